@@ -88,8 +88,6 @@ package struct Daemon: Sendable {
     var environment = WorkerEnvironment(
       stop: stop,
       log: log,
-      rejectedLimit: RejectedRecordLimit(),
-      stateBudget: StateBudget(),
       crash: crash,
       status: status,
       backlog: broker?.backlog ?? backlog,
@@ -166,7 +164,7 @@ package struct Daemon: Sendable {
           }
         }
       }
-      return try await group.reduce(DaemonReport()) { $0.adding($1) }
+      return try await group.reduce(into: DaemonReport()) { $0.add($1) }
     }
   }
 

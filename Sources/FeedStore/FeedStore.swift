@@ -336,11 +336,7 @@ public actor FeedStore {
   private func count(_ outcome: PublicationOutcome) {
     counters.changesets[outcome.mode, default: 0] += 1
     if let reason = outcome.reason { counters.reloads[reason, default: 0] += 1 }
-    counters.entries.deletes += outcome.counts.deletes
-    counters.entries.inserts += outcome.counts.inserts
-    counters.entries.moves += outcome.counts.moves
-    counters.entries.reconfigures += outcome.counts.reconfigures
-    counters.entries.reloads += outcome.counts.reloads
+    counters.entries.add(outcome.counts)
   }
 
   /// Confirms that everything up to the current part, which ends a transaction, was published.
@@ -443,10 +439,7 @@ public actor FeedStore {
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in
       directory.feeds.map { FeedSummary(partition: partition, $0) }
-    }.sorted {
-      $0.partition != $1.partition
-        ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
-    }
+    }.sorted(by: FeedSummary.precedes)
   }
 
   /// Checks all totals that are maintained incrementally; for tests.

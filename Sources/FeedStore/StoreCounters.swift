@@ -36,28 +36,20 @@ public struct StoreCounters: Sendable, Equatable {
   public var rejectedRecords: Int { rejects.values.reduce(0, +) }
   /// Published changesets, without keyframes.
   public var publishedChangesets: Int { changesets.values.reduce(0, +) }
-}
 
-extension StoreCounters {
-  /// The sum of two stores' counters.
-  package func adding(_ other: StoreCounters) -> StoreCounters {
-    var sum = self
-    sum.records += other.records
-    sum.events += other.events
-    sum.inputBytes += other.inputBytes
-    sum.changesets.merge(other.changesets, uniquingKeysWith: +)
-    sum.reloads.merge(other.reloads, uniquingKeysWith: +)
-    sum.entries.deletes += other.entries.deletes
-    sum.entries.inserts += other.entries.inserts
-    sum.entries.moves += other.entries.moves
-    sum.entries.reconfigures += other.entries.reconfigures
-    sum.entries.reloads += other.entries.reloads
-    sum.rejects.merge(other.rejects, uniquingKeysWith: +)
-    sum.noOps.merge(other.noOps, uniquingKeysWith: +)
-    sum.outputRecords += other.outputRecords
-    sum.outputBytes += other.outputBytes
-    sum.flushes += other.flushes
-    return sum
+  /// Adds those of another store.
+  package mutating func add(_ other: StoreCounters) {
+    records += other.records
+    events += other.events
+    inputBytes += other.inputBytes
+    changesets.merge(other.changesets, uniquingKeysWith: +)
+    reloads.merge(other.reloads, uniquingKeysWith: +)
+    entries.add(other.entries)
+    rejects.merge(other.rejects, uniquingKeysWith: +)
+    noOps.merge(other.noOps, uniquingKeysWith: +)
+    outputRecords += other.outputRecords
+    outputBytes += other.outputBytes
+    flushes += other.flushes
   }
 }
 
@@ -74,15 +66,13 @@ public struct StoreContent: Sendable, Equatable {
 
   public init() {}
 
-  /// The sum of two stores' contents.
-  public func adding(_ other: StoreContent) -> StoreContent {
-    var sum = self
-    sum.feeds += other.feeds
-    sum.sections += other.sections
-    sum.items += other.items
-    sum.bytes += other.bytes
-    sum.sharedIDs += other.sharedIDs
-    return sum
+  /// Adds that of another store.
+  package mutating func add(_ other: StoreContent) {
+    feeds += other.feeds
+    sections += other.sections
+    items += other.items
+    bytes += other.bytes
+    sharedIDs += other.sharedIDs
   }
 }
 
@@ -103,5 +93,11 @@ public struct FeedSummary: Sendable, Equatable {
     sectionCount = feed.sectionCount
     itemCount = feed.itemCount
     checksum = feed.checksum
+  }
+
+  /// Sorts by partition, then by the bytes of the feed's id.
+  package static func precedes(_ first: FeedSummary, _ second: FeedSummary) -> Bool {
+    first.partition != second.partition
+      ? first.partition < second.partition : first.feed.utf8.lexicographicallyPrecedes(second.feed.utf8)
   }
 }

@@ -363,5 +363,13 @@ public struct PublicationOutcome: Sendable, Equatable {
     public var reloads = 0
 
     public init() {}
+
+    package mutating func add(_ other: EntryCounts) {
+      deletes += other.deletes
+      inserts += other.inserts
+      moves += other.moves
+      reconfigures += other.reconfigures
+      reloads += other.reloads
+    }
   }
 }

@@ -2,26 +2,12 @@ import Kafka
 
 /// What a worker's consumer or producer tells of itself, summed up over clients that took one another's place.
 struct ClientTotals: Sendable {
-  /// To one broker. Totals grow, whatever clients come and go.
-  struct Broker: Sendable {
-    var queuedRequests = 0
-    var requestsInFlight = 0
-    var errors = 0
-    var timeouts = 0
-    var retries = 0
-    var disconnects = 0
-    var roundTrips = 0
-    /// In seconds.
-    var roundTripSum = 0.0
-    /// Of the last interval in which there were some, in seconds.
-    var roundTripMedian = 0.0
-    var roundTripPercentile99 = 0.0
-  }
-
   private(set) var queuedOperations = 0
   private(set) var queuedMessages = 0
   private(set) var queuedBytes = 0
-  private(set) var brokers: [Int32: Broker] = [:]
+  /// By broker. Totals grow, whatever clients come and go; the quantiles of round trips are those of the last interval in
+  /// which there were some.
+  private(set) var brokers: [Int32: BrokerStatistics] = [:]
   /// What the client that is there has told before, by broker.
   private var last: [Int32: BrokerStatistics] = [:]
 
@@ -48,8 +34,8 @@ struct ClientTotals: Sendable {
     let connections = Dictionary(grouping: statistics.brokers, by: \.number)
     for (number, connections) in connections where brokers[number] != nil || brokers.count < Self.mostBrokers
     {
-      let sum = connections.reduce(BrokerStatistics()) { $0.adding($1) }
-      brokers[number, default: Broker()].add(sum, since: last[number] ?? BrokerStatistics())
+      let sum = connections.reduce(into: BrokerStatistics()) { $0.add($1) }
+      brokers[number, default: BrokerStatistics()].advance(to: sum, since: last[number] ?? BrokerStatistics())
       last[number] = sum
     }
   }
@@ -59,58 +45,38 @@ struct ClientTotals: Sendable {
     queuedOperations += other.queuedOperations
     queuedMessages += other.queuedMessages
     queuedBytes += other.queuedBytes
-    for (number, broker) in other.brokers { brokers[number, default: Broker()].add(broker) }
-  }
-}
-
-extension ClientTotals.Broker {
-  fileprivate mutating func add(_ now: BrokerStatistics, since before: BrokerStatistics) {
-    queuedRequests = now.queuedRequests
-    requestsInFlight = now.requestsInFlight
-    // A connection that is forgotten, as when a coordinator moves, takes its count with it.
-    errors += max(0, now.errors - before.errors)
-    timeouts += max(0, now.timeouts - before.timeouts)
-    retries += max(0, now.retries - before.retries)
-    disconnects += max(0, now.disconnects - before.disconnects)
-    // These are of the interval only.
-    guard now.roundTrips.count > 0 else { return }
-    roundTrips += now.roundTrips.count
-    roundTripSum += Double(now.roundTrips.sum) / 1e6
-    roundTripMedian = Double(now.roundTrips.median) / 1e6
-    roundTripPercentile99 = Double(now.roundTrips.percentile99) / 1e6
-  }
-
-  fileprivate mutating func add(_ other: Self) {
-    queuedRequests += other.queuedRequests
-    requestsInFlight += other.requestsInFlight
-    errors += other.errors
-    timeouts += other.timeouts
-    retries += other.retries
-    disconnects += other.disconnects
-    roundTrips += other.roundTrips
-    roundTripSum += other.roundTripSum
-    // Quantiles cannot be added; the worse one says more.
-    roundTripMedian = max(roundTripMedian, other.roundTripMedian)
-    roundTripPercentile99 = max(roundTripPercentile99, other.roundTripPercentile99)
+    for (number, broker) in other.brokers { brokers[number, default: BrokerStatistics()].add(broker) }
   }
 }
 
 extension BrokerStatistics {
-  /// Two connections to one broker, together.
-  fileprivate func adding(_ other: BrokerStatistics) -> BrokerStatistics {
-    var sum = other
-    sum.queuedRequests += queuedRequests
-    sum.requestsInFlight += requestsInFlight
-    sum.failedSends += failedSends
-    sum.unreadableResponses += unreadableResponses
-    sum.timeouts += timeouts
-    sum.retries += retries
-    sum.disconnects += disconnects
-    sum.roundTrips.count += roundTrips.count
-    sum.roundTrips.sum += roundTrips.sum
-    sum.roundTrips.median = max(roundTrips.median, other.roundTrips.median)
-    sum.roundTrips.percentile99 = max(roundTrips.percentile99, other.roundTrips.percentile99)
-    return sum
+  private static let totals: [any WritableKeyPath<BrokerStatistics, Int> & Sendable] = [
+    \.failedSends, \.unreadableResponses, \.timeouts, \.retries, \.disconnects, \.roundTrips.count,
+    \.roundTrips.sum,
+  ]
+
+  /// Adds another connection to the broker, or what another worker's clients tell of it.
+  fileprivate mutating func add(_ other: BrokerStatistics) {
+    queuedRequests += other.queuedRequests
+    requestsInFlight += other.requestsInFlight
+    for total in Self.totals { self[keyPath: total] += other[keyPath: total] }
+    // Quantiles cannot be added; the worse one says more.
+    roundTrips.median = max(roundTrips.median, other.roundTrips.median)
+    roundTrips.percentile99 = max(roundTrips.percentile99, other.roundTrips.percentile99)
+  }
+
+  /// Takes over what a client tells now.
+  fileprivate mutating func advance(to now: BrokerStatistics, since before: BrokerStatistics) {
+    queuedRequests = now.queuedRequests
+    requestsInFlight = now.requestsInFlight
+    var before = before
+    // These are of the interval only.
+    before.roundTrips = BrokerStatistics().roundTrips
+    // A connection that is forgotten, as when a coordinator moves, takes its count with it.
+    for total in Self.totals { self[keyPath: total] += max(0, now[keyPath: total] - before[keyPath: total]) }
+    guard now.roundTrips.count > 0 else { return }
+    roundTrips.median = now.roundTrips.median
+    roundTrips.percentile99 = now.roundTrips.percentile99
   }
 }
 

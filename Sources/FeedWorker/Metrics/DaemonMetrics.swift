@@ -34,324 +34,298 @@ package struct DaemonMetrics: Sendable {
 
   /// What there is now.
   package var families: [MetricFamily] {
-    let workers = status.workers
-    let statistics = workers.map(\.statistics)
-    let sum = statistics.reduce(into: WorkerStatistics()) { $0.add($1) }
-    return Self.build + readiness(statistics, sum)
-      + input(sum, waiting: workers.reduce(0) { $0 + $1.waitingRecords })
-      + Self.output(sum) + Self.transactions(sum) + state(sum) + Self.restore(sum)
-      + (status.standby.map { Self.standby($0.status) } ?? []) + Self.clients(sum)
-      + Self.http(http()) + Self.process(ProcessUsage.read())
+    let workers = status.workers.map { (statistics: $0.statistics, waiting: $0.waitingRecords) }
+    let sum = workers.reduce(into: WorkerStatistics()) { $0.add($1.statistics) }
+    var table = MetricTable()
+    for phase in WorkerPhase.allCases {
+      table["feedstore_workers"].add(
+        workers.count { $0.statistics.phase == phase },
+        ["state": phase.rawValue]
+      )
+    }
+    table["feedstore_waiting_records"].add(workers.reduce(0) { $0 + $1.waiting })
+    addReadiness(sum, to: &table)
+    addInput(sum, to: &table)
+    Self.addOutput(sum.counters, to: &table)
+    Self.addTransactions(sum, to: &table)
+    addState(sum, to: &table)
+    if let standby = status.standby { Self.add(standby.status, to: &table) }
+    for kind in ClientKind.allCases {
+      if let client = sum.clients[kind] { Self.add(client, kind.rawValue, to: &table) }
+    }
+    Self.add(http(), to: &table)
+    Self.add(ProcessUsage.read(), to: &table)
+    return table.families
   }
 
-  static func family(
-    _ kind: MetricKind,
-    _ name: String,
-    unit: String = "",
-    _ help: String,
-    _ add: (inout MetricFamily) -> Void
-  ) -> MetricFamily {
-    var family = MetricFamily(kind, name, unit: unit, help: help)
-    add(&family)
-    return family
+  private func addReadiness(_ sum: WorkerStatistics, to table: inout MetricTable) {
+    table["feedstore_build"].add(
+      1,
+      ["version": Release.version, "commit": Release.commit, "librdkafka": Librdkafka.version]
+    )
+    table["feedstore_ready"].add(health().isReady ? 1 : 0)
+    table["feedstore_partitions_owned"].add(sum.partitions.count)
+    table["feedstore_partitions_restoring"].add(sum.restoring.count)
+    table["feedstore_partitions_stopped"].add(sum.stopped.count)
+    table["feedstore_topics_changed"].add(status.topicChanges.count)
+    table["feedstore_rebalances"].add(sum.rebalances, by: "kind")
   }
 
-  static func one(
-    _ kind: MetricKind,
-    _ name: String,
-    unit: String = "",
-    _ help: String,
-    _ value: some BinaryInteger
-  ) -> MetricFamily {
-    family(kind, name, unit: unit, help) { $0.add(value) }
-  }
-}
-
-/// What comes in and what goes out.
-extension DaemonMetrics {
-  func input(_ sum: WorkerStatistics, waiting: Int) -> [MetricFamily] {
+  private func addInput(_ sum: WorkerStatistics, to table: inout MetricTable) {
     // Both topics are there from the beginning, so that rates are.
     var amounts = sum.input
     for topic in topics.inputs { amounts[topic, default: TakenInput.Amount()].records += 0 }
-    let sorted = amounts.sorted { $0.key < $1.key }
-    return [
-      Self.family(.counter, "feedstore_input_records", "Input records that were applied and committed.") {
-        family in
-        for (topic, amount) in sorted { family.add(amount.records, ["topic": topic]) }
-      },
-      Self.family(
-        .counter,
-        "feedstore_input_bytes",
-        unit: "bytes",
-        "Bytes of keys and values of these records."
-      ) {
-        for (topic, amount) in sorted { $0.add(amount.bytes, ["topic": topic]) }
-      },
-      Self.one(.counter, "feedstore_input_events", "Events of these records.", sum.counters.events),
-      Self.family(.counter, "feedstore_rejected_records", "Input records that were rejected, by error code.")
-      {
-        for code in RejectCode.allCases { $0.add(sum.counters.rejects[code] ?? 0, ["code": code.rawValue]) }
-      },
-      Self.family(.counter, "feedstore_noops", "Events and records that changed nothing, by reason.") {
-        for reason in NoOpReason.allCases {
-          $0.add(sum.counters.noOps[reason] ?? 0, ["reason": reason.rawValue])
-        }
-      },
-      Self.family(
-        .counter,
-        "feedstore_ignored_fields",
-        "Fields of events that had no effect, by operation and field."
-      ) {
-        for (name, count) in sum.ignoredFields.sorted(by: {
-          ($0.key.operation, $0.key.field) < ($1.key.operation, $1.key.field)
-        }) {
-          $0.add(count, ["operation": name.operation, "field": name.field])
-        }
-      },
-      Self.one(
-        .gauge,
-        "feedstore_waiting_records",
-        "Records that were read but are not committed yet.",
-        waiting
-      ),
-      Self.family(
-        .gauge,
-        "feedstore_input_lag_records",
-        "Input records that are not committed yet, as far as the brokers have reported."
-      ) { family in
-        let lags = sum.inputLag.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
-        for (place, lag) in lags {
-          family.add(lag, ["topic": place.topic, "partition": String(place.partition)])
-        }
-      },
-    ]
+    for (topic, amount) in amounts.sorted(by: { $0.key < $1.key }) {
+      table["feedstore_input_records"].add(amount.records, ["topic": topic])
+      table["feedstore_input_bytes"].add(amount.bytes, ["topic": topic])
+    }
+    table["feedstore_input_events"].add(sum.counters.events)
+    table["feedstore_rejected_records"].add(sum.counters.rejects, by: "code")
+    table["feedstore_noops"].add(sum.counters.noOps, by: "reason")
+    let fields = sum.ignoredFields.sorted {
+      ($0.key.operation, $0.key.field) < ($1.key.operation, $1.key.field)
+    }
+    for (name, count) in fields {
+      table["feedstore_ignored_fields"].add(count, ["operation": name.operation, "field": name.field])
+    }
+    let lags = sum.inputLag.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
+    for (place, lag) in lags {
+      table["feedstore_input_lag_records"].add(
+        lag,
+        ["topic": place.topic, "partition": String(place.partition)]
+      )
+    }
   }
 
-  static func output(_ sum: WorkerStatistics) -> [MetricFamily] {
-    let counters = sum.counters
-    return [
-      family(
-        .counter,
-        "feedstore_changesets",
-        "Changesets that were published, by mode, and reloads by reason."
-      ) {
-        for mode in ChangesetMode.allCases where mode != .reload {
-          $0.add(counters.changesets[mode] ?? 0, ["mode": mode.rawValue, "reason": ""])
-        }
-        for reason in ReloadReason.allCases {
-          $0.add(
-            counters.reloads[reason] ?? 0,
-            ["mode": ChangesetMode.reload.rawValue, "reason": reason.rawValue]
-          )
-        }
-      },
-      family(.counter, "feedstore_changeset_entries", "Entries of published differences, by kind.") {
-        $0.add(counters.entries.deletes, ["kind": "delete"])
-        $0.add(counters.entries.inserts, ["kind": "insert"])
-        $0.add(counters.entries.moves, ["kind": "move"])
-        $0.add(counters.entries.reconfigures, ["kind": "reconfigure"])
-        $0.add(counters.entries.reloads, ["kind": "reload"])
-      },
-      one(
-        .counter,
-        "feedstore_output_records",
-        "Records that were written to the changesets topic, nulls included.",
-        counters.outputRecords
-      ),
-      one(
-        .counter,
-        "feedstore_output_bytes",
-        unit: "bytes",
-        "Bytes of keys and values of these records.",
-        counters.outputBytes
-      ),
-    ]
+  private static func addOutput(_ counters: StoreCounters, to table: inout MetricTable) {
+    for mode in ChangesetMode.allCases where mode != .reload {
+      table["feedstore_changesets"].add(
+        counters.changesets[mode] ?? 0,
+        ["mode": mode.rawValue, "reason": ""]
+      )
+    }
+    for reason in ReloadReason.allCases {
+      table["feedstore_changesets"].add(
+        counters.reloads[reason] ?? 0,
+        ["mode": ChangesetMode.reload.rawValue, "reason": reason.rawValue]
+      )
+    }
+    table["feedstore_changeset_entries"].add(counters.entries.deletes, ["kind": "delete"])
+    table["feedstore_changeset_entries"].add(counters.entries.inserts, ["kind": "insert"])
+    table["feedstore_changeset_entries"].add(counters.entries.moves, ["kind": "move"])
+    table["feedstore_changeset_entries"].add(counters.entries.reconfigures, ["kind": "reconfigure"])
+    table["feedstore_changeset_entries"].add(counters.entries.reloads, ["kind": "reload"])
+    table["feedstore_output_records"].add(counters.outputRecords)
+    table["feedstore_output_bytes"].add(counters.outputBytes)
+    table["feedstore_flushes"].add(counters.flushes)
   }
 
-  static func transactions(_ sum: WorkerStatistics) -> [MetricFamily] {
-    [
-      one(.counter, "feedstore_flushes", "Windows that were published.", sum.counters.flushes),
-      family(
-        .histogram,
-        "feedstore_flush_duration_seconds",
-        unit: "seconds",
-        "Time from the start of a flush to its commit."
-      ) {
-        $0.add(sum.flushes.whole)
-      },
-      family(
-        .histogram,
-        "feedstore_flush_stage_duration_seconds",
-        unit: "seconds",
-        "Time that each stage of a flush took."
-      ) {
-        for stage in FlushStage.allCases {
-          if let histogram = sum.flushes.stages[stage] { $0.add(histogram, ["stage": stage.rawValue]) }
-        }
-      },
-      family(
-        .histogram,
-        "feedstore_commit_delay_seconds",
-        unit: "seconds",
-        "Time from an input record's timestamp to the commit of its changes."
-      ) { $0.add(sum.delays) },
-      family(.counter, "feedstore_transactions", "Transactions, by outcome.") {
-        for outcome in TransactionOutcome.allCases {
-          $0.add(sum.transactions[outcome] ?? 0, ["outcome": outcome.rawValue])
-        }
-      },
-      one(
-        .gauge,
-        "feedstore_transactions_withdrawn_in_a_row",
-        "Transactions that were withdrawn since the last commit; the maximum over all workers.",
-        sum.withdrawnInARow
-      ),
-      family(
-        .gauge,
-        "feedstore_last_commit_timestamp_seconds",
-        unit: "seconds",
-        "When a transaction was committed last, in seconds since 1970; 0 if none was."
-      ) { $0.add(Double(sum.lastCommit) / 1_000) },
-      family(.counter, "feedstore_producers_replaced", "Producers that were replaced, by reason.") {
-        for reason in ReplacementReason.allCases {
-          $0.add(sum.replacements[reason] ?? 0, ["reason": reason.rawValue])
-        }
-      },
-    ]
+  private static func addTransactions(_ sum: WorkerStatistics, to table: inout MetricTable) {
+    table["feedstore_flush_duration_seconds"].add(sum.flushes.whole)
+    for stage in FlushStage.allCases {
+      if let histogram = sum.flushes.stages[stage] {
+        table["feedstore_flush_stage_duration_seconds"].add(histogram, ["stage": stage.rawValue])
+      }
+    }
+    table["feedstore_commit_delay_seconds"].add(sum.delays)
+    table["feedstore_transactions"].add(sum.transactions, by: "outcome")
+    table["feedstore_transactions_withdrawn_in_a_row"].add(sum.withdrawnInARow)
+    table["feedstore_last_commit_timestamp_seconds"].add(Double(sum.lastCommit) / 1_000)
+    table["feedstore_producers_replaced"].add(sum.replacements, by: "reason")
+  }
+
+  private func addState(_ sum: WorkerStatistics, to table: inout MetricTable) {
+    table["feedstore_feeds"].add(sum.content.feeds)
+    table["feedstore_feed_ids_in_several_partitions"].add(sharedIDs?() ?? sum.content.sharedIDs)
+    table["feedstore_sections"].add(sum.content.sections)
+    table["feedstore_items"].add(sum.content.items)
+    table["feedstore_state_bytes"].add(sum.content.bytes)
+    table["feedstore_state_limit_bytes"].add(stateLimit)
+    table["feedstore_restore_records"].add(sum.restore.records)
+    table["feedstore_restore_bytes"].add(sum.restore.bytes)
+    table["feedstore_restore_remaining_records"].add(sum.restore.remaining)
+    table["feedstore_restore_duration_seconds"].add(sum.restore.seconds)
+  }
+
+  /// Partitions of other workers that this process follows.
+  private static func add(_ standby: StandbyStatus, to table: inout MetricTable) {
+    table["feedstore_standby_partitions"].add(standby.followed.count, ["state": "followed"])
+    table["feedstore_standby_partitions"].add(standby.reading.count, ["state": "reading"])
+    table["feedstore_standby_partitions"].add(standby.tooLarge.count, ["state": "too-large"])
+    table["feedstore_standby_partitions"].add(standby.damaged.count, ["state": "damaged"])
+    table["feedstore_standby_state_bytes"].add(standby.bytes)
+    table["feedstore_standby_lag_records"].add(standby.lag)
+    table["feedstore_standby_records"].add(standby.records)
+    table["feedstore_standby_record_bytes"].add(standby.recordBytes)
+    table["feedstore_standby_takeovers"].add(standby.warmTakeovers, ["from": "standby"])
+    table["feedstore_standby_takeovers"].add(standby.coldTakeovers, ["from": "topic"])
+  }
+
+  private static func add(_ client: ClientTotals, _ name: String, to table: inout MetricTable) {
+    table["feedstore_kafka_queued_operations"].add(client.queuedOperations, ["client": name])
+    table["feedstore_kafka_queued_messages"].add(client.queuedMessages, ["client": name])
+    table["feedstore_kafka_queued_bytes"].add(client.queuedBytes, ["client": name])
+    for (number, broker) in client.brokers.sorted(by: { $0.key < $1.key }) {
+      // Connections to addresses from the configuration have no number yet.
+      let number = number < 0 ? "bootstrap" : String(number)
+      let labels: KeyValuePairs = ["client": name, "broker": number]
+      table["feedstore_kafka_queued_requests"].add(broker.queuedRequests, labels)
+      table["feedstore_kafka_requests_in_flight"].add(broker.requestsInFlight, labels)
+      table["feedstore_kafka_request_errors"].add(broker.errors, labels)
+      table["feedstore_kafka_request_timeouts"].add(broker.timeouts, labels)
+      table["feedstore_kafka_request_retries"].add(broker.retries, labels)
+      table["feedstore_kafka_disconnects"].add(broker.disconnects, labels)
+      let trips = broker.roundTrips
+      table["feedstore_kafka_round_trip_seconds"].add(
+        sum: Double(trips.sum) / 1e6,
+        count: trips.count,
+        quantiles: [(0.5, Double(trips.median) / 1e6), (0.99, Double(trips.percentile99) / 1e6)],
+        labels
+      )
+    }
+  }
+
+  private static func add(_ http: HTTPCounters, to table: inout MetricTable) {
+    for (status, count) in http.requestsByStatus.sorted(by: { $0.key < $1.key }) {
+      table["feedstore_http_requests"].add(count, ["status": String(status)])
+    }
+    table["feedstore_http_connections"].add(http.openConnections)
+    table["feedstore_http_streams"].add(http.openStreams)
+    table["feedstore_http_streams_opened"].add(http.streams)
+    table["feedstore_http_queued_bytes"].add(http.queuedBytes)
+    table["feedstore_http_events_queued"].add(http.queuedEvents)
+    table["feedstore_http_events_dropped"].add(http.refusedEvents)
+    table["feedstore_http_content_bytes"].add(http.contentBytes)
+  }
+
+  private static func add(_ process: ProcessUsage, to table: inout MetricTable) {
+    table["process_cpu_seconds"].add(process.cpuSeconds)
+    table["process_resident_memory_bytes"].add(process.residentBytes)
+    table["process_virtual_memory_bytes"].add(process.virtualBytes)
+    table["process_open_fds"].add(process.openDescriptors)
+    table["process_max_fds"].add(process.maxDescriptors)
+    table["process_threads"].add(process.threads)
+    table["process_start_time_seconds"].add(process.startSeconds)
+    table["feedstore_memory_limit_bytes"].add(process.memoryLimitBytes)
   }
 }
 
-/// What the daemon is and has.
-extension DaemonMetrics {
-  static var build: [MetricFamily] {
-    [
-      family(.info, "feedstore_build", "The version of FeedStore, its commit, and the version of librdkafka.")
-      {
-        $0.add(
-          1,
-          ["version": Release.version, "commit": Release.commit, "librdkafka": Librdkafka.version]
-        )
+extension MetricFamily {
+  /// Adds a sample for each value of a label, also for those that were not counted.
+  fileprivate mutating func add<Label: CaseIterable & RawRepresentable<String>>(
+    _ counts: [Label: Int],
+    by label: String
+  ) {
+    for value in Label.allCases { add(counts[value] ?? 0, [label: value.rawValue]) }
+  }
+}
+
+/// The daemon's metrics, in the order in which they are written.
+private struct MetricTable {
+  private(set) var families = declared
+
+  /// The family of a name, which must be one of the table.
+  subscript(name: String) -> MetricFamily {
+    get { families[Self.index(of: name)] }
+    _modify { yield &families[Self.index(of: name)] }
+  }
+
+  private static func index(of name: String) -> Int {
+    guard let index = indices[name] else { preconditionFailure("the metric \(name) is not in the table") }
+    return index
+  }
+
+  private static let indices = Dictionary(uniqueKeysWithValues: zip(declared.map(\.name), declared.indices))
+
+  /// Kind, name and help of each. The unit is at the end of the name.
+  private static let declared: [MetricFamily] = """
+    info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
+    gauge feedstore_ready Whether /readyz returns 200.
+    gauge feedstore_workers Workers, by state.
+    gauge feedstore_partitions_owned Partitions assigned to this process.
+    gauge feedstore_partitions_restoring Partitions whose feeds are being restored.
+    gauge feedstore_partitions_stopped Partitions whose feeds could not be restored.
+    gauge feedstore_topics_changed Topics whose number of partitions has changed.
+    counter feedstore_rebalances Rebalances, by what happened to the partitions; counted once per worker.
+    counter feedstore_input_records Input records that were applied and committed.
+    counter feedstore_input_bytes Bytes of keys and values of these records.
+    counter feedstore_input_events Events of these records.
+    counter feedstore_rejected_records Input records that were rejected, by error code.
+    counter feedstore_noops Events and records that changed nothing, by reason.
+    counter feedstore_ignored_fields Fields of events that had no effect, by operation and field.
+    gauge feedstore_waiting_records Records that were read but are not committed yet.
+    gauge feedstore_input_lag_records Input records that are not committed yet, as far as the brokers have \
+    reported.
+    counter feedstore_changesets Changesets that were published, by mode, and reloads by reason.
+    counter feedstore_changeset_entries Entries of published differences, by kind.
+    counter feedstore_output_records Records that were written to the changesets topic, nulls included.
+    counter feedstore_output_bytes Bytes of keys and values of these records.
+    counter feedstore_flushes Windows that were published.
+    histogram feedstore_flush_duration_seconds Time from the start of a flush to its commit.
+    histogram feedstore_flush_stage_duration_seconds Time that each stage of a flush took.
+    histogram feedstore_commit_delay_seconds Time from an input record's timestamp to the commit of its \
+    changes.
+    counter feedstore_transactions Transactions, by outcome.
+    gauge feedstore_transactions_withdrawn_in_a_row Transactions that were withdrawn since the last \
+    commit; the maximum over all workers.
+    gauge feedstore_last_commit_timestamp_seconds When a transaction was committed last, in seconds since \
+    1970; 0 if none was.
+    counter feedstore_producers_replaced Producers that were replaced, by reason.
+    gauge feedstore_feeds Feeds that exist.
+    gauge feedstore_feed_ids_in_several_partitions Feed ids that several partitions have, which is a \
+    mistake of producers.
+    gauge feedstore_sections Sections of all feeds.
+    gauge feedstore_items Items of all feeds.
+    gauge feedstore_state_bytes What counts for limits.maxStateBytes.
+    gauge feedstore_state_limit_bytes limits.maxStateBytes.
+    counter feedstore_restore_records Records of the changesets topic that were read to restore feeds.
+    counter feedstore_restore_bytes Bytes of keys and values of these records.
+    gauge feedstore_restore_remaining_records Records that are still to be read to restore feeds.
+    histogram feedstore_restore_duration_seconds Time from an assignment to the end of restoring.
+    gauge feedstore_standby_partitions Partitions of other members, by what standby does with them.
+    gauge feedstore_standby_state_bytes What counts for standby.maxBytes.
+    gauge feedstore_standby_lag_records Offsets of the followed partitions that have not been read yet.
+    counter feedstore_standby_records Records of the changesets topic that were read to follow partitions \
+    of other members.
+    counter feedstore_standby_record_bytes Bytes of keys and values of these records.
+    counter feedstore_standby_takeovers Partitions that began to be restored, by whether they had been \
+    followed.
+    gauge feedstore_kafka_queued_operations Events that wait for a worker to poll.
+    gauge feedstore_kafka_queued_messages Records that consumers have prefetched, or that producers have \
+    yet to send.
+    gauge feedstore_kafka_queued_bytes Bytes of these records.
+    gauge feedstore_kafka_queued_requests Requests that wait to be sent.
+    gauge feedstore_kafka_requests_in_flight Requests that wait for their responses.
+    counter feedstore_kafka_request_errors Requests that could not be sent, and responses that could not \
+    be read.
+    counter feedstore_kafka_request_timeouts Requests that timed out.
+    counter feedstore_kafka_request_retries Requests that were retried.
+    counter feedstore_kafka_disconnects Connections to brokers that were lost or could not be made.
+    summary feedstore_kafka_round_trip_seconds Time from a request to its response; quantiles of the last \
+    seconds, the maximum over all workers.
+    counter feedstore_http_requests HTTP requests that were answered, by status.
+    gauge feedstore_http_connections HTTP connections that are open.
+    gauge feedstore_http_streams Streams of changes that are open.
+    counter feedstore_http_streams_opened Streams of changes that were opened.
+    gauge feedstore_http_queued_bytes Bytes that are queued for readers of streams.
+    counter feedstore_http_events_queued Messages that were queued for readers of streams.
+    counter feedstore_http_events_dropped Messages that were dropped because their reader was too slow.
+    counter feedstore_http_content_bytes Bytes of content passed on for sending.
+    counter process_cpu_seconds Processor time, user and system.
+    gauge process_resident_memory_bytes Memory in use.
+    gauge process_virtual_memory_bytes Address space.
+    gauge process_open_fds Open files and sockets.
+    gauge process_max_fds Maximum number of open files and sockets.
+    gauge process_threads Threads.
+    gauge process_start_time_seconds When the process was started, in seconds since 1970.
+    gauge feedstore_memory_limit_bytes Memory limit: the smallest of the control groups' limits and the \
+    machine's memory.
+    """.split(separator: "\n").map { line in
+      let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
+      guard parts.count == 3, let kind = MetricKind(rawValue: parts[0]) else {
+        preconditionFailure("no metric: \(line)")
       }
-    ]
-  }
-
-  func readiness(_ workers: [WorkerStatistics], _ sum: WorkerStatistics) -> [MetricFamily] {
-    [
-      Self.one(.gauge, "feedstore_ready", "Whether /readyz returns 200.", health().isReady ? 1 : 0),
-      Self.family(.gauge, "feedstore_workers", "Workers, by state.") {
-        for phase in WorkerPhase.allCases {
-          $0.add(workers.count { $0.phase == phase }, ["state": phase.rawValue])
-        }
-      },
-      Self.one(
-        .gauge,
-        "feedstore_partitions_owned",
-        "Partitions assigned to this process.",
-        sum.partitions.count
-      ),
-      Self.one(
-        .gauge,
-        "feedstore_partitions_restoring",
-        "Partitions whose feeds are being restored.",
-        sum.restoring.count
-      ),
-      Self.one(
-        .gauge,
-        "feedstore_partitions_stopped",
-        "Partitions whose feeds could not be restored.",
-        sum.stopped.count
-      ),
-      Self.one(
-        .gauge,
-        "feedstore_topics_changed",
-        "Topics whose number of partitions has changed.",
-        status.topicChanges.count
-      ),
-      Self.family(
-        .counter,
-        "feedstore_rebalances",
-        "Rebalances, by what happened to the partitions; counted once per worker."
-      ) {
-        for kind in RebalanceKind.allCases { $0.add(sum.rebalances[kind] ?? 0, ["kind": kind.rawValue]) }
-      },
-    ]
-  }
-
-  func state(_ sum: WorkerStatistics) -> [MetricFamily] {
-    [
-      Self.one(.gauge, "feedstore_feeds", "Feeds that exist.", sum.content.feeds),
-      Self.one(
-        .gauge,
-        "feedstore_feed_ids_in_several_partitions",
-        "Feed ids that several partitions have, which is a mistake of producers.",
-        sharedIDs?() ?? sum.content.sharedIDs
-      ),
-      Self.one(.gauge, "feedstore_sections", "Sections of all feeds.", sum.content.sections),
-      Self.one(.gauge, "feedstore_items", "Items of all feeds.", sum.content.items),
-      Self.one(
-        .gauge,
-        "feedstore_state_bytes",
-        unit: "bytes",
-        "What counts for limits.maxStateBytes.",
-        sum.content.bytes
-      ),
-      Self.one(.gauge, "feedstore_state_limit_bytes", unit: "bytes", "limits.maxStateBytes.", stateLimit),
-    ]
-  }
-
-  static func restore(_ sum: WorkerStatistics) -> [MetricFamily] {
-    [
-      one(
-        .counter,
-        "feedstore_restore_records",
-        "Records of the changesets topic that were read to restore feeds.",
-        sum.restore.records
-      ),
-      one(
-        .counter,
-        "feedstore_restore_bytes",
-        unit: "bytes",
-        "Bytes of keys and values of these records.",
-        sum.restore.bytes
-      ),
-      one(
-        .gauge,
-        "feedstore_restore_remaining_records",
-        "Records that are still to be read to restore feeds.",
-        sum.restore.remaining
-      ),
-      family(
-        .histogram,
-        "feedstore_restore_duration_seconds",
-        unit: "seconds",
-        "Time from an assignment to the end of restoring."
-      ) { $0.add(sum.restore.seconds) },
-    ]
-  }
-
-  static func process(_ usage: ProcessUsage) -> [MetricFamily] {
-    [
-      family(.counter, "process_cpu_seconds", unit: "seconds", "Processor time, user and system.") {
-        $0.add(usage.cpuSeconds)
-      },
-      one(.gauge, "process_resident_memory_bytes", unit: "bytes", "Memory in use.", usage.residentBytes),
-      one(.gauge, "process_virtual_memory_bytes", unit: "bytes", "Address space.", usage.virtualBytes),
-      one(.gauge, "process_open_fds", "Open files and sockets.", usage.openDescriptors),
-      one(.gauge, "process_max_fds", "Maximum number of open files and sockets.", usage.maxDescriptors),
-      one(.gauge, "process_threads", "Threads.", usage.threads),
-      family(
-        .gauge,
-        "process_start_time_seconds",
-        unit: "seconds",
-        "When the process was started, in seconds since 1970."
-      ) { $0.add(usage.startSeconds) },
-      one(
-        .gauge,
-        "feedstore_memory_limit_bytes",
-        unit: "bytes",
-        "Memory limit: the smallest of the control groups' limits and the machine's memory.",
-        usage.memoryLimitBytes
-      ),
-    ]
-  }
+      let unit = ["bytes", "seconds"].first { parts[1].hasSuffix("_" + $0) }
+      return MetricFamily(kind, parts[1], unit: unit ?? "", help: parts[2])
+    }
 }

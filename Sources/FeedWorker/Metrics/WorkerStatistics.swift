@@ -49,7 +49,7 @@ package struct WorkerStatistics: Sendable {
     restoring.formUnion(other.restoring)
     stopped.formUnion(other.stopped)
     inputLag.merge(other.inputLag) { max($0, $1) }
-    counters = counters.adding(other.counters)
+    counters.add(other.counters)
     input.merge(other.input) {
       TakenInput.Amount(records: $0.records + $1.records, bytes: $0.bytes + $1.bytes)
     }
@@ -61,7 +61,7 @@ package struct WorkerStatistics: Sendable {
     ignoredFields.merge(other.ignoredFields, uniquingKeysWith: +)
     rebalances.merge(other.rebalances, uniquingKeysWith: +)
     replacements.merge(other.replacements, uniquingKeysWith: +)
-    content = content.adding(other.content)
+    content.add(other.content)
     restore.add(other.restore)
     for (kind, client) in other.clients { clients[kind, default: ClientTotals()].add(client) }
   }
@@ -82,15 +82,13 @@ enum FlushStage: String, CaseIterable, Sendable {
 /// How long committed flushes took.
 struct FlushSeconds: Sendable {
   private(set) var whole = Histogram(Self.bounds)
-  private(set) var stages: [FlushStage: Histogram] = [:]
+  private(set) var stages = Dictionary(
+    uniqueKeysWithValues: FlushStage.allCases.map { ($0, Histogram(Self.bounds)) }
+  )
 
   private static let bounds = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
-
-  init() {
-    for stage in FlushStage.allCases { stages[stage] = Histogram(Self.bounds) }
-  }
 
   /// A flush was committed.
   mutating func observe(_ clock: FlushClock) {
@@ -106,12 +104,12 @@ struct FlushSeconds: Sendable {
 
 /// How long the stages of the flush under way have taken, in nanoseconds.
 struct FlushClock {
-  private var stages = [Int64](repeating: 0, count: FlushStage.allCases.count)
+  private var stages: [FlushStage: Int64] = [:]
   private var start: Int64 = 0
 
   /// A flush begins.
   mutating func begin() {
-    for index in stages.indices { stages[index] = 0 }
+    stages = [:]
     start = MonotonicClock.nanoseconds()
   }
 
@@ -119,9 +117,9 @@ struct FlushClock {
   mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     switch step {
-    case .begin, .write: stages[Self.index(.produce)] += elapsed
-    case .addOffsets: stages[Self.index(.offsets)] += elapsed
-    case .commit: stages[Self.index(.commit)] += elapsed
+    case .begin, .write: stages[.produce, default: 0] += elapsed
+    case .addOffsets: stages[.offsets, default: 0] += elapsed
+    case .commit: stages[.commit, default: 0] += elapsed
     case .nothing, .register, .abort, .replace: break
     }
   }
@@ -129,18 +127,16 @@ struct FlushClock {
   /// A part of writing was planning.
   mutating func addPlanning(since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
-    stages[Self.index(.plan)] += elapsed
+    stages[.plan, default: 0] += elapsed
     // The call around it counts all of its time as writing.
-    stages[Self.index(.produce)] -= elapsed
+    stages[.produce, default: 0] -= elapsed
   }
 
   /// In seconds.
-  func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[Self.index(stage)])) / 1e9 }
+  func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[stage] ?? 0)) / 1e9 }
 
   /// From the beginning until now, in seconds.
   var wholeSeconds: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
-
-  private static func index(_ stage: FlushStage) -> Int { FlushStage.allCases.firstIndex(of: stage) ?? 0 }
 }
 
 /// How feeds are restored.

@@ -42,7 +42,8 @@ final class AbandonedTransactions {
     timeoutMilliseconds: Int32
   ) {
     do throws(KafkaError) {
-      let probe = try openProbe()
+      if probe == nil { probe = try clients.makeProbe(settings, log: log) }
+      guard let probe else { return }
       let committed = try probe.committed(all, timeoutMilliseconds: timeoutMilliseconds)
       let allAuthors = committed.compactMapValues { CommitMetadata($0.metadata).author }
       let authors = Set(partitions.compactMap { allAuthors[$0] })
@@ -63,13 +64,6 @@ final class AbandonedTransactions {
         ["error": error]
       )
     }
-  }
-
-  private func openProbe() throws(KafkaError) -> any GroupProbe {
-    if let probe { return probe }
-    let opened = try clients.makeProbe(settings, log: log)
-    probe = opened
-    return opened
   }
 
   private func end(_ author: CommitMetadata.Author, _ timeoutMilliseconds: Int32) throws(KafkaError) {
@@ -95,10 +89,7 @@ final class AbandonedTransactions {
   /// Closes the client when nothing is being restored.
   func forget() {
     ended = []
-    guard let probe else { return }
-    self.probe = nil
-    try? probe.close(timeoutMilliseconds: Self.closeMilliseconds)
+    try? probe?.close(timeoutMilliseconds: 1_000)
+    probe = nil
   }
-
-  private static let closeMilliseconds: Int32 = 1_000
 }

@@ -312,13 +312,6 @@ struct RestoreProgress {
   private var lastLine: Int64
   private var lastRecords = 0
 
-  /// What to log.
-  enum Line: Equatable {
-    case isReading
-    /// Nothing was read since the last line: an open transaction holds back the rest, or the brokers are slow.
-    case isWaiting
-  }
-
   static let intervalMilliseconds: Int64 = 1_000
 
   /// - Parameter now: the time in milliseconds, of the same clock as later.
@@ -332,14 +325,15 @@ struct RestoreProgress {
     self.bytes += bytes
   }
 
-  /// What to log now; nil if nothing is due.
-  mutating func line(at now: Int64) -> Line? {
+  /// What to log now: whether nothing was read since the last line, because an open transaction holds back the rest, or
+  /// the brokers are slow. Nil if nothing is due.
+  mutating func isWaiting(at now: Int64) -> Bool? {
     guard now - lastLine >= Self.intervalMilliseconds else { return nil }
     defer {
       lastLine = now
       lastRecords = records
     }
-    return records == lastRecords ? .isWaiting : .isReading
+    return records == lastRecords
   }
 
   func milliseconds(at now: Int64) -> Int64 { max(0, now - start) }

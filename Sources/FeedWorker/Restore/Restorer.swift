@@ -121,10 +121,11 @@ final class Restorer {
       // Nothing else owns it any more.
       nonisolated(unsafe) var partition: ReadPartition?
       if standby.needsState(of: number) {
-        if isReading(number), takingOver?.number != number {
+        let state = restoration.state(of: number)
+        if case .reading? = state, takingOver?.number != number {
           partition = try source?.close(number)
-        } else if isConfirmed, isServed(number), let end = publisher.end(of: number),
-          let feeds = store.takeOut(partition: number)
+        } else if isConfirmed, state == nil, restoration.stopped[number] == nil,
+          let end = publisher.end(of: number), let feeds = store.takeOut(partition: number)
         {
           partition = ReadPartition(
             options.topics.changesets,
@@ -136,14 +137,6 @@ final class Restorer {
       }
       standby.giveBack(number, partition)
     }
-  }
-
-  private func isReading(_ number: Int32) -> Bool {
-    if case .reading? = restoration.state(of: number) { true } else { false }
-  }
-
-  private func isServed(_ number: Int32) -> Bool {
-    restoration.state(of: number) == nil && restoration.stopped[number] == nil
   }
 
   // MARK: Steps
@@ -210,7 +203,7 @@ final class Restorer {
     let now = now
     pauseEnd = now + Self.pauseMilliseconds
     failuresInARow += 1
-    if progress.line(at: now) != nil { log.write(event, reason, fields) }
+    if progress.isWaiting(at: now) != nil { log.write(event, reason, fields) }
   }
 
   /// Whether a step that failed may succeed later.
@@ -264,11 +257,7 @@ final class Restorer {
 
   private func openedSource() throws(KafkaError) -> any RestoreSource {
     if let source { return source }
-    let opened = try environment.clients.makeChangesets(
-      settings,
-      topic: options.topics.changesets,
-      log: log
-    )
+    let opened = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     source = opened
     return opened
   }
@@ -522,7 +511,7 @@ final class Restorer {
 
   private func logProgress() {
     let now = now
-    guard let line = progress.line(at: now) else { return }
+    guard let isWaiting = progress.isWaiting(at: now) else { return }
     let unread = restoration.unread
     guard !unread.isEmpty else { return }
     let fields: LogFields = [
@@ -531,15 +520,12 @@ final class Restorer {
       "partitions": Self.list(unread.map(\.number)),
       "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
     ]
-    switch line {
-    case .isReading: log.write(.restoreProgress, "restoring", fields)
-    case .isWaiting:
-      log.write(
-        .restoreWaiting,
-        "restore is waiting for an open transaction in the changesets topic, or for brokers",
-        fields
-      )
-    }
+    log.write(
+      isWaiting ? .restoreWaiting : .restoreProgress,
+      isWaiting
+        ? "restore is waiting for an open transaction in the changesets topic, or for brokers" : "restoring",
+      fields
+    )
   }
 
   private func logRestored(_ numbers: Set<Int32>, _ store: isolated FeedStore) {

@@ -17,15 +17,9 @@ package struct DaemonHealth: Equatable {
   /// What is looked at of a worker.
   struct Worker {
     let number: Int
-    let phase: WorkerPhase
-    /// Partitions that could not be restored.
-    let stopped: Set<Int32>
-    /// Partitions that it has.
-    let partitions: Set<Int32>
-    /// Records that are left to be read of the changesets topic.
-    let remaining: Int64
     /// Milliseconds since it was in its loop.
     let silence: Int64
+    let statistics: WorkerStatistics
   }
 
   /// Why it does not live; empty if it does.
@@ -47,7 +41,7 @@ package struct DaemonHealth: Equatable {
       } else if let obstacle = Self.obstacle(worker) {
         obstacles.append(obstacle)
       }
-      if worker.phase != .running { isStarted = false }
+      if worker.statistics.phase != .running { isStarted = false }
     }
     if isStopping {
       isStarted = false
@@ -70,7 +64,8 @@ package struct DaemonHealth: Equatable {
   }
 
   private static func obstacle(_ worker: Worker) -> Reason? {
-    switch worker.phase {
+    let statistics = worker.statistics
+    switch statistics.phase {
     case .starting:
       return reason("starting", worker, "worker \(worker.number) waits for Kafka to describe its topics")
     case .joining:
@@ -79,15 +74,15 @@ package struct DaemonHealth: Equatable {
       return reason(
         "restoring",
         worker,
-        "worker \(worker.number) restores the feeds of \(counted(worker.partitions)); "
-          + "\(worker.remaining) records remain"
+        "worker \(worker.number) restores the feeds of \(counted(statistics.partitions)); "
+          + "\(statistics.restore.remaining) records remain"
       )
     case .running:
-      guard !worker.stopped.isEmpty else { return nil }
+      guard !statistics.stopped.isEmpty else { return nil }
       return reason(
         "stopped",
         worker,
-        "worker \(worker.number) could not restore the feeds of \(list(worker.stopped)); the log says why"
+        "worker \(worker.number) could not restore the feeds of \(list(statistics.stopped)); the log says why"
       )
     }
   }
@@ -116,16 +111,8 @@ extension DaemonStatus {
   ///   - now: milliseconds of the monotonic clock.
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
   package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
-    let views = workers.map { worker in
-      let statistics = worker.statistics
-      return DaemonHealth.Worker(
-        number: worker.number,
-        phase: statistics.phase,
-        stopped: statistics.stopped,
-        partitions: statistics.partitions,
-        remaining: statistics.restore.remaining,
-        silence: worker.silence(at: now)
-      )
+    let views = workers.map {
+      DaemonHealth.Worker(number: $0.number, silence: $0.silence(at: now), statistics: $0.statistics)
     }
     return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)
   }

@@ -4,31 +4,26 @@ package import Service
 /// What a daemon did, and the feeds it had at the end.
 package struct DaemonReport: Sendable, Equatable {
   /// What was done, with the partitions it had earlier as well.
-  package let counters: StoreCounters
+  package private(set) var counters: StoreCounters
   /// The feeds at the end, by partition and id.
-  package let feeds: [FeedSummary]
+  package private(set) var feeds: [FeedSummary]
 
   package init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
     self.counters = counters
     self.feeds = feeds
   }
 
-  /// What two workers have done, together.
-  package func adding(_ other: DaemonReport) -> DaemonReport {
-    DaemonReport(
-      counters: counters.adding(other.counters),
-      feeds: (feeds + other.feeds).sorted {
-        $0.partition != $1.partition
-          ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
-      }
-    )
+  /// Adds what another worker has done.
+  package mutating func add(_ other: DaemonReport) {
+    counters.add(other.counters)
+    feeds = (feeds + other.feeds).sorted(by: FeedSummary.precedes)
   }
 
   /// The report as fields of a log line.
   package var fields: LogFields {
     [
       "records": counters.records, "events": counters.events, "feeds": feeds.count,
-      "rejected": counters.rejects.values.reduce(0, +), "transactions": counters.flushes,
+      "rejected": counters.rejectedRecords, "transactions": counters.flushes,
       "in": LogFigure.bytes(counters.inputBytes), "out": LogFigure.bytes(counters.outputBytes),
     ]
   }

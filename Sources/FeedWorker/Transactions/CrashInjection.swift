@@ -30,9 +30,9 @@ package final class CrashInjection: Sendable {
 
   /// - Parameters:
   ///   - text: what the environment variable holds.
-  ///   - end: ends the process.
+  ///   - end: ends the process; without it, the process kills itself.
   /// - Returns: nil if the text names no point.
-  init?(_ text: String, end: @escaping @Sendable () -> Void) {
+  package init?(_ text: String, end: @escaping @Sendable () -> Void = { kill(getpid(), SIGKILL) }) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let point = parts.first.flatMap({ Point(rawValue: String($0)) }) else { return nil }
     let times = parts.count == 2 ? Int(parts[1]) : 1
@@ -40,14 +40,6 @@ package final class CrashInjection: Sendable {
     self.point = point
     self.times = times
     self.end = end
-  }
-
-  /// Kills the process at the point that a text names.
-  ///
-  /// - Parameter text: what the environment variable holds.
-  /// - Returns: nil if the text names no point.
-  package convenience init?(_ text: String) {
-    self.init(text) { kill(getpid(), SIGKILL) }
   }
 
   /// The execution is at a point.

@@ -138,7 +138,7 @@ extension Publication {
 /// How large a record on the rejected topic may be: what is longer is cut, as it could never be sent.
 ///
 /// A class, as the topic's own limit is found out while the workers run already.
-package final class RejectedRecordLimit: Sendable {
+final class RejectedRecordLimit: Sendable {
   private let maxMessageBytes: Atomic<Int>
 
   /// `max.message.bytes` of a topic where neither it nor its brokers say otherwise.
@@ -146,7 +146,7 @@ package final class RejectedRecordLimit: Sendable {
   /// More than what Kafka adds to a record that is alone in its batch, and to its headers.
   private static let overheadBytes = 1_024
 
-  package init(maxMessageBytes: Int = defaultBytes) {
+  init(maxMessageBytes: Int = defaultBytes) {
     self.maxMessageBytes = Atomic(maxMessageBytes)
   }
 

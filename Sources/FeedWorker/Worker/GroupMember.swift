@@ -29,23 +29,26 @@ final class GroupMember {
     self.environment = environment
     self.status = status
     schedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
-    consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
-    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
-    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-    reportStatistics()
+    (consumer, batch, idleBatch) = try Self.join(configuration, environment, status)
   }
 
-  private func reportStatistics() {
-    consumer.onStatistics = { [status] in status.record(.consumer, $0) }
+  private static func join(
+    _ configuration: KafkaConfiguration,
+    _ environment: WorkerEnvironment,
+    _ status: WorkerStatus
+  ) throws(KafkaError) -> (any GroupConsumer, batch: any PolledInput, idleBatch: any PolledInput) {
+    let consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
+    consumer.onStatistics = { status.record(.consumer, $0) }
+    return (
+      consumer, consumer.makeInput(capacity: batchCapacity, clock: environment.coarseClock),
+      consumer.makeInput(capacity: 1, clock: environment.coarseClock)
+    )
   }
 
   /// Joins as a new member, with a new consumer.
   func replace(closeMilliseconds: Int32) throws(KafkaError) {
     close(timeoutMilliseconds: closeMilliseconds)
-    consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
-    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
-    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-    reportStatistics()
+    (consumer, batch, idleBatch) = try Self.join(configuration, environment, status)
   }
 
   /// Polls for input. What the last poll brought must have been taken.

@@ -25,7 +25,6 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
   /// Partitions that went since the poll: nothing more of them is handed out.
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
-  /// What was taken of it, and of batches before, since the last commit.
   @exclusivity(unchecked) var taken = TakenInput()
   /// The record that was looked at last.
   @exclusivity(unchecked) private var currentTopic = 0
@@ -47,7 +46,6 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     messages = consumer.makeBatch(capacity: capacity)
   }
 
-  /// Fills it again. What it held must have been taken.
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
@@ -55,7 +53,6 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     polled = wallClock()
   }
 
-  /// The records that the last poll brought, by partition.
   var spans: [InputSpan] {
     var spans: [InputSpan] = []
     var start = 0
@@ -80,18 +77,11 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     return spans
   }
 
-  /// Records that the last poll brought.
   var count: Int { messages.count }
   var isEmpty: Bool { messages.count == 0 }
-
-  /// Errors and ends of partitions that the last poll brought.
   var events: [ConsumerEvent] { messages.events }
-
-  /// The rebalance that the last poll brought; nil if it brought none.
   var rebalance: Rebalance? { messages.rebalance }
 
-  /// Where the last poll has read partitions to their ends, once its records are taken.
-  ///
   /// Not of paused partitions, whose records were withheld.
   var ends: [TopicPartitionOffset] {
     messages.events.compactMap { event in
@@ -101,21 +91,17 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     }
   }
 
-  /// Begins a slice: from this time on no record is handed out but the first.
   func beginSlice(until end: Int64) {
     sliceEnd = end
     sliceStart = next
   }
 
-  /// Whether records are left of the last poll that were not taken.
   var isUnfinished: Bool { next < messages.count }
 
-  /// Drops the remaining records of partitions that are not owned any more.
   func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }
 
-  /// Drops what is left, to be read again.
   func discard() {
     messages.recycle()
     next = 0

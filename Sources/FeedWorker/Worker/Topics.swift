@@ -90,7 +90,7 @@ package struct TopicChanges: Equatable {
     /// 0 if the topic is gone.
     let after: Int32
     /// What it means and what to do.
-    let remedy: String
+    var remedy = ""
 
     package var description: String {
       let partitions = before == 1 ? "1 partition" : "\(before) partitions"
@@ -103,15 +103,11 @@ package struct TopicChanges: Equatable {
     }
   }
 
-  private struct Counts: Equatable {
-    let before: Int32
-    let after: Int32
-  }
-
   private let topics: TopicNames
   /// What the daemon works with.
   private let known: [String: Int32]
-  private var changes: [String: Counts] = [:]
+  /// Without their remedies, which depend on each other.
+  private var changes: [String: Change] = [:]
   /// The numbers that are less than before and were heard once: a broker may not have heard of all topics yet.
   private var doubtful: [String: Int32] = [:]
 
@@ -132,7 +128,7 @@ package struct TopicChanges: Equatable {
       let isDoubtful = count < last && doubtful[topic] != count
       doubtful[topic] = isDoubtful ? count : nil
       guard count != last, !isDoubtful else { return false }
-      changes[topic] = Counts(before: known[topic] ?? 0, after: count)
+      changes[topic] = Change(topic: topic, before: known[topic] ?? 0, after: count)
       return true
     }
     return changed.compactMap(change)
@@ -144,7 +140,7 @@ package struct TopicChanges: Equatable {
   package mutating func note(earlierInputs count: Int32) -> [Change] {
     let changed = topics.inputs.filter { topic in
       guard let after = known[topic], count < after, changes[topic] == nil else { return false }
-      changes[topic] = Counts(before: count, after: after)
+      changes[topic] = Change(topic: topic, before: count, after: after)
       return true
     }
     return changed.compactMap(change)
@@ -153,18 +149,18 @@ package struct TopicChanges: Equatable {
   private func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
 
   private func change(_ topic: String) -> Change? {
-    changes[topic].map {
-      Change(topic: topic, before: $0.before, after: $0.after, remedy: remedy(topic, $0))
-    }
+    guard var change = changes[topic] else { return nil }
+    change.remedy = remedy(change)
+    return change
   }
 
-  private func remedy(_ topic: String, _ counts: Counts) -> String {
-    let isGone = counts.after == 0
+  private func remedy(_ change: Change) -> String {
+    if change.after > change.before { return growthRemedy(change.topic) }
+    let isGone = change.after == 0
     let creation =
-      isGone ? "create it again (feedstore topics --create --partitions \(counts.before)), and " : ""
-    if counts.after > counts.before { return growthRemedy(topic, counts) }
-    if topic == topics.rejected { return creation + "restart feedstore" }
-    if topic == topics.changesets {
+      isGone ? "create it again (feedstore topics --create --partitions \(change.before)), and " : ""
+    if change.topic == topics.rejected { return creation + "restart feedstore" }
+    if change.topic == topics.changesets {
       return """
         what was published is gone; stop feedstore, \(creation)set a new kafka.group.id, so that all feeds are \
         rebuilt from the input
@@ -173,7 +169,7 @@ package struct TopicChanges: Equatable {
     return "its records are gone; \(creation)restart feedstore, which says what is lost"
   }
 
-  private func growthRemedy(_ topic: String, _ counts: Counts) -> String {
+  private func growthRemedy(_ topic: String) -> String {
     let most = topics.inputs.map(count).max() ?? 0
     let haveInputsGrown = topics.inputs.contains { changes[$0].map { $0.after > $0.before } == true }
     guard haveInputsGrown, topic != topics.rejected else {

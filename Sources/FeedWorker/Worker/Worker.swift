@@ -2,7 +2,7 @@ package import Changesets
 import Feed
 package import FeedConfiguration
 package import FeedKafka
-package import FeedStore
+import FeedStore
 package import Kafka
 package import Service
 
@@ -168,9 +168,9 @@ package struct WorkerEnvironment: Sendable {
   let stop: StopRequest
   private(set) var log: Log
   /// How large a rejected record may be.
-  let rejectedLimit: RejectedRecordLimit
+  let rejectedLimit = RejectedRecordLimit()
   /// Counts the state of all workers.
-  let stateBudget: StateBudget
+  let stateBudget = StateBudget()
   /// Where the process is to end without warning, in tests.
   let crash: CrashInjection?
   /// Told what the workers have and have done.
@@ -184,8 +184,6 @@ package struct WorkerEnvironment: Sendable {
   package init(
     stop: StopRequest,
     log: Log,
-    rejectedLimit: RejectedRecordLimit,
-    stateBudget: StateBudget,
     crash: CrashInjection?,
     status: DaemonStatus,
     backlog: InputBacklog?,
@@ -194,8 +192,6 @@ package struct WorkerEnvironment: Sendable {
   ) {
     self.stop = stop
     self.log = log
-    self.rejectedLimit = rejectedLimit
-    self.stateBudget = stateBudget
     self.crash = crash
     self.status = status
     self.backlog = backlog

@@ -26,6 +26,7 @@ struct RestorationTests {
 
   @Test func `from the assignment to the input, step by step`() throws {
     var restoration = Restoration()
+    restoration.assign([])
     #expect(restoration.step == .nothing)
     #expect(!restoration.isUnderWay)
 
@@ -145,13 +146,6 @@ struct RestorationTests {
     #expect(restoration.step == .requestOffsets([Self.items(0)]))
   }
 
-  @Test func `where no partition can be restored, no input is read`() {
-    var restoration = Self.reading(ends: [10])
-    restoration.stop(partition: 0, Self.unreadable)
-    #expect(restoration.step == .nothing)
-    #expect(!restoration.isUnderWay)
-  }
-
   @Test func `how far changesets reach at least goes with the offsets`() throws {
     var restoration = Restoration()
     let inputs = [Self.items(0), Self.sections(0), Self.items(1)]
@@ -177,9 +171,12 @@ struct RestorationTests {
     restoration.takeOver(partition: 1)
     #expect(Self.resumed(restoration) == [1])
 
-    var alone = Self.needingEnd([0])
-    alone.stop(partition: 0, Self.unreadable)
-    #expect(alone.step == .nothing)
+    // Where no partition can be restored, no input is read.
+    for var alone in [Self.needingEnd([0]), Self.reading(ends: [10])] {
+      alone.stop(partition: 0, Self.unreadable)
+      #expect(alone.step == .nothing)
+      #expect(!alone.isUnderWay)
+    }
   }
 
   @Test func `input that feeds have read beyond its end begins again, if so configured`() throws {
@@ -234,33 +231,13 @@ struct RestorationTests {
     #expect(empty.step == .takeOver(partition: 0), "nothing is opened")
   }
 
-  @Test func `records that come while it reads are no reason to read on for ever`() {
-    var restoration = Self.reading(ends: [10])
-    restoration.advance(to: [0: 25])
-    #expect(restoration.step == .takeOver(partition: 0))
-    #expect(restoration.unread.isEmpty)
-  }
-
-  @Test func `what is told of partitions that are somebody else's means nothing`() {
+  @Test func `records that come while it reads, or of other partitions, are no reason to read on for ever`() {
     var restoration = Self.reading(ends: [10])
     restoration.advance(to: [7: 25])
     #expect(restoration.step == .read)
-  }
-
-  @Test func `a step that failed is the same step again`() {
-    let needingEnd = Self.needingEnd([0, 1])
-    #expect(needingEnd.step == .requestEnd(partition: 0))
-    #expect(needingEnd.step == .requestEnd(partition: 0))
-    let reading = Self.reading(ends: [10])
-    #expect(reading.step == .read)
-    #expect(reading.step == .read)
-  }
-
-  @Test func `no partitions are nothing to restore`() {
-    var restoration = Restoration()
-    restoration.assign([])
-    #expect(restoration.step == .nothing)
-    #expect(!restoration.isUnderWay)
+    restoration.advance(to: [0: 25])
+    #expect(restoration.step == .takeOver(partition: 0))
+    #expect(restoration.unread.isEmpty)
   }
 
   @Test func `partitions that go in the middle leave nothing, and others go on`() {
@@ -325,17 +302,8 @@ struct RestorationTests {
     return restoration
   }
 
-  /// A restoration that wants to know how far the changesets partition 3 has to be read.
-  private static func needingEnd() throws -> Restoration {
-    var restoration = Restoration()
-    restoration.assign([items(3)])
-    restoration.setOffsets([:])
-    _ = try restoration.setInputEnds(Watermarks(low: 0, high: 0), .fail)
-    return restoration
-  }
-
-  @Test func `what was followed is gone on from`() throws {
-    var restoration = try Self.needingEnd()
+  @Test func `what was followed is gone on from`() {
+    var restoration = Self.needingEnd([3])
     restoration.setEnd(Watermarks(low: 2, high: 9), from: 6)
     #expect(restoration.usesStandby(3))
     let opened = restoration.unread
@@ -347,14 +315,14 @@ struct RestorationTests {
     #expect(restoration.step == .takeOver(partition: 3))
   }
 
-  @Test func `what was followed to its end is taken over, and not read`() throws {
-    var restoration = try Self.needingEnd()
+  @Test func `what was followed to its end is taken over, and not read`() {
+    var restoration = Self.needingEnd([3])
     restoration.setEnd(Watermarks(low: 2, high: 9), from: 9)
     #expect(restoration.step == .takeOver(partition: 3))
   }
 
-  @Test func `what was followed and is of no use is read from its beginning, once`() throws {
-    var restoration = try Self.needingEnd()
+  @Test func `what was followed and is of no use is read from its beginning, once`() {
+    var restoration = Self.needingEnd([3])
     #expect(restoration.mayUseStandby(3))
     restoration.setEnd(Watermarks(low: 2, high: 9), from: 6)
     restoration.open()

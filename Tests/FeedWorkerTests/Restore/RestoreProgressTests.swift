@@ -6,13 +6,13 @@ struct RestoreProgressTests {
   @Test func `it is told at most once a second, and what stands still is told as such`() {
     var progress = RestoreProgress(now: 5_000)
     progress.add(records: 10, bytes: 3_000_000)
-    #expect(progress.line(at: 5_999) == nil)
-    #expect(progress.line(at: 6_000) == .isReading)
-    #expect(progress.line(at: 6_999) == nil)
-    #expect(progress.line(at: 7_000) == .isWaiting)
+    #expect(progress.isWaiting(at: 5_999) == nil)
+    #expect(progress.isWaiting(at: 6_000) == false)
+    #expect(progress.isWaiting(at: 6_999) == nil)
+    #expect(progress.isWaiting(at: 7_000) == true)
     progress.add(records: 1, bytes: 1_000_000)
-    #expect(progress.line(at: 7_500) == nil)
-    #expect(progress.line(at: 9_000) == .isReading)
+    #expect(progress.isWaiting(at: 7_500) == nil)
+    #expect(progress.isWaiting(at: 9_000) == false)
   }
 
   @Test func `the rate is the mean since the start`() {

@@ -10,14 +10,12 @@ import Testing
     stopped: Set<Int32> = [],
     silence: Int64 = 0
   ) -> DaemonHealth.Worker {
-    DaemonHealth.Worker(
-      number: number,
-      phase: phase,
-      stopped: stopped,
-      partitions: partitions,
-      remaining: 12,
-      silence: silence
-    )
+    var statistics = WorkerStatistics()
+    statistics.phase = phase
+    statistics.partitions = partitions
+    statistics.stopped = stopped
+    statistics.restore.read(records: 0, bytes: 0, remaining: 12)
+    return DaemonHealth.Worker(number: number, silence: silence, statistics: statistics)
   }
 
   private static func health(_ workers: DaemonHealth.Worker..., isStopping: Bool = false) -> DaemonHealth {

@@ -6,14 +6,9 @@ import Testing
 
 @Suite struct SupervisorNoticesTests {
   private static func health(_ phase: WorkerPhase, silence: Int64 = 0) -> DaemonHealth {
-    let worker = DaemonHealth.Worker(
-      number: 0,
-      phase: phase,
-      stopped: [],
-      partitions: [0],
-      remaining: 0,
-      silence: silence
-    )
+    var statistics = WorkerStatistics()
+    statistics.phase = phase
+    let worker = DaemonHealth.Worker(number: 0, silence: silence, statistics: statistics)
     return DaemonHealth([worker], longestSilence: 1_000, isStopping: false)
   }
 

@@ -57,8 +57,6 @@ final class SimulatedMember {
     var environment = WorkerEnvironment(
       stop: stop,
       log: log,
-      rejectedLimit: RejectedRecordLimit(),
-      stateBudget: StateBudget(),
       crash: nil,
       status: status,
       backlog: nil,

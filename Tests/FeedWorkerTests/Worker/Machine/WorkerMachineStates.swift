@@ -174,24 +174,7 @@ enum WorkerMachineStates {
 
 extension WorkerEvent {
   /// Its name.
-  var kind: String {
-    switch self {
-    case .done: "done"
-    case .topicsChecked: "topicsChecked"
-    case .applied: "applied"
-    case .looked: "looked"
-    case .polled: "polled"
-    case .schedule: "schedule"
-    case .groupServed: "groupServed"
-    case .resumed: "resumed"
-    case .sought: "sought"
-    case .restored: "restored"
-    case .called: "called"
-    case .confirmed: "confirmed"
-    case .rolledBack: "rolledBack"
-    case .pending: "pending"
-    }
-  }
+  var kind: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
 }
 
 extension WorkerAction {
