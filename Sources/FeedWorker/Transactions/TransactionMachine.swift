@@ -175,17 +175,17 @@ struct TransactionMachine: Equatable {
   mutating func fail(_ error: KafkaError) -> Effect {
     // It empties while it is waited for; how often that is needed says nothing.
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
-    switch TransactionErrorClass(error, isCommitting: state == .committing) {
-    case .retriable:
-      failuresInARow += 1
-      return .retry(afterMilliseconds: Self.backoff(failuresInARow, from: 10, to: 500))
-    case .abortable:
-      return abort(nil)
-    case .fatal:
-      return lose()
-    case .permanent:
-      return abort(error)
+    // It would fail in the same way for every producer.
+    if error.kind.needsSomebody { return abort(error) }
+    // The producer will not work again, or what became of its transaction is not known to it.
+    if error.isFatal { return lose() }
+    if error.requiresAbort { return abort(nil) }
+    guard error.isRetriable else {
+      // Its meaning is not documented. A commit may have happened, so it must not be taken for aborted.
+      return state == .committing ? lose() : abort(nil)
     }
+    failuresInARow += 1
+    return .retry(afterMilliseconds: Self.backoff(failuresInARow, from: 10, to: 500))
   }
 
   /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
@@ -247,35 +247,6 @@ struct TransactionMachine: Equatable {
   /// 0 the first time, then twice as long each time.
   private static func backoff(_ times: Int, from least: Int32, to greatest: Int32) -> Int32 {
     times <= 0 ? 0 : ExponentialBackoff(from: least, to: greatest)[times - 1]
-  }
-}
-
-/// What an error of a transactional producer asks for.
-enum TransactionErrorClass: Equatable {
-  /// The same call may succeed later.
-  case retriable
-  /// The transaction cannot be committed; the producer is good for another.
-  case abortable
-  /// The producer will not work again, or what became of its transaction is not known to it.
-  case fatal
-  /// It would fail in the same way for every producer; an operator has to change something.
-  case permanent
-
-  /// - Parameter isCommitting: whether the end of the transaction was asked for, so that it may have happened.
-  init(_ error: KafkaError, isCommitting: Bool) {
-    self =
-      if error.kind.needsSomebody {
-        .permanent
-      } else if error.isFatal {
-        .fatal
-      } else if error.requiresAbort {
-        .abortable
-      } else if error.isRetriable {
-        .retriable
-      } else {
-        // Its meaning is not documented. A commit may have happened, so it must not be taken for aborted.
-        isCommitting ? .fatal : .abortable
-      }
   }
 }
 

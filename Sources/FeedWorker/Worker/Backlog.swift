@@ -1,17 +1,37 @@
 import Kafka
 
-/// Whether the input is behind, so that more is published at once.
+/// Whether the input is behind, so that more is published at once; when to look, and whose fetching to hasten.
 ///
 /// It is behind as soon as many records are unread, and until hardly any are: so the end of a backlog is published with the
 /// rest of it. Brokers count records of open transactions as well, which cannot be read yet; so it is not behind either
-/// when nothing comes.
+/// when nothing comes. All times are milliseconds of the monotonic clock.
 struct Backlog {
   private(set) var isBehind = false
   /// As many unread records are a backlog.
   private let many: Int64
+  /// When to look next.
+  private var nextTime: Int64 = 0
+  /// The most records that were seen waiting for a poll since the input fell behind.
+  private var mostFetched = 0
+  /// The number of wake-ups of the fetcher, so that each is for another partition than the one before.
+  private var wakeCount = 0
+  /// When the input was behind for the last time; nil once memory was given back.
+  private var lastBehind: Int64?
+
+  private static let intervalMilliseconds: Int64 = 10
+  /// A poll that brings so many is a reason to look at once.
+  private static let manyRecords = 1_000
+  private static let memoryReturnMilliseconds: Int64 = 10_000
 
   /// - Parameter maxRecords: the most records that wait to be published when the input is not behind.
   init(maxRecords: Int) { many = Int64(maxRecords) }
+
+  /// Whether to look after a poll: at once if it brought many records or the input was behind, now and then otherwise.
+  mutating func isDue(records: Int, at now: Int64) -> Bool {
+    guard isBehind || records >= Self.manyRecords || now >= nextTime else { return false }
+    nextTime = now + Self.intervalMilliseconds
+    return true
+  }
 
   /// A poll that may have waited has ended.
   ///
@@ -24,50 +44,13 @@ struct Backlog {
     } else if unread >= many {
       isBehind = true
     }
+    if !isBehind { mostFetched = 0 }
   }
 
   /// What was polled is applied.
   mutating func apply(unread: Int64) {
     if unread < max(1, many / 10) { isBehind = false }
   }
-}
-
-/// When to look whether the input is behind, and what to do about it: ``Backlog``, ``MemoryReturn``, and whose fetching to
-/// hasten.
-struct BacklogWatch {
-  private var backlog: Backlog
-  private var memoryReturn = MemoryReturn()
-  /// When to look next, in milliseconds of the monotonic clock.
-  private var nextTime: Int64 = 0
-  /// The most records that were seen waiting for a poll since the input fell behind.
-  private var mostFetched = 0
-  /// The number of wake-ups of the fetcher, so that each is for another partition than the one before.
-  private var wakeCount = 0
-
-  private static let intervalMilliseconds: Int64 = 10
-  /// A poll that brings so many is a reason to look at once.
-  private static let manyRecords = 1_000
-
-  /// - Parameter maxRecords: the most records that wait to be published when the input is not behind.
-  init(maxRecords: Int) { backlog = Backlog(maxRecords: maxRecords) }
-
-  var isBehind: Bool { backlog.isBehind }
-
-  /// Whether to look after a poll: at once if it brought many records or the input was behind, now and then otherwise.
-  mutating func isDue(records: Int, at now: Int64) -> Bool {
-    guard isBehind || records >= Self.manyRecords || now >= nextTime else { return false }
-    nextTime = now + Self.intervalMilliseconds
-    return true
-  }
-
-  /// A poll that may have waited has ended, and `unread` records were brought by none.
-  mutating func poll(isEmpty: Bool, unread: Int64) {
-    backlog.poll(isEmpty: isEmpty, unread: unread)
-    if !isBehind { mostFetched = 0 }
-  }
-
-  /// What was polled is applied.
-  mutating func apply(unread: Int64) { backlog.apply(unread: unread) }
 
   /// Whose fetching is to go on at once, if it is: the queue of fetched records is half empty.
   ///
@@ -82,24 +65,14 @@ struct BacklogWatch {
     return partitions[wakeCount % partitions.count]
   }
 
-  /// Whether memory is to be given back to the system now.
-  mutating func isMemoryReturnDue(at now: Int64) -> Bool { memoryReturn.isDue(isBehind: isBehind, at: now) }
-}
-
-/// When the memory that catching up has taken is given back to the system: once, some time after the input was behind for
-/// the last time, as what is behind now and then takes the same memory again.
-struct MemoryReturn {
-  private var lastBehind: Int64?
-
-  static let pauseMilliseconds: Int64 = 10_000
-
-  /// - Parameter now: the time in milliseconds, which does not go back.
-  mutating func isDue(isBehind: Bool, at now: Int64) -> Bool {
+  /// Whether the memory that catching up has taken is to be given back to the system: once, some time after the input was
+  /// behind for the last time, as what is behind now and then takes the same memory again.
+  mutating func isMemoryReturnDue(at now: Int64) -> Bool {
     if isBehind {
       lastBehind = now
       return false
     }
-    guard let time = lastBehind, now - time >= Self.pauseMilliseconds else { return false }
+    guard let time = lastBehind, now - time >= Self.memoryReturnMilliseconds else { return false }
     lastBehind = nil
     return true
   }

@@ -115,22 +115,11 @@ extension Worker {
   }
 }
 
-/// When a worker's regular work is due next, in milliseconds of the monotonic clock.
-struct DueTimes {
-  static let lagMilliseconds: Int64 = 1_000
+/// Does what is due by time, between two batches, and looks how far behind the input is.
+extension Worker {
   /// Much less than the least `offsets.retention.minutes` that makes sense.
   static let offsetRefreshMilliseconds: Int64 = 3_600_000
 
-  /// To report how far behind the worker is.
-  var lag: Int64 = 0
-  /// To commit again offsets that have not changed.
-  var offsetRefresh: Int64
-
-  init(start: Int64) { offsetRefresh = start + Self.offsetRefreshMilliseconds }
-}
-
-/// Does what is due by time, between two batches, and looks how far behind the input is.
-extension Worker {
   /// Does what is due by time, when everything that was polled is applied.
   func look(_ store: isolated FeedStore) -> WorkerEvent {
     let ends = coverEnds(store)
@@ -154,8 +143,8 @@ extension Worker {
   /// assign, and those of idle groups.
   private func refreshOffsets(_ store: isolated FeedStore) {
     let now = clock.milliseconds()
-    guard now >= due.offsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
-    due.offsetRefresh = now + DueTimes.offsetRefreshMilliseconds
+    guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
+    nextOffsetRefresh = now + Self.offsetRefreshMilliseconds
     for position in machine.positions.resume { store.cover(position, at: now) }
   }
 
@@ -192,8 +181,8 @@ extension Worker {
   /// Records, once a second, how many input records are not published yet, as far as the brokers have reported.
   private func noteLag() {
     let now = clock.milliseconds()
-    guard now >= due.lag else { return }
-    due.lag = now + DueTimes.lagMilliseconds
+    guard now >= nextLag else { return }
+    nextLag = now + 1_000
     var lag: [TopicPartition: Int64] = [:]
     for position in machine.positions.resume {
       guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }

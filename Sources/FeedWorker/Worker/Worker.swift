@@ -36,8 +36,10 @@ package final class Worker: @unchecked Sendable {
   /// What was done; made when the worker ends.
   var report = DaemonReport()
 
-  /// When regular work is due next.
-  var due: DueTimes
+  /// When to report next how far behind the worker is, in milliseconds of the monotonic clock.
+  var nextLag: Int64 = 0
+  /// When to commit again offsets that have not changed.
+  var nextOffsetRefresh: Int64
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
@@ -47,7 +49,7 @@ package final class Worker: @unchecked Sendable {
   var lostInput: LostInputPolicy { configuration.lostInput }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
 
-  var backlog: BacklogWatch
+  var backlog: Backlog
 
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
@@ -67,7 +69,7 @@ package final class Worker: @unchecked Sendable {
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
     self.configuration = configuration
-    backlog = BacklogWatch(maxRecords: options.coalescing.maxRecords)
+    backlog = Backlog(maxRecords: options.coalescing.maxRecords)
     var consuming = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
@@ -75,7 +77,7 @@ package final class Worker: @unchecked Sendable {
     publisher = try Publisher(identity, settings, environment)
     restorer = Restorer(options, configuration.lostInput, settings, identity, environment, member, publisher)
     machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
-    due = DueTimes(start: environment.clients.milliseconds())
+    nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
   }
 
   /// The group assigns one of the input topics, and the same partitions of the others go along, so that those of one number are

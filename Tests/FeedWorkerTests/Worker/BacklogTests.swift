@@ -1,3 +1,4 @@
+import Kafka
 import Testing
 
 @testable import FeedWorker
@@ -36,5 +37,46 @@ import Testing
       maxRecords: 1
     )
     #expect(states == [true, true, false])
+  }
+
+  private static let partitions = [0, 1].map { TopicPartition(topic: "items", partition: $0) }
+
+  @Test func `it is looked now and then, and at once after many records or while the input is behind`() {
+    var watch = Backlog(maxRecords: 100)
+    let polls: [(records: Int, time: Int64)] = [(0, 5), (999, 14), (1_000, 14), (1, 23), (1, 24), (1, 25)]
+    let due = polls.map { watch.isDue(records: $0.records, at: $0.time) }
+    #expect(due == [true, false, true, false, true, false])
+    watch.poll(isEmpty: false, unread: 100)
+    #expect(watch.isBehind)
+    let isDue = watch.isDue(records: 1, at: 25)
+    #expect(isDue)
+    watch.apply(unread: 9)
+    #expect(!watch.isBehind)
+  }
+
+  @Test func `fetching goes on, one partition after the other, when the queue is half empty`() {
+    var watch = Backlog(maxRecords: 10)
+    watch.poll(isEmpty: false, unread: 5_000)
+    #expect(watch.wake(fetched: 1_000, of: Self.partitions) == nil)
+    #expect(watch.wake(fetched: 500, of: Self.partitions) == nil)
+    #expect(watch.wake(fetched: 499, of: Self.partitions) == Self.partitions[0])
+    #expect(watch.wake(fetched: 499, of: Self.partitions) == Self.partitions[1])
+    #expect(watch.wake(fetched: 499, of: []) == nil)
+    // What was seen before the input had caught up says nothing of the next time.
+    watch.poll(isEmpty: true, unread: 0)
+    #expect(watch.wake(fetched: 499, of: Self.partitions) == nil)
+  }
+
+  @Test func `memory is given back once, ten seconds after the input was behind for the last time`() {
+    let polls: [(time: Int64, isBehind: Bool)] = [
+      (0, false), (1_000, true), (9_000, false), (9_500, true), (19_499, false), (19_500, false),
+      (40_000, false),
+    ]
+    var watch = Backlog(maxRecords: 10)
+    let times = polls.filter { poll in
+      watch.poll(isEmpty: !poll.isBehind, unread: 10)
+      return watch.isMemoryReturnDue(at: poll.time)
+    }.map(\.time)
+    #expect(times == [19_500])
   }
 }

@@ -82,8 +82,11 @@ struct WorkerMachine: Equatable {
     case (.betweenSlices, .groupServed(let rebalance, let isPaused)):
       noteService(rebalance, isPaused: isPaused, at: now)
       return loop()
+    case (.resuming(let next), .resumed(.failed)):
+      return restoreAgain(then: next)
     case (.resuming(let next), .resumed(let resumption)):
-      return noteResumption(resumption, then: next, at: now)
+      if resumption == .done { partitions.resume() }
+      return go(on: next, at: now)
 
     case (.looking, .looked(let ends, let deadline, let restoreTime, let isStopping)):
       positions.reach(ends)
@@ -206,19 +209,6 @@ struct WorkerMachine: Equatable {
   mutating func resumeInput(then next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
     guard partitions.has(.paused) else { return go(on: next, at: now) }
     return enter(.resuming(next), .resumeInput(partitions.inputs(.paused)))
-  }
-
-  private mutating func noteResumption(
-    _ resumption: WorkerEvent.Resumption,
-    then next: WorkerState.Continuation,
-    at now: Int64
-  ) -> WorkerAction {
-    switch resumption {
-    case .done: partitions.resume()
-    case .postponed: break
-    case .failed: return restoreAgain(then: next)
-    }
-    return go(on: next, at: now)
   }
 
   // MARK: Restoring
