@@ -13,14 +13,10 @@ import Testing
 
 /// Uses of the built command that it refuses, and their messages; and how it is linked.
 final class CommandTests {
-  private let folder: URL
+  private let files: TemporaryFolder
+  private var folder: URL { files.url }
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { files = try TemporaryFolder() }
 
   /// Runs it next to a file with one record, which must not change.
   private func refusal(_ arguments: String...) throws -> String {
@@ -121,9 +117,8 @@ final class CommandTests {
 struct TableSecretTests {
   @Test(arguments: 1...2 as ClosedRange<UInt64>)
   func `every process writes the same bytes for the same records`(seed: UInt64) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tables-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = try TemporaryFolder()
+    let folder = files.url
     var generator = RecordGenerator(seed: seed)
     let lines = generator.records(3_000).compactMap(\.replayLine).map { Data($0) + Data("\n".utf8) }
     try lines.reduce(Data(), +).write(to: folder.appendingPathComponent("in"))

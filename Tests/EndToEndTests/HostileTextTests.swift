@@ -7,22 +7,16 @@ import Testing
 
 /// The built command with texts that are designed to break a parser.
 final class HostileTextTests {
-  private let folder: URL
+  private let files: TemporaryFolder
+  private var folder: URL { files.url }
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { files = try TemporaryFolder() }
 
   private func write(_ lines: [[UInt8]]) throws {
-    try Data(lines.joined(separator: [0x0A])).write(to: folder.appendingPathComponent("input.ndjson"))
+    _ = try files.file("input.ndjson", lines.joined(separator: [0x0A]))
   }
 
-  private func read(_ name: String) throws -> String {
-    String(decoding: try Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
-  }
+  private func read(_ name: String) throws -> String { try files.read(name) }
 
   @Test func `nesting of ten thousand levels does not overflow the stack`() throws {
     let depth = 9_990

@@ -17,7 +17,6 @@ struct PublicationWriterTests {
         ? #"{"op":"item.upsert","section":"s","item":"i\#(offset)","data":"\#(String(repeating: "x", count: 200))"}"#
         : "not JSON \(offset)"
       return OracleRecord(
-        topic: "feeds.items",
         partition: 3,
         offset: offset,
         timestamp: 1_000 + offset,
@@ -172,7 +171,6 @@ struct PublicationWriterTests {
     async throws
   {
     let record = OracleRecord(
-      topic: "feeds.items",
       partition: 1,
       offset: 0,
       timestamp: 5,

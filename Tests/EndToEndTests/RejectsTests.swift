@@ -197,11 +197,8 @@ struct RejectsTests {
   @Test func `the command saves a record to a file, and publishes it from there`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "feedstore-\(UUID().uuidString)"
-    )
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = try TemporaryFolder()
+    let folder = files.url
     let settings = ["--set", "kafka.bootstrap.servers=\(ground.cluster.bootstrapServers)"]
     let list = try CommandRun(["rejects", "list", "--since", "2026-11-20"] + settings, in: folder)
     #expect(list.exitCode == 0 && list.output.split(separator: "\n").count == 2, "\(list.error)")
@@ -209,7 +206,7 @@ struct RejectsTests {
     #expect(show.exitCode == 0 && show.output == "no JSON" && show.error.contains("invalid-json"))
     let refused = try CommandRun(["rejects", "publish", "1/0"] + settings, in: folder)
     #expect(refused.exitCode == 1 && refused.error.contains("nothing was published"))
-    try Data("[]".utf8).write(to: folder.appendingPathComponent("repaired"))
+    _ = try files.file("repaired", "[]".utf8)
     let publish = try CommandRun(["rejects", "publish", "1/0", "--value", "repaired"] + settings, in: folder)
     #expect(publish.exitCode == 0 && publish.error.contains("published 1 record"), "\(publish.error)")
     #expect(try ground.contents(of: "feeds.items", partitions: 2).last?.valueText == "[]")

@@ -51,14 +51,7 @@ import Testing
 
     func apply(_ value: String) async throws {
       let batch = RecordBatch([
-        OracleRecord(
-          topic: "feeds.items",
-          partition: 0,
-          offset: offset,
-          timestamp: 0,
-          key: Array("f".utf8),
-          value: Array(value.utf8)
-        )
+        OracleRecord(offset: offset, key: Array("f".utf8), value: Array(value.utf8))
       ])
       offset += 1
       _ = try await store.apply(batch, time: .records)
@@ -99,14 +92,7 @@ import Testing
       var oracle = Oracle(limits: limits, coalescing: coalescing)
       let ordinary = Array(repeating: #"{"op":"feed.reload"}"#, count: 5 - 1 - count)
       for (number, value) in ([filled, value] + ordinary).enumerated() {
-        let record = OracleRecord(
-          topic: "feeds.items",
-          partition: 0,
-          offset: number,
-          timestamp: 0,
-          key: Array("f".utf8),
-          value: Array(value.utf8)
-        )
+        let record = OracleRecord(offset: number, key: Array("f".utf8), value: Array(value.utf8))
         let isFull = number == 1 + ordinary.count
         #expect(
           (try await store.apply(RecordBatch([record]), time: .records) == .flushDue) == isFull,

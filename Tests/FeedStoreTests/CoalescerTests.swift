@@ -54,13 +54,8 @@ struct CoalescerTests {
     #expect(!coalescer.add(bytes: 1, at: 1_099))
     #expect(coalescer.deadline == 1_100)
     #expect(!coalescer.isFlushDue(at: 1_099))
-    #expect(coalescer.isFlushDue(at: 1_100))
-  }
-
-  @Test func `a record older than the first one is not due`() {
-    let coalescer = coalescer()
-    _ = coalescer.add(bytes: 1, at: 1_000)
     #expect(!coalescer.isFlushDue(at: 0))
+    #expect(coalescer.isFlushDue(at: 1_100))
   }
 
   @Test func `with a window of 0, every record flushes those before it, however old it is`() {
@@ -113,10 +108,14 @@ struct CoalescerTests {
 
   // MARK: The idle window
 
-  @Test func `a lone record waits for the idle window`() {
-    let coalescer = coalescer(idle: 10)
+  @Test(arguments: [(10, 1_010), (500, 1_100)] as [(Int64, Int64)])
+  func `a lone record waits for the idle window, but not for longer than the window`(
+    idle: Int64,
+    deadline: Int64
+  ) {
+    let coalescer = coalescer(idle: idle)
     _ = coalescer.add(bytes: 1, at: 1_000)
-    #expect(coalescer.deadline == 1_010)
+    #expect(coalescer.deadline == deadline)
   }
 
   @Test func `a record soon after a publication waits until a window has passed since that was due`() {
@@ -149,12 +148,6 @@ struct CoalescerTests {
     coalescer.reset()
     _ = coalescer.add(bytes: 1, at: 1_005)
     #expect(coalescer.deadline == 1_104)
-  }
-
-  @Test func `an idle window longer than the window counts as the window`() {
-    let coalescer = coalescer(idle: 500)
-    _ = coalescer.add(bytes: 1, at: 1_000)
-    #expect(coalescer.deadline == 1_100)
   }
 
   // MARK: The backlog

@@ -17,7 +17,6 @@ struct CoveredEndTests {
 
   private func record(_ offset: Int) -> OracleRecord {
     OracleRecord(
-      topic: "feeds.items",
       offset: offset,
       key: Array("feed".utf8),
       value: Array(#"{"op":"item.upsert","section":"s","item":"i\#(offset)"}"#.utf8)

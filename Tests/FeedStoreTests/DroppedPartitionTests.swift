@@ -13,7 +13,6 @@ struct DroppedPartitionTests {
     _ value: String? = nil
   ) -> OracleRecord {
     OracleRecord(
-      topic: "feeds.items",
       partition: partition,
       offset: offset,
       key: Array((key ?? "feed-\(partition)").utf8),

@@ -15,7 +15,6 @@ import Testing
   private static func record(_ value: String, _ offset: Int) -> OracleRecord {
     OracleRecord(
       topic: "feeds.sections",
-      partition: 0,
       offset: offset,
       timestamp: offset,
       key: Array("f".utf8),

@@ -17,7 +17,6 @@ struct FlushTests {
   private func record(_ offset: Int, feed: String, size: Int = 0) -> OracleRecord {
     let data = String(repeating: "x", count: size)
     return OracleRecord(
-      topic: "feeds.items",
       offset: offset,
       key: Array(feed.utf8),
       value: Array(#"{"op":"item.upsert","section":"s","item":"i\#(offset)","data":"\#(data)"}"#.utf8)
@@ -26,7 +25,7 @@ struct FlushTests {
 
   /// Records of one feed whose reload is longer than a part, of another, and one that is rejected.
   private var large: [OracleRecord] {
-    let rejected = OracleRecord(topic: "feeds.items", offset: 61, key: Array("b".utf8), value: [])
+    let rejected = OracleRecord(offset: 61, key: Array("b".utf8), value: [])
     return (0..<60).map { record($0, feed: "a", size: 100_000) } + [record(60, feed: "b"), rejected]
   }
 

@@ -44,7 +44,6 @@ struct LargeFlushTests {
     let records = ["a", "b", "c"].flatMap { feed in
       (0..<12).map { number in
         OracleRecord(
-          topic: "feeds.items",
           offset: number,
           key: Array(feed.utf8),
           value: Array(item.replacing("ITEM", with: "\(feed)\(number)").utf8)

@@ -9,14 +9,7 @@ import Testing
     var driver = StoreDriver()
     driver.onFlush = { for record in $0 { _ = try replicas.apply(record) } }
     let records = [OperationExamples.start, event].enumerated().map { offset, value in
-      OracleRecord(
-        topic: "feeds.items",
-        partition: 0,
-        offset: offset,
-        timestamp: 1_000 * offset,
-        key: Array("f".utf8),
-        value: Array(value.utf8)
-      )
+      OracleRecord(offset: offset, timestamp: 1_000 * offset, key: Array("f".utf8), value: Array(value.utf8))
     }
     try await driver.run(records)
     #expect(replicas.replica(of: "f")?.oracleFeed.outline == result)
