@@ -26,7 +26,7 @@ package struct Log: Sendable {
     output: DiagnosticOutput = .standardError,
     clocks: LogClocks = LogClocks()
   ) {
-    self.init(LogWriter(LogThreshold(level), format, output, clocks), fields: [:])
+    self.init(LogWriter(level, format, output, clocks), fields: [:])
   }
 
   private init(_ writer: LogWriter, fields: LogFields) {
@@ -35,10 +35,10 @@ package struct Log: Sendable {
   }
 
   /// The least severe level that is written.
-  package var level: LogLevel { writer.threshold.level }
+  package var level: LogLevel { writer.level }
 
   /// Changes the level of this log and of all logs related to it by ``with(_:)``.
-  package func setLevel(_ level: LogLevel) { writer.threshold.level = level }
+  package func setLevel(_ level: LogLevel) { writer.level = level }
 
   /// The format of the lines.
   package var format: LogFormat { writer.format }
@@ -56,7 +56,7 @@ package struct Log: Sendable {
     _ message: @autoclosure () -> String,
     _ fields: @autoclosure () -> LogFields = [:]
   ) {
-    guard writer.threshold.allows(event.level) else { return }
+    guard event.level >= writer.level else { return }
     writer.write(LogLine(event: event, message: message(), fields: fields(), context: self.fields))
   }
 
@@ -86,7 +86,8 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
 
 /// The state that a log shares with all logs derived from it: destination, format, and counted repetitions.
 final class LogWriter: Sendable {
-  let threshold: LogThreshold
+  /// The position of the level among all; it may change at any time.
+  private let severity: Atomic<Int>
   let format: LogFormat
   private let output: DiagnosticOutput
   private let clocks: LogClocks
@@ -98,11 +99,17 @@ final class LogWriter: Sendable {
     var isExpected = false
   }
 
-  init(_ threshold: LogThreshold, _ format: LogFormat, _ output: DiagnosticOutput, _ clocks: LogClocks) {
-    self.threshold = threshold
+  init(_ level: LogLevel, _ format: LogFormat, _ output: DiagnosticOutput, _ clocks: LogClocks) {
+    severity = Atomic(level.severity)
     self.format = format
     self.output = output
     self.clocks = clocks
+  }
+
+  /// The least severe level that is written.
+  var level: LogLevel {
+    get { LogLevel.allCases[severity.load(ordering: .relaxed)] }
+    set { severity.store(newValue.severity, ordering: .relaxed) }
   }
 
   func write(_ line: LogLine) {
