@@ -30,15 +30,14 @@ enum RejectsListCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    var listing = RejectedListing(
+    let report = try await RejectedListing.run(
       configuration,
+      code: try code(invocation),
+      sinceMilliseconds: try since(invocation),
       isJSON: invocation.flag("json"),
       log: CommandLog.make(configuration),
       write: { StandardOutput.write($0) }
     )
-    listing.code = try code(invocation)
-    listing.sinceMilliseconds = try since(invocation)
-    let report = try await listing.run()
     // It would count the lines up to there.
     if !StandardOutput.isClosed { DiagnosticOutput.standardError.write(line: report.text) }
     return .done

@@ -80,12 +80,12 @@ struct NewTopicTests {
     #expect(try await following.printSnapshot() == [#"there is no feed "a""#])
 
     ground.configuration.store.topics.rejected = "late.rejected"
-    let listing = RejectedListing(
+    let rejected = try await RejectedListing.run(
       ground.configuration,
       isJSON: true,
       log: Self.creating("late.rejected", ground)
     ) { _ in true }
-    #expect(try await listing.run() == RejectedReport())
+    #expect(rejected == RejectedReport())
 
     ground.configuration.store.topics.rejected = "late.checked"
     var setup = TopicSetup(ground.configuration, log: Self.creating("late.checked", ground))

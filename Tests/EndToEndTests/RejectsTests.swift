@@ -38,15 +38,21 @@ struct RejectsTests {
 
   private static func list(
     _ ground: Ground,
-    _ change: (inout RejectedListing) -> Void = { _ in }
+    code: String? = nil,
+    since: Int64? = nil,
+    isOpen: Bool = true
   ) async throws -> (lines: [String], report: RejectedReport) {
     let text = Mutex("")
-    var listing = RejectedListing(ground.configuration, isJSON: true, log: Ground.quiet) { more in
+    let report = try await RejectedListing.run(
+      ground.configuration,
+      code: code,
+      sinceMilliseconds: since,
+      isJSON: true,
+      log: Ground.quiet
+    ) { more in
       text.withLock { $0 += more }
-      return true
+      return isOpen
     }
-    change(&listing)
-    let report = try await listing.run()
     return (text.withLock { $0 }.split(separator: "\n").map(String.init), report)
   }
 
@@ -76,17 +82,17 @@ struct RejectsTests {
       lines[1].contains(#""code":"invalid-json""#) && lines[1].contains(#""key":"shop","valueBytes":7"#)
     )
     #expect(report.text.contains("invalid-json"))
-    let invalid = try await Self.list(ground) { $0.code = "invalid-json" }
+    let invalid = try await Self.list(ground, code: "invalid-json")
     #expect(invalid.lines == [lines[1]])
-    #expect(try await Self.list(ground) { $0.sinceMilliseconds = started }.lines == lines)
+    #expect(try await Self.list(ground, since: started).lines == lines)
     let later = WallClock.milliseconds() + 1
-    #expect(try await Self.list(ground) { $0.sinceMilliseconds = later }.lines == [])
+    #expect(try await Self.list(ground, since: later).lines == [])
   }
 
   @Test func `a listing ends when its output is closed`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
-    #expect(try await Self.list(ground) { $0.write = { _ in false } }.report.records == 1)
+    #expect(try await Self.list(ground, isOpen: false).report.records == 1)
   }
 
   @Test func `a record is shown with its headers and the bytes of its value`() async throws {

@@ -134,11 +134,10 @@ struct FeedVersion: Sendable, Equatable {
   let epoch: String
   let revision: UInt64
 
-  init(epoch: String, revision: UInt64) {
-    self.epoch = epoch
-    self.revision = revision
-  }
+  var text: String { "\(epoch)@\(revision)" }
+}
 
+extension FeedVersion {
   init(_ description: FeedDescription) {
     self.init(epoch: description.epoch, revision: description.revision)
   }
@@ -150,6 +149,4 @@ struct FeedVersion: Sendable, Equatable {
     }
     self.init(epoch: String(text[..<at]), revision: revision)
   }
-
-  var text: String { "\(epoch)@\(revision)" }
 }

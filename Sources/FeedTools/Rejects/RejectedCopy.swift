@@ -13,23 +13,6 @@ struct RejectedCopy: Sendable, Equatable {
   var value: [UInt8]?
   var headers: [Header]
 
-  init(_ message: Message) {
-    place = RejectedPlace(partition: message.partition, offset: message.offset)
-    timestampMilliseconds = message.timestampMilliseconds
-    key = message.key.map { Array($0) }
-    value = message.payload.map { Array($0) }
-    headers = message.headers()
-  }
-
-  init(place: RejectedPlace, timestampMilliseconds: Int64, key: [UInt8]?, value: [UInt8]?, headers: [Header])
-  {
-    self.place = place
-    self.timestampMilliseconds = timestampMilliseconds
-    self.key = key
-    self.value = value
-    self.headers = headers
-  }
-
   /// The reject code; nil if the header is missing.
   var code: String? { text("feedstore.error.code") }
   var message: String? { text("feedstore.error.message") }
@@ -103,6 +86,16 @@ struct RejectedCopy: Sendable, Equatable {
   }
 }
 
+extension RejectedCopy {
+  init(_ message: Message) {
+    place = RejectedPlace(partition: message.partition, offset: message.offset)
+    timestampMilliseconds = message.timestampMilliseconds
+    key = message.key.map { Array($0) }
+    value = message.payload.map { Array($0) }
+    headers = message.headers()
+  }
+}
+
 /// The position of a record on the rejected topic, written as `3/1042`.
 package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
   /// The partition's number, from 0.
@@ -110,11 +103,10 @@ package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
   /// 0 or more.
   package let offset: Int64
 
-  init(partition: Int32, offset: Int64) {
-    self.partition = partition
-    self.offset = offset
-  }
+  package var description: String { "\(partition)/\(offset)" }
+}
 
+extension RejectedPlace {
   /// Parses the form of ``description``; nil for anything else.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -123,8 +115,6 @@ package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
     else { return nil }
     self.init(partition: partition, offset: offset)
   }
-
-  package var description: String { "\(partition)/\(offset)" }
 }
 
 /// The origin of a rejected record, from the headers of its copy.

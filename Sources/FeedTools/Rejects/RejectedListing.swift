@@ -6,65 +6,45 @@ import Kafka
 package import Service
 
 /// `feedstore rejects list`: lists the records of the rejected topic, one per line.
-package struct RejectedListing: Sendable {
-  package var configuration: FeedStoreConfiguration
-  /// List only records with this code; nil for all.
-  package var code: String?
-  /// List only records from this time on, in milliseconds since 1970; nil for all.
-  package var sinceMilliseconds: Int64?
-  /// Whether lines are JSON.
-  package var isJSON: Bool
-  package var log: Log
-  /// Prints text; returns false if the reader has closed the output.
-  package var write: @Sendable (String) -> Bool
-
+package enum RejectedListing {
   /// The codes that the daemon uses.
   package static var knownCodes: [String] { RejectCode.allCases.map(\.rawValue) }
 
-  package init(
+  /// Reads each partition from its beginning to its current end, one after the other.
+  ///
+  /// - Parameters:
+  ///   - code: list only records with this code; nil for all.
+  ///   - sinceMilliseconds: list only records from this time on, in milliseconds since 1970; nil for all.
+  ///   - isJSON: whether lines are JSON.
+  ///   - write: prints text; returns false if the reader has closed the output.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends nothing.
+  package static func run(
     _ configuration: FeedStoreConfiguration,
+    code: String? = nil,
+    sinceMilliseconds: Int64? = nil,
     isJSON: Bool,
     log: Log,
     write: @escaping @Sendable (String) -> Bool
-  ) {
-    self.configuration = configuration
-    self.isJSON = isJSON
-    self.log = log
-    self.write = write
-  }
-
-  /// Reads each partition from its beginning to its current end, one after the other.
-  ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends nothing.
-  package func run() async throws -> RejectedReport {
+  ) async throws -> RejectedReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let reader = try TopicReader.ofRejected(settings, configuration, log: log)
       defer { try? reader.close() }
-      return try read(reader)
-    }
-  }
-
-  private func read(_ reader: TopicReader) throws -> RejectedReport {
-    var report = RejectedReport()
-    var isRead = true
-    for partition in 0..<(try reader.partitionCount()) where isRead {
-      let marks = try reader.watermarks(partition)
-      try reader.read([partition: marks.low..<marks.high]) { message in
-        let copy = RejectedCopy(message)
-        guard isWanted(copy) else { return true }
-        report.count(copy)
-        isRead = write(isJSON ? RejectedLine.json(copy) : RejectedLine.text(copy))
-        return isRead
+      var report = RejectedReport()
+      var isRead = true
+      for partition in 0..<(try reader.partitionCount()) where isRead {
+        let marks = try reader.watermarks(partition)
+        try reader.read([partition: marks.low..<marks.high]) { message in
+          let copy = RejectedCopy(message)
+          if let code, copy.code != code { return true }
+          if let sinceMilliseconds, copy.timestampMilliseconds < sinceMilliseconds { return true }
+          report.count(copy)
+          isRead = write(isJSON ? RejectedLine.json(copy) : RejectedLine.text(copy))
+          return isRead
+        }
       }
+      return report
     }
-    return report
-  }
-
-  private func isWanted(_ copy: RejectedCopy) -> Bool {
-    if let code, copy.code != code { return false }
-    if let sinceMilliseconds, copy.timestampMilliseconds < sinceMilliseconds { return false }
-    return true
   }
 }
 

@@ -96,7 +96,12 @@ package struct RejectedPublication: Sendable {
   /// Checks that the partitions in the headers exist.
   private func check(_ copies: [RejectedCopy], _ producer: Producer) throws {
     let topics = Set(copies.compactMap(\.source?.topic)).sorted()
-    let counts = try partitionCounts(topics, producer)
+    let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    let counts = try wait.metadata(topics, log) { topics throws(KafkaError) in
+      try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
+    } pause: { milliseconds throws(KafkaError) in
+      try producer.poll(timeoutMilliseconds: milliseconds)
+    }.partitionCounts
     for copy in copies {
       guard let source = copy.source else { continue }
       guard let count = counts[source.topic] else {
@@ -115,17 +120,6 @@ package struct RejectedPublication: Sendable {
         )
       }
     }
-  }
-
-  /// Queries the topics until none is missing or the timeout passes.
-  private func partitionCounts(_ topics: [String], _ producer: Producer) throws(KafkaError) -> [String: Int32]
-  {
-    let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
-    return try wait.metadata(topics, log) { topics throws(KafkaError) in
-      try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
-    } pause: { milliseconds throws(KafkaError) in
-      try producer.poll(timeoutMilliseconds: milliseconds)
-    }.partitionCounts
   }
 
   /// The timestamp is the time of sending, because a topic with time-based retention would drop an old record.
