@@ -2,13 +2,15 @@ import Feed
 
 /// Verifies the records of one partition of the changesets topic, in the order of their offsets.
 final class PartitionVerifier {
-  private let options: VerificationOptions
-  private let decoder: ChangesetDecoder
+  let options: VerificationOptions
+  let decoder: ChangesetDecoder
   private let headers: HeaderCheck
   /// Feeds that are there, and those of which a fault is known: memory follows the state.
   private var feeds: [BytesKey: VerifiedFeed] = [:]
   /// What has to come next, of which feed, and where it was noted.
   private var expectation: (what: Expectation, feed: VerifiedFeed, place: VerificationPlace)?
+  /// Where what is reported stands.
+  private(set) var place = VerificationPlace(source: 0, position: 0)
   private var hasFaultWithoutFeed = false
   private(set) var counts = VerificationCounts()
 
@@ -23,20 +25,20 @@ final class PartitionVerifier {
 
   /// Takes the next record; returns the faults that it shows, at most one for each of two feeds.
   func check(_ record: VerifiedRecord) -> [VerificationFault] {
+    place = record.place
     counts.records += 1
     counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
     var faults: [VerificationFault] = []
     guard let key = record.key.flatMap({ RecordKey($0) }) else {
       return reportWithoutFeed(
-        "the key is \(record.key?.quotedForMessage() ?? "null"), which is neither \(RecordKey.form)",
-        record
+        "the key is \(record.key?.quotedForMessage() ?? "null"), which is neither \(RecordKey.form)"
       )
     }
     if let missed = expectation, !missed.feed.bytes.hasSameBytes(as: key.feed) {
       expectation = nil
-      faults += miss(missed.what, missed.feed, at: record.place, found: "a record of another feed")
+      faults += miss(missed.what, missed.feed, found: "a record of another feed")
     }
-    let feed = feeds[BytesKey(key.feed)] ?? VerifiedFeed(key.feed)
+    let feed = feeds[BytesKey(key.feed)] ?? VerifiedFeed(key.feed, in: self)
     feeds[BytesKey(feed.bytes)] = feed
     if case .faulty = feed.state {
       counts.recordsPassedOver += 1
@@ -48,7 +50,7 @@ final class PartitionVerifier {
       let next = try check(record, key, feed, due)
       expectation = next.map { ($0, feed, record.place) }
     } catch {
-      faults += report(feed, record.place, error.message)
+      faults += report(feed, error.message)
     }
     if expectation == nil, case .absent = feed.state { feeds[BytesKey(feed.bytes)] = nil }
     return faults
@@ -59,10 +61,13 @@ final class PartitionVerifier {
     var faults: [VerificationFault] = []
     if let missed = expectation {
       expectation = nil
-      faults += miss(missed.what, missed.feed, at: missed.place, found: "nothing")
+      place = missed.place
+      faults += miss(missed.what, missed.feed, found: "nothing")
     }
     for feed in feeds.values.sorted(by: { $0.bytes.precedes($1.bytes) }) {
-      if case .gap(let fault) = feed.state { faults += report(feed, fault.place, fault.message) }
+      guard case .gap(let fault) = feed.state else { continue }
+      place = fault.place
+      faults += report(feed, fault.message)
     }
     counts.feeds = feeds.values.count {
       if case .known = $0.state { true } else { false }
@@ -78,12 +83,11 @@ final class PartitionVerifier {
     _ feed: VerifiedFeed,
     _ due: Expectation?
   ) throws(Violation) -> Expectation? {
-    let context = VerifiedFeed.Context(options: options, decoder: decoder, place: record.place)
     guard let value = record.value else {
       counts.nulls += 1
       try headers.checkNone(record.headers)
       if let time = feed.time { try checkTimestamp(record, time) }
-      return try feed.takeNull(key, due, context)
+      return try feed.takeNull(key, due)
     }
     guard value.count <= options.output.maxMessageBytes else {
       throw Violation(
@@ -100,7 +104,7 @@ final class PartitionVerifier {
     try headers.check(record.headers, form)
     form.plan = headers.plan(record.headers)
     try checkTimestamp(record, form.time)
-    let next = try feed.take(form, key, due, context)
+    let next = try feed.take(form, key, due)
     // Last, as what is wrong with the changeset itself says more.
     try headers.checkPlan(record.headers, form)
     if form.record.part + 1 == form.record.parts {
@@ -121,43 +125,31 @@ final class PartitionVerifier {
   // MARK: Faults
 
   /// Something else stands where a feed's next record was expected.
-  private func miss(
-    _ expectation: Expectation,
-    _ feed: VerifiedFeed,
-    at place: VerificationPlace,
-    found: String
-  ) -> [VerificationFault] {
+  private func miss(_ expectation: Expectation, _ feed: VerifiedFeed, found: String) -> [VerificationFault] {
     let message =
       found == "nothing"
       ? "after this, \(expectation.words(feed: feed.name)) is missing"
       : feed.unexpected(found: found, expectation).message
     if options.mayBeCompacted, expectation.isPart {
       // What a later reload has replaced may be gone in part.
-      let context = VerifiedFeed.Context(options: options, decoder: decoder, place: place)
-      try? feed.noteGap(message, context)
+      try? feed.noteGap(message)
       return []
     }
-    return report(feed, place, message)
+    return report(feed, message)
   }
 
   /// Reports a feed's first fault, and forgets what it is.
-  private func report(
-    _ feed: VerifiedFeed,
-    _ place: VerificationPlace,
-    _ message: String
-  )
-    -> [VerificationFault]
-  {
+  private func report(_ feed: VerifiedFeed, _ message: String) -> [VerificationFault] {
     feed.state = .faulty
     counts.faultyFeeds += 1
     feeds[BytesKey(feed.bytes)] = feed
     return [VerificationFault(feed: feed.name, place: place, message)]
   }
 
-  private func reportWithoutFeed(_ message: String, _ record: VerifiedRecord) -> [VerificationFault] {
+  private func reportWithoutFeed(_ message: String) -> [VerificationFault] {
     counts.recordsPassedOver += 1
     if hasFaultWithoutFeed { return [] }
     hasFaultWithoutFeed = true
-    return [VerificationFault(feed: nil, place: record.place, message)]
+    return [VerificationFault(feed: nil, place: place, message)]
   }
 }

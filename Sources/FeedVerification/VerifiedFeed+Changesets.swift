@@ -5,17 +5,14 @@ extension VerifiedFeed {
   func take(
     _ form: ChangesetForm,
     _ key: RecordKey,
-    _ expectation: Expectation?,
-    _ context: Context
-  )
-    throws(Violation) -> Expectation?
-  {
+    _ expectation: Expectation?
+  ) throws(Violation) -> Expectation? {
     try checkKey(form, key)
     switch expectation {
     case .part(let pending):
-      if pending.continues(with: form) { return try go(on: pending, form, key, context) }
+      if pending.continues(with: form) { return try go(on: pending, form, key) }
       let violation = unexpected(found: form.name, expectation)
-      try noteGap(violation.message, context)
+      try noteGap(violation.message)
     case .nulls: throw unexpected(found: form.name, expectation)
     case .keyframe:
       guard form.isKeyframe, form.record.part == 0 else {
@@ -24,10 +21,10 @@ extension VerifiedFeed {
     case nil: break
     }
     guard form.record.part == 0 else {
-      try noteGap("\(form.name) comes without the parts before it", context)
+      try noteGap("\(form.name) comes without the parts before it")
       return nil
     }
-    return try begin(form, key, isKeyframeDue: expectation?.isKeyframe == true, context)
+    return try begin(form, key, isKeyframeDue: expectation?.isKeyframe == true)
   }
 
   private func checkKey(_ form: ChangesetForm, _ key: RecordKey) throws(Violation) {
@@ -50,32 +47,31 @@ extension VerifiedFeed {
   private func begin(
     _ form: ChangesetForm,
     _ key: RecordKey,
-    isKeyframeDue: Bool,
-    _ context: Context
+    isKeyframeDue: Bool
   ) throws(Violation) -> Expectation? {
     switch state {
     case .faulty: return nil
     case .known(let known):
-      guard try succeeds(form, known, isKeyframeDue: isKeyframeDue, context) else { break }
-      if form.record.mode == .delete { return try delete(form, key, known, context) }
-      return try go(on: pending(form, known), form, key, context)
+      guard try succeeds(form, known, isKeyframeDue: isKeyframeDue) else { break }
+      if form.record.mode == .delete { return try delete(form, key, known) }
+      return try go(on: pending(form, known), form, key)
     case .absent, .gap: break
     }
     switch form.record.mode {
     case .reload:
-      if !context.options.mayBeCompacted, form.record.reason != .initial {
+      if !partition.options.mayBeCompacted, form.record.reason != .initial {
         throw Violation("the feed begins with \(form.name), expected revision 1 with reason \"initial\"")
       }
-      return try go(on: PendingChangeset(form, state: FeedState(), comparison: nil), form, key, context)
+      return try go(on: PendingChangeset(form, state: FeedState(), comparison: nil), form, key)
     case .delete:
-      guard context.options.mayBeCompacted else {
+      guard partition.options.mayBeCompacted else {
         throw Violation(
           "epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed"
         )
       }
       state = .absent
     case .diff, .reconfigure:
-      try noteGap("\(form.name) comes without the reload that it builds on", context)
+      try noteGap("\(form.name) comes without the reload that it builds on")
     }
     return nil
   }
@@ -85,8 +81,7 @@ extension VerifiedFeed {
   private func succeeds(
     _ form: ChangesetForm,
     _ known: Known,
-    isKeyframeDue: Bool,
-    _ context: Context
+    isKeyframeDue: Bool
   ) throws(Violation) -> Bool {
     let record = form.record
     guard known.replica.isOfEpoch(record) else {
@@ -108,10 +103,10 @@ extension VerifiedFeed {
       )
     }
     guard record.revision == current + 1 else {
-      try noteGap("revision \(record.revision) comes after revision \(current)", context)
+      try noteGap("revision \(record.revision) comes after revision \(current)")
       return false
     }
-    if !context.options.mayBeCompacted || !hasForgotten(form, known.replica.through) {
+    if !partition.options.mayBeCompacted || !hasForgotten(form, known.replica.through) {
       try checkThrough(form, known.replica.through)
     }
     return true
@@ -174,8 +169,7 @@ extension VerifiedFeed {
   private func go(
     on pending: PendingChangeset,
     _ form: ChangesetForm,
-    _ key: RecordKey,
-    _ context: Context
+    _ key: RecordKey
   ) throws(Violation) -> Expectation? {
     var pending = pending
     let bytes = form.record.text.bytes.count
@@ -187,8 +181,8 @@ extension VerifiedFeed {
     try pending.take(form, bytes: bytes)
     guard pending.isComplete else { return .part(pending) }
     time = form.time
-    if form.record.mode == .reload { return try finishReload(&pending, form, context) }
-    return try finishDifference(pending, form, context)
+    if form.record.mode == .reload { return try finishReload(&pending, form) }
+    return try finishDifference(pending, form)
   }
 
   private func checkNumber(_ key: RecordKey, _ known: Known) throws(Violation) {
@@ -203,11 +197,8 @@ extension VerifiedFeed {
   private func delete(
     _ form: ChangesetForm,
     _ key: RecordKey,
-    _ known: Known,
-    _ context: Context
-  )
-    throws(Violation) -> Expectation?
-  {
+    _ known: Known
+  ) throws(Violation) -> Expectation? {
     try checkNumber(key, known)
     var keys = known.keys
     keys.noteDelta(bytes: form.record.text.bytes.count)
@@ -218,14 +209,13 @@ extension VerifiedFeed {
 
   private func finishDifference(
     _ pending: PendingChangeset,
-    _ form: ChangesetForm,
-    _ context: Context
+    _ form: ChangesetForm
   ) throws(Violation) -> Expectation? {
     guard case .known(var known) = state else { preconditionFailure("a difference of what is not known") }
     var entries = form.entries
     if !pending.values.isEmpty {
       entries = DecodedEntries()
-      for part in pending.values { try context.decoder.append(part.span, to: &entries) }
+      for part in pending.values { try partition.decoder.append(part.span, to: &entries) }
       try Violation.from { () throws(ReplicaFault) in try entries.append(form.record) }
     }
     let check = EntryCheck(entries)
@@ -247,14 +237,13 @@ extension VerifiedFeed {
     let keyframeBytes = known.replica.state.reloadByteCount(
       headBytes: form.reloadHeadBytes(.keyframe)
     )
-    return known.keys.keyframeReason(context.options.keyframes, keyframeBytes: keyframeBytes)
+    return known.keys.keyframeReason(partition.options.keyframes, keyframeBytes: keyframeBytes)
       .map { .keyframe($0) }
   }
 
   private func finishReload(
     _ pending: inout PendingChangeset,
-    _ form: ChangesetForm,
-    _ context: Context
+    _ form: ChangesetForm
   ) throws(Violation) -> Expectation? {
     let (reloaded, comparison) = pending.finishReload()
     let replica: Replica
@@ -265,7 +254,7 @@ extension VerifiedFeed {
       if let comparison { try check(comparison, form, replica) }
       try checkChecksum(form, reloaded ?? replica.state)
       let plan = PlanCheck(form, pending.plan)
-      try plan.check(known.keys, context.options.keyframes, replica.state)
+      try plan.check(known.keys, partition.options.keyframes, replica.state)
       try plan.check(itemsBefore: replica.itemCount, after: reloaded ?? replica.state)
       if let reloaded { replica.replace(with: reloaded, form.record) }
     } else {
@@ -295,9 +284,7 @@ extension VerifiedFeed {
     _ comparison: ReloadComparison,
     _ form: ChangesetForm,
     _ replica: Replica
-  )
-    throws(Violation)
-  {
+  ) throws(Violation) {
     if form.isKeyframe, let difference = comparison.difference {
       throw Violation("the keyframe is not what the feed is: \(difference)")
     }

@@ -27,7 +27,11 @@ final class VerifiedFeed {
   /// Milliseconds of the last changeset's time, which nulls have too; nil where none was read.
   var time: Int64?
 
-  init(_ id: ByteSpan) {
+  /// What it is checked against, and where the record under way stands.
+  unowned let partition: PartitionVerifier
+
+  init(_ id: ByteSpan, in partition: PartitionVerifier) {
+    self.partition = partition
     ownedID = OwnedSpan(id)
     name = id.text
   }
@@ -35,35 +39,22 @@ final class VerifiedFeed {
   /// The bytes of the id; they live as long as this.
   var bytes: ByteSpan { ownedID.span }
 
-  /// A record under way: what it is checked against besides the feed.
-  struct Context {
-    let options: VerificationOptions
-    let decoder: ChangesetDecoder
-    let place: VerificationPlace
-  }
-
   // MARK: Nulls
 
   /// Takes a null; returns what has to come next.
-  func takeNull(
-    _ key: RecordKey,
-    _ expectation: Expectation?,
-    _ context: Context
-  ) throws(Violation)
-    -> Expectation?
-  {
+  func takeNull(_ key: RecordKey, _ expectation: Expectation?) throws(Violation) -> Expectation? {
     switch expectation {
     case .nulls(var due, let isDeletion):
       guard due.take(key) else { throw unexpected(found: "another null", expectation) }
       return due.isEmpty ? nil : .nulls(due, isDeletion: isDeletion)
-    case .part: try noteGap(unexpected(found: "a null", expectation).message, context)
+    case .part: try noteGap(unexpected(found: "a null", expectation).message)
     case .keyframe: throw unexpected(found: "a null", expectation)
     case nil: break
     }
     switch state {
     case .faulty: break
     case .absent, .gap:
-      guard context.options.mayBeCompacted else {
+      guard partition.options.mayBeCompacted else {
         throw Violation("a null, but the feed has no keys that hold anything")
       }
       // A reader that slept through the deletion sees only this.
@@ -71,7 +62,7 @@ final class VerifiedFeed {
     case .known(let known):
       // Left over by a reload that is gone, from one that is gone as well.
       let isSurplus = key.kind == .reload && key.number >= known.keys.reloadParts
-      guard context.options.mayBeCompacted, !known.isWhole, isSurplus else {
+      guard partition.options.mayBeCompacted, !known.isWhole, isSurplus else {
         throw Violation("a null, but revision \(known.replica.revision) left no key over and deleted nothing")
       }
     }
@@ -86,11 +77,11 @@ final class VerifiedFeed {
   /// Notes that records are missing from here on.
   ///
   /// - Throws: the violation, where none may be.
-  func noteGap(_ message: String, _ context: Context) throws(Violation) {
-    guard context.options.mayBeCompacted else { throw Violation(message) }
+  func noteGap(_ message: String) throws(Violation) {
+    guard partition.options.mayBeCompacted else { throw Violation(message) }
     if case .gap = state { return }
     state = .gap(
-      VerificationFault(feed: name, place: context.place, message + ", and no later reload makes up for it")
+      VerificationFault(feed: name, place: partition.place, message + ", and no later reload makes up for it")
     )
     time = nil
   }
