@@ -74,7 +74,7 @@ package final class ReadPartition {
     return outcome
   }
 
-  /// Skips a record.
+  /// Moves past a record, which was applied or skipped.
   package func pass(_ offset: Int64) {
     position = offset + 1
     isAtEnd = false

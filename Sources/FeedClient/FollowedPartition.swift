@@ -22,14 +22,14 @@ final class FollowedPartition {
   enum News {
     case changed(ByteText, FeedChangeset)
     /// The feed changed, but the change was not kept.
-    case changedUnseen(ByteText, ChangesetMode)
+    case changedWithoutChangeset(ByteText, ChangesetMode)
     case lost(ByteText, reason: String)
     /// The feed was removed. `changeset` is nil if the deletion was found without its record.
     case removed(ByteText, changeset: [UInt8]?)
 
     var feed: ByteText {
       switch self {
-      case .changed(let feed, _), .changedUnseen(let feed, _), .lost(let feed, _), .removed(let feed, _): feed
+      case .changed(let feed, _), .changedWithoutChangeset(let feed, _), .lost(let feed, _), .removed(let feed, _): feed
       }
     }
   }
@@ -132,11 +132,11 @@ final class FollowedPartition {
     keepsChanges: Bool
   ) -> News? {
     let earlier = parts.removeValue(forKey: feed) ?? []
-    guard keepsChanges, let value else { return .changedUnseen(feed, change.mode) }
+    guard keepsChanges, let value else { return .changedWithoutChangeset(feed, change.mode) }
     // Parts of a changeset that was never completed do not belong to this one.
     let values = (value.count == change.byteCount ? [] : earlier) + [Array(value.buffer)]
     guard values.reduce(0, { $0 + $1.count }) == change.byteCount else {
-      return .changedUnseen(feed, change.mode)
+      return .changedWithoutChangeset(feed, change.mode)
     }
     return .changed(
       feed,

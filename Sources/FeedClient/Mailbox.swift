@@ -8,7 +8,7 @@ struct Mailbox {
   /// One delivery.
   enum Delivery {
     case update(FeedUpdate)
-    /// The state of a feed at the time of delivery, which replaces so many updates.
+    /// The state of a feed at the time of delivery, which replaces this many updates.
     case newest(FeedAddress, passedOver: Int)
   }
 

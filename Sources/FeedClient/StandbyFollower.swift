@@ -4,7 +4,7 @@ package import Kafka
 package import Service
 import Synchronization
 
-/// The only follower of a process beside its workers. What it follows is on standby, restorations continue from it, and it may
+/// The only follower of a process apart from its workers. What it follows is on standby, restorations continue from it, and it may
 /// be served over HTTP.
 ///
 /// ``StandbyPlan`` decides what is followed. If feeds are served, the client goes on following a partition that a worker takes,

@@ -28,14 +28,7 @@ extension Snapshot {
     }
   }
 
-  /// Adds items without kind and with null data at the end of a section.
-  ///
-  /// - Parameter section: nil for the last section.
-  /// - Throws: ``SnapshotError/Code/unknownSection`` if there is no such section, or
-  ///   ``SnapshotError/Code/noSection`` if none is named and there is none;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if an item is there already, in whatever section, or
-  ///   is named twice.
-  /// - Complexity: O(k log n) for k items.
+  /// Adds items without kind and with null data; otherwise like the method for items with content.
   public mutating func appendItems(
     _ identifiers: [ItemIdentifier],
     toSection section: SectionIdentifier? = nil
@@ -57,11 +50,7 @@ extension Snapshot {
     try insert(items, next: anchor, isAfter: false)
   }
 
-  /// Adds items without kind and with null data before another item, in the order given.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem`` if there is no such item to insert before;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
-  /// - Complexity: O(k log n) for k items.
+  /// Adds items without kind and with null data; otherwise like the method for items with content.
   public mutating func insertItems(
     _ identifiers: [ItemIdentifier],
     beforeItem anchor: ItemIdentifier
@@ -81,11 +70,7 @@ extension Snapshot {
     try insert(items, next: anchor, isAfter: true)
   }
 
-  /// Adds items without kind and with null data after another item, in the order given.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem`` if there is no such item to insert after;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
-  /// - Complexity: O(k log n) for k items.
+  /// Adds items without kind and with null data; otherwise like the method for items with content.
   public mutating func insertItems(
     _ identifiers: [ItemIdentifier],
     afterItem anchor: ItemIdentifier

@@ -61,6 +61,9 @@ public struct Snapshot: Sendable {
 }
 
 extension Snapshot {
+  /// A section, as what a ``SectionIdentifier`` names.
+  public enum Section {}
+
   /// An item with its content, to be appended or inserted.
   public struct Item: Sendable, Hashable {
     /// Names the item within the feed.
@@ -245,7 +248,7 @@ extension Snapshot {
   /// - Throws: ``SnapshotError/Code/unknownItem``, where UIKit raises.
   /// - Complexity: O(k) for k items.
   public mutating func reloadItems(_ identifiers: [ItemIdentifier]) throws(SnapshotError) {
-    try mark(identifiers) { $0.reload(item: $1) }
+    try mark(identifiers) { $0.reload($1) }
   }
 
   /// Asks for a reconfigure entry for each of the items in the next difference, even if nothing about
@@ -254,17 +257,16 @@ extension Snapshot {
   /// - Throws: ``SnapshotError/Code/unknownItem``, where UIKit raises.
   /// - Complexity: O(k) for k items.
   public mutating func reconfigureItems(_ identifiers: [ItemIdentifier]) throws(SnapshotError) {
-    try mark(identifiers) { $0.reconfigure(item: $1) }
+    try mark(identifiers) { $0.reconfigure($1) }
   }
 
   private mutating func mark(
     _ identifiers: [ItemIdentifier],
-    _ body: (inout SnapshotMarks, ElementHandle) -> Void
+    _ body: (inout SnapshotMarks, ItemIdentifier) -> Void
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      var handles: [ElementHandle] = []
-      for identifier in identifiers { handles.append(try storage.knownItem(identifier)) }
-      for handle in handles { body(&storage.marks, handle) }
+      for identifier in identifiers { _ = try storage.knownItem(identifier) }
+      for identifier in identifiers { body(&storage.marks, identifier) }
     }
   }
 
@@ -275,42 +277,34 @@ extension Snapshot {
   /// - Complexity: O(k) for k sections.
   public mutating func reloadSections(_ identifiers: [SectionIdentifier]) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      var handles: [ElementHandle] = []
-      for identifier in identifiers { handles.append(try storage.knownSection(identifier)) }
-      for handle in handles { storage.marks.reload(section: handle) }
+      for identifier in identifiers { _ = try storage.knownSection(identifier) }
+      storage.marks.reloadedSections.formUnion(identifiers)
     }
   }
 
-  /// The items marked for reloading, in the snapshot's order. O(m log n + s) for m marks and s sections.
+  /// The items marked for reloading, in the snapshot's order. O(m log n) for m marks.
   public var reloadedItemIdentifiers: [ItemIdentifier] { inOrder(storage.marks.reloadedItems) }
 
-  /// The items marked for reconfiguring, in the snapshot's order. O(m log n + s) for m marks and
-  /// s sections.
+  /// The items marked for reconfiguring, in the snapshot's order. O(m log n) for m marks.
   public var reconfiguredItemIdentifiers: [ItemIdentifier] { inOrder(storage.marks.reconfiguredItems) }
 
   /// The sections marked for reloading, in order. O(m log s) for m marks and s sections.
   public var reloadedSectionIdentifiers: [SectionIdentifier] {
-    storage.marks.reloadedSections
-      .map { (rank: state.currentRank($0, .sections), handle: $0) }
-      .sorted { $0.rank < $1.rank }
-      .map { storage.sectionIdentifier($0.handle) }
+    storage.marks.reloadedSections.map { (index: indexOfSection($0) ?? 0, identifier: $0) }
+      .sorted { $0.index < $1.index }
+      .map(\.identifier)
   }
 
-  private func inOrder(_ items: Set<ElementHandle>) -> [ItemIdentifier] {
-    var bySection: [ElementHandle: [ElementHandle]] = [:]
-    for item in items { bySection[state.items[item].scope.section, default: []].append(item) }
-    return
-      bySection
-      .map { section, items in
-        (rank: state.currentRank(section, .sections), section: section, items: items)
+  private func inOrder(_ items: Set<ItemIdentifier>) -> [ItemIdentifier] {
+    items.compactMap { item in
+      storage.item(item).map { handle in
+        let scope = state.items[handle].scope
+        let section = state.currentRank(scope.section, .sections)
+        return (item: item, rank: (section.number, state.currentRank(handle, scope).number))
       }
-      .sorted { $0.rank < $1.rank }
-      .flatMap { _, section, items in
-        items.map { (rank: state.currentRank($0, .items(of: section)), handle: $0) }.sorted {
-          $0.rank < $1.rank
-        }
-      }
-      .map { storage.itemIdentifier($0.handle) }
+    }
+    .sorted { $0.rank < $1.rank }
+    .map(\.item)
   }
 }
 

@@ -8,20 +8,16 @@ extension FeedState {
     let copy = other.copyOfCurrent()
     let (sections, items) = listed()
     copy.replaceAll(sections[...], items)
-    func force(
-      _ marked: Set<ElementHandle>,
-      _ path: KeyPath<FeedState, ElementTable>,
+    func force<Element>(
+      _ marked: Set<ElementIdentifier<Element>>,
+      _ table: ElementTable,
       _ forced: ElementChange.Forced
     ) {
-      for handle in marked {
-        copy[keyPath: path].findPresent(self[keyPath: path].id(handle)).map {
-          copy.force($0, copy[keyPath: path], forced)
-        }
-      }
+      for id in marked { id.text.withBytes(table.findPresent).map { copy.force($0, table, forced) } }
     }
-    force(marks.reloadedSections, \.sections, .reload)
-    force(marks.reloadedItems, \.items, .reload)
-    force(marks.reconfiguredItems, \.items, .reconfigure)
+    force(marks.reloadedSections, copy.sections, .reload)
+    force(marks.reloadedItems, copy.items, .reload)
+    force(marks.reconfiguredItems, copy.items, .reconfigure)
     return SnapshotDifference(DecodedEntries(copy.difference(), in: copy))
   }
 

@@ -13,11 +13,7 @@ final class SnapshotStorage: @unchecked Sendable {
   /// Storage of its own with the same content and marks. O(n).
   func copy() -> SnapshotStorage {
     let copy = SnapshotStorage(state.copyOfCurrent())
-    guard !marks.isEmpty else { return copy }
-    copy.marks = marks.translated(
-      item: { copy.state.items.findPresent(self.state.items.id($0)) },
-      section: { copy.state.sections.findPresent(self.state.sections.id($0)) }
-    )
+    copy.marks = marks
     return copy
   }
 
@@ -93,14 +89,14 @@ final class SnapshotStorage: @unchecked Sendable {
   /// Takes an item out.
   func delete(item handle: ElementHandle) {
     state.detach(handle, state.items[handle].scope)
-    marks.forget(item: handle)
+    marks.forget(itemIdentifier(handle))
   }
 
   /// Takes a section out, and its items.
   func delete(section handle: ElementHandle) {
     if !marks.isEmpty {
-      marks.forget(section: handle)
-      for item in state.currentHandles(.items(of: handle)) { marks.forget(item: item) }
+      marks.reloadedSections.remove(sectionIdentifier(handle))
+      for item in state.currentHandles(.items(of: handle)) { marks.forget(itemIdentifier(item)) }
     }
     state.setOrder(.items(of: handle), [])
     state.detach(handle, .sections)
@@ -115,56 +111,38 @@ final class SnapshotStorage: @unchecked Sendable {
     precondition(state.totals == state.publishedTotals, "the published totals are not the current ones")
     precondition(state.items.count == state.totals.itemCount, "a deleted item is still known")
     precondition(state.sections.count == state.sectionCount, "a deleted section is still known")
-    for handle in marks.reloadedItems.union(marks.reconfiguredItems) {
-      precondition(state.items[handle].isPresent, "an item that is not there is marked")
+    for id in marks.reloadedItems.union(marks.reconfiguredItems) {
+      precondition(item(id) != nil, "an item that is not there is marked")
     }
     precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
-    for handle in marks.reloadedSections {
-      precondition(state.sections[handle].isPresent, "a section that is not there is marked")
+    for id in marks.reloadedSections {
+      precondition(section(id) != nil, "a section that is not there is marked")
     }
   }
 }
 
-/// The elements that a snapshot's next difference lists even if nothing about them changed, by
-/// handle.
+/// The elements that a snapshot's next difference lists even if nothing about them changed.
 struct SnapshotMarks {
-  private(set) var reloadedItems: Set<ElementHandle> = []
-  private(set) var reconfiguredItems: Set<ElementHandle> = []
-  private(set) var reloadedSections: Set<ElementHandle> = []
+  private(set) var reloadedItems: Set<ItemIdentifier> = []
+  private(set) var reconfiguredItems: Set<ItemIdentifier> = []
+  var reloadedSections: Set<SectionIdentifier> = []
 
   var isEmpty: Bool { reloadedItems.isEmpty && reconfiguredItems.isEmpty && reloadedSections.isEmpty }
 
-  mutating func reload(item handle: ElementHandle) {
-    reloadedItems.insert(handle)
-    reconfiguredItems.remove(handle)
+  mutating func reload(_ item: ItemIdentifier) {
+    reloadedItems.insert(item)
+    reconfiguredItems.remove(item)
   }
 
   /// A reload replaces a reconfigure, whichever was asked for first.
-  mutating func reconfigure(item handle: ElementHandle) {
-    if !reloadedItems.contains(handle) { reconfiguredItems.insert(handle) }
+  mutating func reconfigure(_ item: ItemIdentifier) {
+    if !reloadedItems.contains(item) { reconfiguredItems.insert(item) }
   }
-
-  mutating func reload(section handle: ElementHandle) { reloadedSections.insert(handle) }
 
   /// Forgets an item, because it is deleted.
-  mutating func forget(item handle: ElementHandle) {
-    reloadedItems.remove(handle)
-    reconfiguredItems.remove(handle)
-  }
-
-  /// Forgets a section, because it is deleted; its items are forgotten one by one.
-  mutating func forget(section handle: ElementHandle) { reloadedSections.remove(handle) }
-
-  /// The same marks for a copy, whose handles are others.
-  func translated(
-    item: (ElementHandle) -> ElementHandle?,
-    section: (ElementHandle) -> ElementHandle?
-  ) -> SnapshotMarks {
-    SnapshotMarks(
-      reloadedItems: Set(reloadedItems.compactMap(item)),
-      reconfiguredItems: Set(reconfiguredItems.compactMap(item)),
-      reloadedSections: Set(reloadedSections.compactMap(section))
-    )
+  mutating func forget(_ item: ItemIdentifier) {
+    reloadedItems.remove(item)
+    reconfiguredItems.remove(item)
   }
 }
 

@@ -4,7 +4,7 @@ import Kafka
 /// The producer by which a worker publishes.
 ///
 /// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
-/// (``queue(_:by:)``), so that who makes it does not matter record by record.
+/// (``queue(_:by:)``), with one dynamic call a part and none a record.
 protocol TransactionClient: AnyObject {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
 

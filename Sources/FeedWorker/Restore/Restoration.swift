@@ -20,9 +20,9 @@ struct Restoration {
     /// that belong to them are in the topic then.
     case needsEnd
     /// Reading of the changesets partition has to begin.
-    case opening(RestoredPartition)
+    case opening(RestoreRange)
     /// The changesets partition is read, and then handed to the store.
-    case reading(RestoredPartition)
+    case reading(RestoreRange)
     /// The feeds are restored; the input has to be resumed.
     case resuming
   }
@@ -38,7 +38,7 @@ struct Restoration {
     /// ``setEnd(_:from:)``, or ``stop(partition:_:)``.
     case requestEnd(partition: Int32)
     /// Also read these partitions, then ``open()``.
-    case open([RestoredPartition])
+    case open([RestoreRange])
     /// Read from any partition, then ``advance(to:)``, and ``stop(partition:_:)`` for unreadable ones.
     case read
     /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
@@ -60,7 +60,7 @@ struct Restoration {
     /// Whether it cannot continue from there, because that turned out to be damaged.
     var isStandbyDamaged = false
     /// How much of the changesets partition has to be read; nil before that is known.
-    var restored: RestoredPartition? {
+    var restored: RestoreRange? {
       switch state {
       case .opening(let partition), .reading(let partition): partition
       case .needsOffsets, .needsInputEnds, .needsEnd, .resuming: nil
@@ -79,7 +79,7 @@ struct Restoration {
 
   var isUnderWay: Bool { !entries.isEmpty }
   /// The changesets partitions that are still read, sorted.
-  var unread: [RestoredPartition] {
+  var unread: [RestoreRange] {
     numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
   }
 
@@ -108,7 +108,7 @@ struct Restoration {
     if !unknown.isEmpty { return .requestOffsets(unknown.flatMap { entries[$0]?.inputs ?? [] }) }
     if let (_, input) = inputWithoutEnds { return .requestInputEnds(input) }
     if let partition = partitionWithoutEnd { return .requestEnd(partition: partition) }
-    let opened = numbers.compactMap { number -> RestoredPartition? in
+    let opened = numbers.compactMap { number -> RestoreRange? in
       guard case .opening(let partition)? = entries[number]?.state else { return nil }
       return partition
     }
@@ -222,7 +222,7 @@ struct Restoration {
   /// - Parameter position: everything before it was followed on standby; nil if nothing was.
   mutating func setEnd(_ ends: Watermarks, from position: Int64? = nil) {
     guard let partition = partitionWithoutEnd else { preconditionFailure("an end that was not requested") }
-    let restored = RestoredPartition(partition, ends, from: position)
+    let restored = RestoreRange(partition, ends, from: position)
     entries[partition]?.usesStandby = position != nil
     entries[partition]?.state = restored.isRead ? .reading(restored) : .opening(restored)
   }
@@ -281,7 +281,7 @@ struct Restoration {
 }
 
 /// How far a partition of the changesets topic has been read, of what has to be read.
-struct RestoredPartition: Equatable {
+struct RestoreRange: Equatable {
   let number: Int32
   /// Everything before it was read.
   private(set) var position: Int64

@@ -13,7 +13,7 @@ protocol RestoreSource: AnyObject {
   /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
   func adopt(_ partition: ReadPartition)
   /// Also reads these partitions.
-  func open(_ added: [RestoredPartition]) throws(KafkaError)
+  func open(_ added: [RestoreRange]) throws(KafkaError)
   /// Stops reading partitions and discards what was read of them; ignores unknown ones.
   func drop(_ numbers: Set<Int32>) throws(KafkaError)
   /// Reads available records, and waits if there are none.
@@ -51,7 +51,7 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
   private var partitions: [Int32: ReadPartition] = [:]
   /// The ends of the partitions that the client reads.
   private var ends: [Int32: Int64] = [:]
-  /// How many more bytes will be allocated than the heap was extended by; negative if it is less.
+  /// Bytes still to be allocated beyond what the heap was extended by; negative while there is room.
   private var unpreparedBytes = 0
 
   private static var heapStep: Int { 4 << 20 }
@@ -75,7 +75,7 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
     partitions[partition.number] = partition
   }
 
-  func open(_ added: [RestoredPartition]) throws(KafkaError) {
+  func open(_ added: [RestoreRange]) throws(KafkaError) {
     try reader.add(Dictionary(uniqueKeysWithValues: added.map { ($0.number, $0.position) }))
     for partition in added {
       ends[partition.number] = partition.end

@@ -173,7 +173,7 @@ final class Restorer {
     case .requestOffsets(let inputs): try requestOffsets(inputs)
     case .requestInputEnds(let input):
       let ends = try ends(of: input, timeoutMilliseconds: timeout)
-      if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
+      if restoration.isCommittedBeyond(ends), noteDoubt(Self.staleMilliseconds) {
         throw StaleEnd(partition: input)
       }
       log(try restoration.setInputEnds(ends, lostInput))
@@ -215,13 +215,13 @@ final class Restorer {
     case .state: return true
     // The topics existed when the worker started: this broker may not know them yet, or has an error without a code. Both
     // pass, or turn out to be permanent after some time. A broker that stops or starts may end a connection this way, too.
-    case .unknownTopicOrPartition, .unknown, .tls, .authentication: return isInDoubt(Self.doubtMilliseconds)
+    case .unknownTopicOrPartition, .unknown, .tls, .authentication: return noteDoubt(Self.doubtMilliseconds)
     default: return false
     }
   }
 
-  /// Whether steps have failed doubtfully for less than this time.
-  private func isInDoubt(_ milliseconds: Int64) -> Bool {
+  /// Notes that a step has failed and may succeed later, and says whether that began less than this long ago.
+  private func noteDoubt(_ milliseconds: Int64) -> Bool {
     let now = now
     let since = doubtfulSince ?? now
     doubtfulSince = since
@@ -319,7 +319,7 @@ final class Restorer {
       publisher.setEnd(end.high, of: number)
       return
     }
-    if isInDoubt(Self.staleMilliseconds) { throw StaleEnd(partition: partition) }
+    if noteDoubt(Self.staleMilliseconds) { throw StaleEnd(partition: partition) }
     stop(number, .cutChangesets(partition, end: end.high, least: least))
   }
 
@@ -575,7 +575,7 @@ enum RestoreTimeout {
 }
 
 extension FeedStore {
-  /// Has an offset committed, although no record before it was taken.
+  /// Has an offset committed with the next flush, whatever was read before it.
   func cover(_ position: TopicPartitionOffset, at now: Int64) {
     cover(topic: Array(position.topic.utf8), partition: position.partition, upTo: position.offset, at: now)
   }

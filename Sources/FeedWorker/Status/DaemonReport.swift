@@ -37,13 +37,13 @@ package enum DaemonEvent: Sendable, Equatable {
   case serving(url: String)
   /// The group has given it this many input partitions; their feeds are restored next.
   case assigned(partitions: Int)
-  /// Of so many input partitions the feeds are what was published last.
+  /// The number of input partitions whose feeds are what was published last.
   case restored(partitions: Int, feeds: Int)
   /// The feeds of a partition could not be restored: its input is not read, and nothing of it is published.
   case stopped(partition: Int32)
   /// Input is read from here on.
   case running
-  /// A poll brought so many records; they are applied before anything else happens.
+  /// The number of records that a poll brought; they are applied before anything else happens.
   case received(records: Int)
   /// A flush was committed; all that was done since the start.
   case committed(StoreCounters)

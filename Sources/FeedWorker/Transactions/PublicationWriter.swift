@@ -12,7 +12,7 @@ struct PublicationWriter {
   private let limits: RejectedRecordLimit
   private let crash: CrashInjection?
   private var headers = HeaderList()
-  /// Whether everything that was to be written is.
+  /// Whether no part is left to write.
   private(set) var isIdle = true
   private var nextRecord = 0
   private var nextRejected = 0

@@ -52,16 +52,16 @@ struct TransactionMachine: Equatable {
   enum Effect: Equatable {
     /// Nothing: go on with the next step.
     case proceed
-    /// Wait so long, then go on with the next step, which is the same call again.
+    /// Wait for this long, then make the same call again.
     case retry(afterMilliseconds: Int32)
-    /// Wait so long, then go on with the next step.
+    /// Wait for this long, then go on with the next step.
     case pause(milliseconds: Int32)
     /// The transaction was committed: what it holds is published.
     case committed
     /// The transaction was withdrawn: take the store back to what is published, read the input again, and
-    /// wait so long before.
+    /// wait for this long before.
     case withdrawn(waitMilliseconds: Int32)
-    /// What is published is not known: replace the producer after so long, and restore the store.
+    /// What is published is not known: replace the producer after this long, and restore the store.
     case lost(waitMilliseconds: Int32)
     /// An operator has to act.
     case stop(KafkaError)
@@ -74,7 +74,7 @@ struct TransactionMachine: Equatable {
   private(set) var withdrawnInARow = 0
   private(set) var replacedInARow = 0
 
-  /// After so many in a row another producer is tried.
+  /// After this many in a row another producer is tried.
   static let mostWithdrawnInARow = 20
   /// How long a full queue has time to empty.
   static let queueMilliseconds: Int32 = 5
@@ -124,8 +124,8 @@ struct TransactionMachine: Equatable {
   }
 
   /// Another producer is wanted, although this one works.
-  mutating func renew() {
-    precondition(state == .idle, "a producer is renewed in state \(state)")
+  mutating func retire() {
+    precondition(state == .idle, "a producer is retired in state \(state)")
     state = .retiring
   }
 

@@ -19,7 +19,7 @@ struct Backlog {
   private var lastBehind: Int64?
 
   private static let intervalMilliseconds: Int64 = 10
-  /// A poll that brings so many is a reason to look at once.
+  /// A poll that brings this many is a reason to look at once.
   private static let manyRecords = 1_000
   private static let memoryReturnMilliseconds: Int64 = 10_000
 

@@ -60,8 +60,8 @@ extension Worker {
     status.update { $0.ignoredFields = ignored.counts }
   }
 
-  /// Commits the offsets of what ends transactions at the end of the input. Otherwise there would always be something
-  /// unread, and when it is deleted like records, it would be missed like records.
+  /// Has the offsets after transaction markers at the end of the input committed with the next flush. Otherwise the lag
+  /// would never be 0, and a marker that retention deletes would look like a lost record.
   ///
   /// - Returns: the ends that are after the last records.
   func coverEnds(_ store: isolated FeedStore) -> [TopicPartitionOffset] {

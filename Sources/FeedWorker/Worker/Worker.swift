@@ -10,7 +10,8 @@ package import Service
 /// transactional producer, one store, on one thread.
 ///
 /// It is a shell: ``WorkerMachine`` says what to do, and the worker does it and returns the result
-/// (``Worker/perform(_:_:)``). How feeds are restored ``Restoration`` says, and whether the topics fit ``TopicLayout``.
+/// (``Worker/perform(_:_:)``). ``Restoration`` says how feeds are restored, and ``TopicLayout``
+/// whether the topics fit.
 ///
 /// While it works, it runs *inside* the store's isolation, which is entered once.
 ///
@@ -21,7 +22,7 @@ package final class Worker: @unchecked Sendable {
   let settings: KafkaSettings
   let identity: WorkerIdentity
   let environment: WorkerEnvironment
-  /// What it tells of itself.
+  /// Where it reports its state.
   let status: WorkerStatus
   let member: GroupMember
   /// What it does, and what it knows of its partitions, transactions and rebalances.
@@ -163,7 +164,7 @@ package final class Worker: @unchecked Sendable {
 
 /// What the workers of a daemon share.
 package struct WorkerEnvironment: Sendable {
-  /// What the workers make their clients with, and look at the time by; the simulation has others.
+  /// Makes the workers' clients and tells the time; the simulation has others.
   var clients: any WorkerClients = KafkaClients()
   /// Knows what restorations can continue from; nil if nothing does.
   package var standby: (any PartitionFollower)?

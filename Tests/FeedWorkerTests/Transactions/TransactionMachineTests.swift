@@ -21,7 +21,7 @@ struct TransactionMachineTests {
     _ = machine.succeed()
     if state == .idle { return machine }
     if state == .retiring || state == .succeeding {
-      machine.renew()
+      machine.retire()
       if state == .succeeding { _ = machine.succeed() }
       #expect(machine.state == state)
       return machine
@@ -105,7 +105,7 @@ struct TransactionMachineTests {
 
   @Test func `a producer that works is replaced on request, and nothing is withdrawn`() {
     var machine = machine(in: .idle)
-    machine.renew()
+    machine.retire()
     #expect(machine.isInTransaction)
     #expect(!machine.isReady)
     #expect(machine.step == .replace)

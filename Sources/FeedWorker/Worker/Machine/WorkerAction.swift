@@ -27,7 +27,7 @@ enum WorkerAction: Equatable {
   case apply
   /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(ends:deadline:restoreTime:isStopping:)``.
   case look
-  /// Poll for input, at most so long: ``WorkerEvent/polled(_:_:)``.
+  /// Poll for input, for at most this long: ``WorkerEvent/polled(_:_:)``.
   case poll(timeoutMilliseconds: Int32)
   /// Poll, and discard what input comes: ``WorkerEvent/polled(_:_:)``.
   case pollWithoutInput(timeoutMilliseconds: Int32)
@@ -57,7 +57,7 @@ enum WorkerAction: Equatable {
   case beginFlush
   /// Make the call of this step of a transaction, trying until this time: ``WorkerEvent/called(_:stopDeadline:)``.
   case call(TransactionMachine.Step, until: Int64)
-  /// Serve the producer for so long: ``WorkerEvent/done``.
+  /// Serve the producer for this long: ``WorkerEvent/done``.
   case wait(milliseconds: Int32)
   /// Confirm what was committed to the store, the whole flush or a part, and how long the flush has taken:
   /// ``WorkerEvent/confirmed(_:isStopping:)``.
@@ -131,7 +131,7 @@ enum WorkerEvent: Equatable {
     case succeeded
     /// A part is queued.
     case wrote(endsTransaction: Bool, isLast: Bool)
-    /// There is another producer, whose transactions may take so long.
+    /// There is another producer, whose transactions may take this long.
     case replaced(transactionMilliseconds: Int)
     case failed(KafkaError)
     /// A record is refused, which requires an operator.

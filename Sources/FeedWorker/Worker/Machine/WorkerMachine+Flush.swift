@@ -145,7 +145,7 @@ extension WorkerMachine {
   private mutating func renewSlowProducer(isStopping: Bool) {
     guard transactionMilliseconds > leastTransactionMilliseconds else { return }
     // A member that waits for the partitions must not wait for that.
-    if rebalance == nil, !isStopping { transactions.renew() }
+    if rebalance == nil, !isStopping { transactions.retire() }
   }
 
   // MARK: A producer, outside of transactions

@@ -2,7 +2,7 @@ import Kafka
 
 /// Decides what a worker does: takes an event, and returns the next action.
 ///
-///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ restoring ─▸ (applying)
+///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ (applying), or restoring ─▸ (applying)
 ///                               ▴  │              ├▸ preparing: a producer
 ///                               │  │              ├▸ flushing: transactions, until what is pending is committed
 ///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended

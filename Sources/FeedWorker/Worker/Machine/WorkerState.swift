@@ -28,7 +28,7 @@ enum WorkerState: Equatable {
   case losing(Continuation)
   /// The pending changes are discarded. Then the input is read again, in any case or if there were some.
   case rollingBack(Continuation, rewindsAlways: Bool)
-  /// The input is sought to where it is committed.
+  /// The consumer seeks to the committed offsets.
   case rewinding(Continuation)
   /// Partitions are about to be restored again.
   case restoringAgain(Continuation)
@@ -119,7 +119,7 @@ enum WorkerState: Equatable {
 
 /// What a worker does next: decided from the time and what is asked of it.
 enum WorkerStep: Equatable {
-  /// Wait for input, at most so long.
+  /// Wait for input, for at most this long.
   case poll(timeoutMilliseconds: Int32)
   /// Poll without taking input, and go one step on towards a producer that can publish.
   case prepareProducer
