@@ -29,7 +29,9 @@ final class FollowedPartition {
 
     var feed: ByteText {
       switch self {
-      case .changed(let feed, _), .changedWithoutChangeset(let feed, _), .lost(let feed, _), .removed(let feed, _): feed
+      case .changed(let feed, _), .changedWithoutChangeset(let feed, _), .lost(let feed, _),
+        .removed(let feed, _):
+        feed
       }
     }
   }
