@@ -206,7 +206,8 @@ extension Subscriptions {
       update = .changed(changeset, isReload ? partition.content(of: feed)?.snapshot : nil)
       byteCount = changeset.change.byteCount
       if isReload, partition.isBootstrapped { noteSharedID(feed) }
-    case .changedWithoutChangeset(_, let mode): if mode == .reload, partition.isBootstrapped { noteSharedID(feed) }
+    case .changedWithoutChangeset(_, let mode):
+      if mode == .reload, partition.isBootstrapped { noteSharedID(feed) }
     case .lost(_, let reason):
       // Before the end of the partition, a later reload replaces what compaction removed.
       guard partition.isBootstrapped else { return }
