@@ -3,10 +3,6 @@ import FeedStore
 import Service
 
 extension FeedStoreConfiguration {
-  /// The maximum of numeric settings: the largest integer that every JSON reader represents exactly. It is 285,000
-  /// years in milliseconds and 9 PB in bytes, so it can stand for "never" and "no limit".
-  static let greatest = 9_007_199_254_740_991
-
   /// Kafka stores a message's size in 32 bits.
   static let greatestMessage = 2_147_483_647
 
@@ -21,13 +17,14 @@ extension FeedStoreConfiguration {
     try store.output.read(&reader)
     try store.limits.read(&reader)
     try store.topics.read(&reader)
-    try reader.readBytes("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
+    try reader.read("transactions.maxBytes", .bytes, into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
-    startupTimeoutMilliseconds = try reader.integer(
+    try reader.read(
       "startup.timeout",
       .milliseconds,
-      default: startupTimeoutMilliseconds,
-      in: 0...86_400_000
+      into: &startupTimeoutMilliseconds,
+      from: 0,
+      to: 86_400_000
     )
     try standby.read(&reader)
     try http.read(&reader)
@@ -41,46 +38,8 @@ extension FeedStoreConfiguration {
 }
 
 extension ConfigurationReader {
-  /// Reads a duration into a property, which holds the default.
-  fileprivate mutating func readMilliseconds(
-    _ key: String,
-    into value: inout Int64
-  ) throws(ConfigurationError) {
-    let greatest = Int64(FeedStoreConfiguration.greatest)
-    value = try integer(key, .milliseconds, default: value, in: 0...greatest)
-  }
-
-  /// Reads a number of bytes into a property, which holds the default.
-  fileprivate mutating func readBytes(
-    _ key: String,
-    into value: inout Int,
-    from least: Int,
-    to greatest: Int = FeedStoreConfiguration.greatest
-  ) throws(ConfigurationError) {
-    value = try integer(key, .bytes, default: value, in: least...greatest)
-  }
-
-  /// Reads a count into a property, which holds the default.
-  fileprivate mutating func read(
-    _ key: String,
-    into value: inout Int,
-    from least: Int,
-    to greatest: Int = FeedStoreConfiguration.greatest
-  ) throws(ConfigurationError) {
-    value = try integer(key, default: value, in: least...greatest)
-  }
-
-  /// Reads a fraction or ratio into a property. Values above 1 are always allowed, and mean "never".
-  fileprivate mutating func read(_ key: String, into value: inout Double) throws(ConfigurationError) {
-    value = try number(key, default: value, in: 0...Double.greatestFiniteMagnitude)
-  }
-
   fileprivate mutating func readTopic(_ key: String, into value: inout String) throws(ConfigurationError) {
-    value = try string(
-      key,
-      default: value,
-      allowed: TopicName.allowed
-    ) { name in
+    value = try string(key, default: value, allowed: TopicName.allowed) { name in
       Array(name.utf8).withUnsafeBytes { TopicName.isLegal(ByteSpan($0)) }
     }
   }
@@ -88,14 +47,14 @@ extension ConfigurationReader {
 
 extension CoalescingOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.readMilliseconds("coalesce.window", into: &windowMilliseconds)
-    try reader.readMilliseconds("coalesce.idleWindow", into: &idleWindowMilliseconds)
+    try reader.read("coalesce.window", .milliseconds, into: &windowMilliseconds, from: 0)
+    try reader.read("coalesce.idleWindow", .milliseconds, into: &idleWindowMilliseconds, from: 0)
     try reader.read("coalesce.maxRecords", into: &maxRecords, from: 1)
-    try reader.readBytes("coalesce.maxBytes", into: &maxBytes, from: 1)
-    try reader.readMilliseconds("coalesce.backlogWindow", into: &backlogWindowMilliseconds)
+    try reader.read("coalesce.maxBytes", .bytes, into: &maxBytes, from: 1)
+    try reader.read("coalesce.backlogWindow", .milliseconds, into: &backlogWindowMilliseconds, from: 0)
     try reader.read("coalesce.backlogMaxRecords", into: &backlogMaxRecords, from: 0)
-    try reader.readBytes("coalesce.backlogMaxBytes", into: &backlogMaxBytes, from: 0)
-    try reader.readMilliseconds("coalesce.backlogCommit", into: &backlogCommitMilliseconds)
+    try reader.read("coalesce.backlogMaxBytes", .bytes, into: &backlogMaxBytes, from: 0)
+    try reader.read("coalesce.backlogCommit", .milliseconds, into: &backlogCommitMilliseconds, from: 0)
   }
 }
 
@@ -119,8 +78,9 @@ extension KeyframePolicy {
 
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.readBytes(
+    try reader.read(
       "output.maxMessageBytes",
+      .bytes,
       into: &maxMessageBytes,
       from: 65_537,
       to: FeedStoreConfiguration.greatestMessage
@@ -133,9 +93,10 @@ extension OutputOptions {
 
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.readBytes("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
-    try reader.readBytes(
+    try reader.read("limits.maxIdBytes", .bytes, into: &maxIdBytes, from: 1, to: 255)
+    try reader.read(
       "limits.maxDataBytes",
+      .bytes,
       into: &maxDataBytes,
       from: 1,
       to: FeedStoreConfiguration.greatestMessage
@@ -144,21 +105,22 @@ extension Limits {
     try reader.read("limits.maxSections", into: &maxSections, from: 0, to: 50_000_000)
     try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
     try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 10_000)
-    try reader.readBytes(
+    try reader.read(
       "limits.maxRecordBytes",
+      .bytes,
       into: &maxRecordBytes,
       from: 1,
       to: FeedStoreConfiguration.greatestMessage
     )
     try reader.read("limits.maxFeeds", into: &maxFeeds, from: 0)
-    try reader.readBytes("limits.maxStateBytes", into: &maxStateBytes, from: 0)
+    try reader.read("limits.maxStateBytes", .bytes, into: &maxStateBytes, from: 0)
   }
 }
 
 extension StandbyOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.boolean("standby.enabled", default: isEnabled)
-    try reader.readBytes("standby.maxBytes", into: &maxBytes, from: 0)
+    try reader.read("standby.maxBytes", .bytes, into: &maxBytes, from: 0)
   }
 }
 
@@ -195,15 +157,10 @@ extension HTTPOptions {
       to: 1_000_000
     )
     try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
-    try reader.readBytes("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
-    try reader.readBytes("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)
-    try reader.readBytes("http.maxReloadBytes", into: &maxReloadBytes, from: 0)
-    heartbeatMilliseconds = try reader.integer(
-      "http.heartbeat",
-      .milliseconds,
-      default: heartbeatMilliseconds,
-      in: 1...86_400_000
-    )
+    try reader.read("http.maxStreamBytes", .bytes, into: &maxStreamBytes, from: 1024, to: 1 << 30)
+    try reader.read("http.maxHistoryBytes", .bytes, into: &maxHistoryBytes, from: 0)
+    try reader.read("http.maxReloadBytes", .bytes, into: &maxReloadBytes, from: 0)
+    try reader.read("http.heartbeat", .milliseconds, into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
   }
 
   private static func isURL(_ text: String) -> Bool {

@@ -15,7 +15,7 @@ extension HTTPServerConfiguration {
       options.maxConnectionsPerAddress > 0
       ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
     // No route accepts a request body.
-    maxBodyBytes = 0
+    head.contentBytes = 0
     maxStreams = options.maxStreams
     maxStreamQueueBytes = options.maxStreamBytes
     heartbeatMilliseconds = options.heartbeatMilliseconds

@@ -2,7 +2,7 @@ import Spelling
 
 /// Reads a configuration key by key, and records which keys were requested.
 ///
-/// Each getter takes a key, its default and the allowed values. At the end, ``finish()`` rejects keys that are set but
+/// Each method takes a key, its default and the allowed values. At the end, ``finish()`` rejects keys that are set but
 /// were not requested, so that misspelt keys are reported.
 package struct ConfigurationReader: Sendable {
   /// The requested keys, in order.
@@ -24,41 +24,47 @@ package struct ConfigurationReader: Sendable {
     self.isMasked = isMasked
   }
 
-  /// An integer (`1e3` and `5.0` count as integers), or with a unit also text such as `100ms` or `8MiB`.
-  package mutating func integer<Value: FixedWidthInteger>(
+  /// The maximum of numeric settings: the largest integer that every JSON reader represents exactly. It is 285,000
+  /// years in milliseconds and 9 PB in bytes, so it can stand for "never" and "no limit".
+  package static let greatest = 9_007_199_254_740_991
+
+  /// Reads an integer into a property, which holds the default. `1e3` and `5.0` count as integers; with a unit, so does
+  /// text such as `100ms` or `8MiB`.
+  package mutating func read<Value: FixedWidthInteger>(
     _ key: String,
     _ unit: ConfigurationUnit? = nil,
-    default defaultValue: Value,
-    in range: ClosedRange<Value>
-  ) throws(ConfigurationError) -> Value {
-    guard let entry = ask(key) else { return note(key, defaultValue, .integer(Int64(defaultValue)), unit) }
-    var number: Int64?
-    if case .integer(let value) = entry.value { number = value }
-    if let unit, case .string(let text) = entry.value { number = unit.number(text) }
-    guard let number, let value = Value(exactly: number), range.contains(value) else {
-      let allowed = AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound))
-      throw refusal(key, entry, allowed + (unit?.allowed ?? ""))
+    into value: inout Value,
+    from least: Value,
+    to greatest: Value = Value(greatest)
+  ) throws(ConfigurationError) {
+    if let entry = ask(key) {
+      var number: Int64?
+      if case .integer(let integer) = entry.value { number = integer }
+      if let unit, case .string(let text) = entry.value { number = unit.number(text) }
+      guard let number, let given = Value(exactly: number), (least...greatest).contains(given) else {
+        let allowed = AllowedText.integer(Int64(least)...Int64(greatest))
+        throw refusal(key, entry, allowed + (unit?.allowed ?? ""))
+      }
+      value = given
     }
-    return note(key, value, .integer(number), unit)
+    _ = note(key, value, .integer(Int64(value)), unit)
   }
 
-  /// A number. Infinity and NaN are never in range.
-  package mutating func number(
-    _ key: String,
-    default defaultValue: Double,
-    in range: ClosedRange<Double>
-  ) throws(ConfigurationError) -> Double {
-    guard let entry = ask(key) else { return note(key, defaultValue, .number(defaultValue)) }
-    let value: Double? =
-      switch entry.value {
-      case .integer(let integer): Double(integer)
-      case .number(let number): number
-      default: nil
-      }
-    guard let value, value.isFinite, range.contains(value) else {
-      throw refusal(key, entry, AllowedText.number(range))
+  /// Reads a fraction or ratio, 0 or more, into a property, which holds the default.
+  package mutating func read(_ key: String, into value: inout Double) throws(ConfigurationError) {
+    if let entry = ask(key) {
+      let range = 0...Double.greatestFiniteMagnitude
+      let given: Double? =
+        switch entry.value {
+        case .integer(let integer): Double(integer)
+        case .number(let number): number
+        default: nil
+        }
+      // Infinity and NaN are not in the range.
+      guard let given, range.contains(given) else { throw refusal(key, entry, AllowedText.number(range)) }
+      value = given
     }
-    return note(key, value, .number(value))
+    _ = note(key, value, .number(value))
   }
 
   /// `true` or `false`.

@@ -4,16 +4,15 @@ import Testing
 
 /// The decisions of the connection table, with times as values.
 @Suite struct HTTPConnectionTableTests {
-  private static func limits(_ connections: Int = 4, perAddress: Int = 3) -> HTTPConnectionTable.Limits {
-    var limits = HTTPConnectionTable.Limits()
-    limits.connections = connections
-    limits.connectionsPerAddress = perAddress
-    limits.reserve = 2
-    return limits
+  private static func table(_ connections: Int = 4, perAddress: Int = 3) -> HTTPConnectionTable {
+    var limits = HTTPServerConfiguration()
+    limits.maxConnections = connections
+    limits.maxConnectionsPerAddress = perAddress
+    return HTTPConnectionTable(limits, reserve: 2)
   }
 
   @Test func `the deadline of a head does not move as bytes arrive`() {
-    var table = HTTPConnectionTable(Self.limits())
+    var table = Self.table()
     #expect(table.open(1, from: "a", at: 5) == .admitted(evicted: nil))
     #expect(table.expired(at: 10_004) == [])
     #expect(table.expired(at: 10_005) == [1])
@@ -23,7 +22,7 @@ import Testing
   }
 
   @Test func `the deadline of a later head starts with its first byte`() {
-    var table = HTTPConnectionTable(Self.limits())
+    var table = Self.table()
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
     table.endAnswer(1, receivedBytes: 100, at: 1_000)
@@ -42,7 +41,7 @@ import Testing
   }
 
   @Test func `a connection that is not served yet stays in the table`() {
-    var table = HTTPConnectionTable(Self.limits())
+    var table = Self.table()
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
     #expect(table.expired(at: 30_000) == [1])
@@ -54,7 +53,7 @@ import Testing
   }
 
   @Test func `a new connection with a reused socket number replaces the old one`() {
-    var table = HTTPConnectionTable(Self.limits(perAddress: 1))
+    var table = Self.table(perAddress: 1)
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
     #expect(table.open(1, from: "b", at: 1) == .admitted(evicted: nil))
@@ -63,7 +62,7 @@ import Testing
   }
 
   @Test func `the deadline of a response depends on its size, and a stream has none`() {
-    var table = HTTPConnectionTable(Self.limits())
+    var table = Self.table()
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
     table.send(640 << 10, to: 1)
@@ -77,7 +76,7 @@ import Testing
   }
 
   @Test func `the connection that has waited longest without a head is evicted`() {
-    var table = HTTPConnectionTable(Self.limits())
+    var table = Self.table()
     for socket in 1...3 as ClosedRange<Int32> { _ = table.open(socket, from: "a", at: Int64(socket)) }
     table.beginAnswer(1, receivedBytes: 100, at: 4)
     // The address has reached its limit, although the server has not.
@@ -92,7 +91,7 @@ import Testing
   }
 
   @Test func `a connection being answered is not evicted`() {
-    var table = HTTPConnectionTable(Self.limits(2, perAddress: 2))
+    var table = Self.table(2, perAddress: 2)
     for socket in 1...2 as ClosedRange<Int32> {
       _ = table.open(socket, from: "a", at: 0)
       table.beginAnswer(socket, receivedBytes: 100, at: 0)
@@ -108,7 +107,7 @@ import Testing
   }
 
   @Test func `whoever has the most connections makes room for others, but not for more than they have`() {
-    var table = HTTPConnectionTable(Self.limits(7, perAddress: 5))
+    var table = Self.table(7, perAddress: 5)
     for socket in 1...7 as ClosedRange<Int32> {
       _ = table.open(socket, from: socket <= 4 ? "a" : "b", at: 0)
       table.beginAnswer(socket, receivedBytes: 100, at: Int64(10 - socket))
@@ -140,7 +139,7 @@ import Testing
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return (random >> 33) % count
       }
-      var table = HTTPConnectionTable(Self.limits(6, perAddress: 4))
+      var table = Self.table(6, perAddress: 4)
       for step in 0..<400 {
         let now = Int64(step)
         let socket = Int32(next(30))

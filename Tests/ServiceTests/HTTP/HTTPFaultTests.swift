@@ -77,7 +77,7 @@ import Testing
 
   @Test(arguments: ["Content-Length: 1048576", "Expect: 100-continue\r\nContent-Length: 1"])
   func `unexpected content is rejected before it is read`(_ fields: String) throws {
-    let server = try server { $0.maxBodyBytes = 0 }
+    let server = try server { $0.head.contentBytes = 0 }
     let client = try server.connect()
     try client.request("GET /", fields)
     let response = try client.response()

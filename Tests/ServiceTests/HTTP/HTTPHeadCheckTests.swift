@@ -6,6 +6,11 @@ import Testing
 @Suite struct HTTPHeadCheckTests {
   private static let get = "GET / HTTP/1.1\r\nHost: localhost\r\n"
 
+  private static func verdict(_ bytes: [UInt8]) -> HTTPHeadVerdict {
+    var check = HTTPHeadCheck()
+    return bytes.withUnsafeBytes { check.read($0) }
+  }
+
   @Test(arguments: [
     "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "GET / HTTP/1.0\r\n\r\n",
@@ -17,9 +22,9 @@ import Testing
   ])
   func `a valid head is accepted, however it is split`(_ text: String) {
     let bytes = Array(text.utf8)
-    #expect(HTTPHeadCheck.verdict(bytes) == .complete(length: bytes.count))
+    #expect(Self.verdict(bytes) == .complete(length: bytes.count))
     // Bytes after the head are not examined.
-    #expect(HTTPHeadCheck.verdict(bytes + [0, 10, 13]) == .complete(length: bytes.count))
+    #expect(Self.verdict(bytes + [0, 10, 13]) == .complete(length: bytes.count))
     var check = HTTPHeadCheck()
     for count in 0..<bytes.count {
       #expect(bytes[..<count].withUnsafeBytes { check.read($0) } == .incomplete)
@@ -75,7 +80,7 @@ import Testing
   @Test(arguments: refused)
   func `a fault is reported at its first invalid byte`(_ text: String, _ status: Int, _ code: String) {
     let bytes = Array(text.utf8)
-    guard case .refused(let fault) = HTTPHeadCheck.verdict(bytes) else {
+    guard case .refused(let fault) = Self.verdict(bytes) else {
       Issue.record("\(text.prefix(60).debugDescription) is not refused")
       return
     }
@@ -101,7 +106,7 @@ import Testing
     }
     #expect(HostField(host) == nil)
     #expect(!LoopbackHost.isLoopback(host))
-    let verdict = HTTPHeadCheck.verdict(Array("GET / HTTP/1.1\r\nHost: \(host)\r\n".utf8))
+    let verdict = Self.verdict(Array("GET / HTTP/1.1\r\nHost: \(host)\r\n".utf8))
     guard case .refused(let fault) = verdict else {
       Issue.record("\(host) is not refused")
       return
@@ -128,7 +133,7 @@ import Testing
         if last != .incomplete { #expect(verdict == last, "seed \(seed)") }
         last = verdict
       }
-      #expect(last == HTTPHeadCheck.verdict(bytes), "seed \(seed)")
+      #expect(last == Self.verdict(bytes), "seed \(seed)")
       if case .complete(let length) = last {
         #expect(bytes[..<length].suffix(4).elementsEqual("\r\n\r\n".utf8), "seed \(seed)")
       }

@@ -147,7 +147,7 @@ import Testing
       getsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, &size)
       #expect(bytes == 100_000)
       getsockopt(end, SOL_SOCKET, SO_RCVBUF, &bytes, &size)
-      #expect(bytes == 8 * server.server.configuration.maxHeadBytes)
+      #expect(bytes == 8 * server.server.configuration.head.bytes)
     }
     _ = client
   }

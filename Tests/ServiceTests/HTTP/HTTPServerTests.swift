@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func `content is accepted up to the limit`() throws {
-    let server = try server { $0.maxBodyBytes = 100_000 }
+    let server = try server { $0.head.contentBytes = 100_000 }
     let content = String(repeating: "x", count: 100_000)
     let response = try server.ask("POST /echo", body: content)
     #expect(response.status == 201)
@@ -162,7 +162,7 @@ import Testing
 
   @Test(arguments: ["100001", "9223372036854775807"])
   func `content above the limit is rejected before it is sent`(_ length: String) throws {
-    let client = try server { $0.maxBodyBytes = 100_000 }.connect()
+    let client = try server { $0.head.contentBytes = 100_000 }.connect()
     try client.request("POST /echo", "Content-Length: \(length)")
     let response = try client.response()
     #expect(response.status == 413)
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func `a head that is too large or invalid is refused`() throws {
-    let server = try server { $0.maxHeadBytes = 4096 }
+    let server = try server { $0.head.bytes = 4096 }
     #expect(
       [413, 431].contains(try server.ask("GET /page", "X: " + String(repeating: "x", count: 8192)).status)
     )

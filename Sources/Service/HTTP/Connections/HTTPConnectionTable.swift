@@ -4,23 +4,10 @@
 /// A connection that has not sent a complete request head does not block others: if the limit is reached, the oldest of
 /// these is closed. Nor does a client with many requests block clients with fewer: its oldest response is cut off.
 struct HTTPConnectionTable: Sendable {
-  /// The limits on connections and times, in milliseconds.
-  struct Limits: Sendable, Equatable {
-    var connections = 2048
-    var connectionsPerAddress = 1536
-    /// From the first byte of a head, or the start of the connection, to the end of the head.
-    var head: Int64 = 10_000
-    /// Between a response and the first byte of the next request.
-    var idle: Int64 = 60_000
-    /// From a head to the end of its response, for a short response.
-    var answer: Int64 = 30_000
-    /// The response size in bytes that extends this time by one second.
-    var answerBytesPerSecond = 64 << 10
-    /// From a rejection, or the end of a connection, until its socket is closed.
-    var leaving: Int64 = 2_000
-    /// The number of connections above the limit that may receive an error response; as many again may be closing.
-    var reserve = 64
-  }
+  /// The number of connections above the limit that may receive an error response; as many again may be closing.
+  static let reserve = 64
+  /// Milliseconds from a rejection, or the end of a connection, until its socket is closed.
+  private static let leavingMilliseconds: Int64 = 2_000
 
   enum Phase: Sendable, Equatable {
     /// The first head is incomplete.
@@ -70,14 +57,16 @@ struct HTTPConnectionTable: Sendable {
     case dropped
   }
 
-  let limits: Limits
+  private let limits: HTTPServerConfiguration
+  private let reserve: Int
   private(set) var connections: [Int32: Connection] = [:]
   private var leavingCount = 0
   /// The number of connections by address group, without closing ones.
   private var counts = AddressCounts()
 
-  init(_ limits: Limits) {
+  init(_ limits: HTTPServerConfiguration, reserve: Int = Self.reserve) {
     self.limits = limits
+    self.reserve = reserve
   }
 
   var count: Int { connections.count }
@@ -86,32 +75,32 @@ struct HTTPConnectionTable: Sendable {
   mutating func open(_ socket: Int32, from address: String, at now: Int64) -> Admission {
     // An earlier connection with this socket number was closed without notice.
     close(socket)
-    guard connections.count < limits.connections + 2 * limits.reserve else { return .dropped }
+    guard connections.count < limits.maxConnections + 2 * reserve else { return .dropped }
     var evicted: Int32?
-    if connections.count - leavingCount >= limits.connections
-      || counts[address] >= limits.connectionsPerAddress
+    if connections.count - leavingCount >= limits.maxConnections
+      || counts[address] >= limits.maxConnectionsPerAddress
     {
-      let isOfAddress = counts[address] >= limits.connectionsPerAddress
+      let isOfAddress = counts[address] >= limits.maxConnectionsPerAddress
       evicted =
         oldestOwingHead(of: isOfAddress ? address : nil) ?? (isOfAddress ? nil : oldestAnswer(for: address))
       guard let evicted else {
-        guard leavingCount < limits.reserve else { return .dropped }
+        guard leavingCount < reserve else { return .dropped }
         connections[socket] = Connection(
           address: address,
           phase: .leaving,
           since: now,
-          deadline: now + limits.leaving
+          deadline: now + Self.leavingMilliseconds
         )
         leavingCount += 1
         return .refused(
           isOfAddress
-            ? "\(limits.connectionsPerAddress) connections from \(address) are open, which is the maximum"
-            : "\(limits.connections) connections are open, which is the maximum"
+            ? "\(limits.maxConnectionsPerAddress) connections from \(address) are open, which is the maximum"
+            : "\(limits.maxConnections) connections are open, which is the maximum"
         )
       }
       leave(evicted, at: now)
     }
-    connections[socket] = Connection(address: address, since: now, deadline: now + limits.head)
+    connections[socket] = Connection(address: address, since: now, deadline: now + limits.headMilliseconds)
     counts.add(address)
     return .admitted(evicted: evicted)
   }
@@ -119,7 +108,7 @@ struct HTTPConnectionTable: Sendable {
   /// Marks a connection as closing.
   mutating func leave(_ socket: Int32, at now: Int64) {
     guard let connection = connections[socket], connection.phase != .leaving else { return }
-    change(socket, to: .leaving, at: now, deadline: now + limits.leaving)
+    change(socket, to: .leaving, at: now, deadline: now + Self.leavingMilliseconds)
     leavingCount += 1
     counts.remove(connection.address)
   }
@@ -131,13 +120,13 @@ struct HTTPConnectionTable: Sendable {
     // Called when a connection is handed over, and again when its head is read.
     guard let connection = connections[socket], connection.phase != .answer else { return }
     connections[socket]?.receivedBytes = receivedBytes
-    change(socket, to: .answer, at: now, deadline: now + limits.answer)
+    change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
   }
 
   /// A closing connection to close at once, if there are too many; otherwise nil. O(n) for n connections if there are
   /// too many.
   func excessLeaving() -> Int32? {
-    guard leavingCount > limits.reserve else { return nil }
+    guard leavingCount > reserve else { return nil }
     return connections.lazy.filter { $0.value.phase == .leaving && !$0.value.isServed }
       .min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
   }
@@ -152,14 +141,14 @@ struct HTTPConnectionTable: Sendable {
   mutating func waitForServer(_ socket: Int32, at now: Int64) {
     guard let connection = connections[socket], !connection.isServed else { return }
     guard connection.phase != .leaving else { return close(socket) }
-    connections[socket]?.deadline = now + limits.answer
+    connections[socket]?.deadline = now + limits.answerMilliseconds
   }
 
   /// Records the size of a response, which extends the client's deadline proportionally.
   mutating func send(_ byteCount: Int, to socket: Int32) {
     guard let connection = connections[socket], connection.phase == .answer else { return }
     let more = Int64(byteCount) * 1000 / Int64(limits.answerBytesPerSecond)
-    connections[socket]?.deadline = connection.since + limits.answer + more
+    connections[socket]?.deadline = connection.since + limits.answerMilliseconds + more
   }
 
   /// Records that the response is a stream, which has no deadline.
@@ -170,14 +159,14 @@ struct HTTPConnectionTable: Sendable {
   /// Records that a stream has ended: the client must take the rest within the time for a response.
   mutating func endStream(_ socket: Int32, at now: Int64) {
     guard connections[socket]?.phase == .stream else { return }
-    change(socket, to: .answer, at: now, deadline: now + limits.answer)
+    change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
   }
 
   /// Records that a response was sent.
   ///
   /// - Parameter receivedBytes: the bytes that the client has sent so far.
   mutating func endAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
-    change(socket, to: .idle, at: now, deadline: now + limits.idle)
+    change(socket, to: .idle, at: now, deadline: now + 1000 * Int64(limits.idleTimeoutSeconds))
     observe(socket, receivedBytes: receivedBytes, at: now)
   }
 
@@ -186,7 +175,7 @@ struct HTTPConnectionTable: Sendable {
     guard let connection = connections[socket], connection.phase == .idle,
       receivedBytes != connection.receivedBytes
     else { return }
-    change(socket, to: .nextHead, at: now, deadline: now + limits.head)
+    change(socket, to: .nextHead, at: now, deadline: now + limits.headMilliseconds)
   }
 
   /// Removes a connection whose socket is about to be closed.

@@ -8,7 +8,7 @@ import Synchronization
 final class HTTPConnections: Sendable {
   private let table: Mutex<HTTPConnectionTable>
 
-  init(_ limits: HTTPConnectionTable.Limits) {
+  init(_ limits: HTTPServerConfiguration) {
     table = Mutex(HTTPConnectionTable(limits))
   }
 

@@ -17,15 +17,6 @@ package struct HTTPHeadCheck: Sendable {
     self.limits = limits
   }
 
-  /// The verdict on a complete text, for tests.
-  package static func verdict(
-    _ bytes: [UInt8],
-    _ limits: HTTPHeadLimits = HTTPHeadLimits()
-  ) -> HTTPHeadVerdict {
-    var check = HTTPHeadCheck(limits)
-    return bytes.withUnsafeBytes { check.read($0) }
-  }
-
   /// Examines new bytes. O(n) for n bytes in total, however they are split.
   ///
   /// - Parameter bytes: all bytes from the first one; at least as many as in the previous call.
@@ -213,13 +204,13 @@ package struct HTTPHeadFault: Error, Sendable, Equatable {
 
 /// The limits on a request's head and content.
 package struct HTTPHeadLimits: Sendable, Equatable {
-  /// The size of the request line and header fields, in bytes.
+  /// The size of the request line and header fields, in bytes; more is answered with 414 or 431. 1024 or more.
   package var bytes = 16 << 10
-  /// The number of header fields.
+  /// The number of header fields; more is answered with 431.
   package var fields = 100
-  /// The number of query parameters.
+  /// The number of query parameters; more is answered with 414.
   package var parameters = 100
-  /// The size of the content, in bytes.
+  /// The size of the content, in bytes; more is answered with 413 before any of it is read.
   package var contentBytes = 1 << 20
 
   /// The defaults.

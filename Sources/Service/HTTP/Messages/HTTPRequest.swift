@@ -10,7 +10,7 @@ package struct HTTPRequest: Sendable {
   package let query: [HTTPField]
   /// The header fields in order, with names as sent.
   package let headers: [HTTPField]
-  /// The request body; at most ``HTTPServerConfiguration/maxBodyBytes``.
+  /// The request body; at most ``HTTPHeadLimits/contentBytes``.
   package internal(set) var body: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?

@@ -68,17 +68,17 @@ package final class HTTPServer: Sendable {
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
     requiredToken = RequiredToken(configuration.token)
-    var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.headLimits)
+    var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.head)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
     self.gate = gate
-    connections = HTTPConnections(configuration.connectionLimits)
+    connections = HTTPConnections(configuration)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
     self.streams = streams
     let socket = try ListeningSocket(
       address,
       port: configuration.port,
       sendBytes: configuration.socketBytes,
-      receiveBytes: 4 * configuration.maxHeadBytes
+      receiveBytes: 4 * configuration.head.bytes
     )
     port = socket.port
     url = "\(configuration.tls == nil ? "http" : "https")://\(address.host):\(socket.port)"
@@ -213,7 +213,7 @@ package final class HTTPServer: Sendable {
     // Never reached, because connections are counted before the handover, and each thread may have all of them. In
     // libmicrohttpd 0.9.75, a thread that receives more than its share deadlocks on a lock that it holds itself.
     options.connection_limit = UInt32(
-      clamping: configuration.threads * (configuration.maxConnections + 2 * connectionReserve)
+      clamping: configuration.threads * (configuration.maxConnections + 2 * HTTPConnectionTable.reserve)
     )
     options.connection_memory_bytes = configuration.connectionBytes
     options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
@@ -261,12 +261,12 @@ package final class HTTPServer: Sendable {
     return try HTTPEntrance(
       socket,
       connections,
-      configuration.headLimits,
+      configuration.head,
       isTLS: isTLS,
       // Often enough to meet deadlines within a tenth.
       tickMilliseconds: min(
         1000,
-        max(10, Int64(min(configuration.headMilliseconds, configuration.answerMilliseconds)) / 10)
+        max(10, min(configuration.headMilliseconds, configuration.answerMilliseconds) / 10)
       ),
       refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
       unavailable: { [weak self] reason in
@@ -307,9 +307,6 @@ package final class HTTPServer: Sendable {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content
   }
 
-  /// The number of connections above the limit while some are closing.
-  private var connectionReserve: Int { configuration.connectionLimits.reserve }
-
   /// Rejects an address that is invalid, not of this machine, or one that others could reach without a token, and more
   /// connections than the process may have.
   package static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
@@ -346,7 +343,7 @@ package final class HTTPServer: Sendable {
   }
 
   private static func checkOpenFiles(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
-    let needed = configuration.maxConnections + 2 * configuration.connectionLimits.reserve + otherFiles
+    let needed = configuration.maxConnections + 2 * HTTPConnectionTable.reserve + otherFiles
     let allowed = OpenFiles.allow(needed)
     guard allowed < needed else { return }
     throw HTTPServerError(

@@ -37,50 +37,24 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   package var idleTimeoutSeconds = 60
   /// Milliseconds from the start of a connection, or from the first byte of a later request, to the end of the
   /// request's head. After that the connection is closed, the first request with the response 408. 1 or more.
-  package var headMilliseconds = 10_000
+  package var headMilliseconds: Int64 = 10_000
   /// Milliseconds from a head to the end of the response, plus a second for each ``answerBytesPerSecond`` of it.
   /// Streams are exempt. After that the connection is closed. 1 or more.
-  package var answerMilliseconds = 30_000
+  package var answerMilliseconds: Int64 = 30_000
   /// The minimum rate at which a client must read a response, in bytes per second. 1 or more.
   package var answerBytesPerSecond = 64 << 10
-  /// The maximum size of the request line and header fields, in bytes; more is answered with 414 or 431. 1024 or more.
-  package var maxHeadBytes = 16 << 10
-  /// The maximum number of header fields; more is answered with 431.
-  package var maxHeaderFields = 100
-  /// The maximum number of query parameters; more is answered with 414.
-  package var maxQueryParameters = 100
-  /// The maximum size of a request's content, in bytes; more is answered with 413 before any of it is read.
-  package var maxBodyBytes = 1 << 20
+  /// The limits on a request's head and content.
+  package var head = HTTPHeadLimits()
   /// `Retry-After` of a 503 response, in seconds.
   package var retryAfterSeconds = 5
 
   /// The defaults.
   package init() {}
 
-  var headLimits: HTTPHeadLimits {
-    var limits = HTTPHeadLimits()
-    limits.bytes = maxHeadBytes
-    limits.fields = maxHeaderFields
-    limits.parameters = maxQueryParameters
-    limits.contentBytes = maxBodyBytes
-    return limits
-  }
-
-  var connectionLimits: HTTPConnectionTable.Limits {
-    var limits = HTTPConnectionTable.Limits()
-    limits.connections = maxConnections
-    limits.connectionsPerAddress = maxConnectionsPerAddress
-    limits.head = Int64(headMilliseconds)
-    limits.idle = Int64(idleTimeoutSeconds) * 1000
-    limits.answer = Int64(answerMilliseconds)
-    limits.answerBytesPerSecond = answerBytesPerSecond
-    return limits
-  }
-
   /// libmicrohttpd's memory for a connection, enough for every accepted head: half for the head, the rest for parsed
   /// fields and parameters, and for the response's head.
   var connectionBytes: Int {
-    2 * maxHeadBytes + 64 * (maxHeaderFields + maxQueryParameters) + (8 << 10)
+    2 * head.bytes + 64 * (head.fields + head.parameters) + (8 << 10)
   }
 }
 
