@@ -65,6 +65,16 @@ public final class HTTPTestClient {
 
   /// Sends a request with `Host` and the given header fields, then the content if there is any.
   public func request(_ line: String, _ headers: String..., body: String? = nil) throws {
+    try request(line, headers, body)
+  }
+
+  /// Sends a request in the same way, and reads its response.
+  public func ask(_ line: String, _ headers: String..., body: String? = nil) throws -> HTTPTestResponse {
+    try request(line, headers, body)
+    return try response()
+  }
+
+  private func request(_ line: String, _ headers: [String], _ body: String?) throws {
     let length = body.map { ["Content-Length: \($0.utf8.count)"] } ?? []
     let fields = (["Host: localhost"] + headers + length).map { $0 + "\r\n" }.joined()
     try send("\(line) HTTP/1.1\r\n\(fields)\r\n\(body ?? "")")

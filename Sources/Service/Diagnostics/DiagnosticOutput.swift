@@ -28,9 +28,8 @@ package final class DiagnosticOutput: Sendable {
     self.write = write
   }
 
-  /// Writes a line with a single system call, so that the lines of several processes do not mix.
-  ///
-  /// - Parameter line: the line without its line feed.
+  /// Writes a line, given without its line feed, with a single system call, so that the lines of several processes do
+  /// not mix.
   package func write(line: String) {
     status.withLock { status in
       write(status.isEmpty ? line + "\n" : Self.erase + line + "\n" + status)
@@ -121,16 +120,13 @@ package enum StandardOutput {
     }
   }
 
-  /// Writes a line.
+  /// Writes a line, given without its line feed.
   ///
-  /// - Parameter line: the line without its line feed.
   /// - Returns: whether it was written.
   @discardableResult
   package static func write(line: String) -> Bool { write(line + "\n") }
 
-  /// Writes text.
-  ///
-  /// - Returns: whether it was written.
+  /// Writes text, and returns whether it was written.
   @discardableResult
   package static func write(_ text: String) -> Bool {
     var text = text

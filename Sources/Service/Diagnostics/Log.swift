@@ -15,11 +15,7 @@ package struct Log: Sendable {
   private let writer: LogWriter
   private let fields: LogFields
 
-  /// - Parameters:
-  ///   - level: the least severe level that is written.
-  ///   - format: the format of the lines.
-  ///   - output: the destination.
-  ///   - clocks: the clocks.
+  /// - Parameter level: the least severe level that is written.
   package init(
     level: LogLevel = .info,
     format: LogFormat = .text,

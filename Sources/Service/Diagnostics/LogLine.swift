@@ -228,8 +228,7 @@ enum LogText {
   /// The maximum size of a line without its line feed, in bytes. Log collectors split lines at 16 KiB.
   static let longestLine = 16_000
 
-  /// Escapes a message, or a value in the text format: `
-  /// `, `\u{1b}`.
+  /// Escapes a message, or a value in the text format, as in `\n` and `\u{1b}`.
   static func escaped(_ text: String, quotes: Bool = false) -> String {
     bounded(text) { scalar in
       switch scalar {

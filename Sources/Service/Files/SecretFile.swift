@@ -5,7 +5,6 @@ package enum SecretFile {
   /// Reads the file as text, without a final line break.
   ///
   /// - Parameter most: its maximum size in bytes.
-  /// - Throws: ``FileError`` with the path and the remedy.
   package static func text(_ path: String, atMost most: Int) throws(FileError) -> String {
     var bytes = try bytes(path, atMost: most)
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
@@ -19,7 +18,6 @@ package enum SecretFile {
   /// Reads the file.
   ///
   /// - Parameter most: its maximum size in bytes.
-  /// - Throws: ``FileError`` with the path and the remedy.
   package static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8] {
     let bytes = try WholeFile.reading(path) { descriptor throws(FileError) in
       try check(descriptor, path)
@@ -30,8 +28,6 @@ package enum SecretFile {
   }
 
   /// Rejects a file that other users can read, or that cannot be opened.
-  ///
-  /// - Throws: ``FileError`` with the path and the remedy.
   package static func check(_ path: String) throws(FileError) {
     try WholeFile.reading(path) { descriptor throws(FileError) in try check(descriptor, path) }
   }

@@ -3,9 +3,7 @@ package struct MetricsText: Sendable {
   private let format: MetricsFormat
   private var lines = ""
 
-  /// The text of metric families.
-  ///
-  /// - Parameter families: families with distinct names.
+  /// The text of metric families with distinct names.
   package static func write(_ families: [MetricFamily], _ format: MetricsFormat) -> String {
     var text = MetricsText(format: format)
     for family in families { text.add(family) }
@@ -173,8 +171,6 @@ package struct MetricFamily: Sendable, Equatable {
   }
 
   /// Adds the samples of a summary.
-  ///
-  /// - Parameter quantiles: the quantiles with their values.
   package mutating func add(
     sum: Double,
     count: Int,
@@ -270,9 +266,7 @@ package struct Histogram: Sendable, Equatable {
     sum += value * Double(times)
   }
 
-  /// Adds another histogram's observations.
-  ///
-  /// - Parameter other: a histogram with the same bounds.
+  /// Adds the observations of another histogram, which has the same bounds.
   package mutating func add(_ other: Histogram) {
     precondition(bounds == other.bounds, "histograms with different bounds are added")
     for index in counts.indices { counts[index] += other.counts[index] }

@@ -1,20 +1,10 @@
-import Glibc
 import Service
 import Testing
 
 @Suite struct BearerTokenTests {
   private func read(_ text: String) throws -> BearerToken {
-    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var name = Array("\(directory)/feedstore-token-XXXXXX".utf8CString)
-    let descriptor = mkstemp(&name)
-    defer {
-      close(descriptor)
-      unlink(name)
-    }
-    _ = write(descriptor, text, text.utf8.count)
-    return try BearerToken(
-      file: String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    )
+    let file = try SecretTestFile(text)
+    return try withExtendedLifetime(file) { try BearerToken(file: file.path) }
   }
 
   @Test func `a file contains one token`() throws {
@@ -29,7 +19,7 @@ import Testing
     let error = try #require(throws: HTTPServerError.self) { try read(text) }
     #expect(error.code == .token)
     #expect(error.message.contains("16 to 4096 visible ASCII characters"))
-    #expect(error.message.contains("feedstore-token-"))
+    #expect(error.message.contains("feedstore-secret-"))
     #expect(throws: HTTPServerError.self) { try BearerToken(text) }
     #expect(throws: HTTPServerError.self) { try BearerToken(String(repeating: "x", count: 4097)) }
   }

@@ -46,15 +46,23 @@ import Testing
     return client
   }
 
+  /// A server with one open stream.
+  private func openStream(
+    receiveBufferBytes: Int32? = nil,
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in }
+  ) throws -> (server: HTTPTestServer, client: HTTPTestClient, stream: EventStream) {
+    let opened = Opened()
+    let server = try server(opened, change)
+    let client = try follow(server, receiveBufferBytes: receiveBufferBytes)
+    return (server, client, try #require(opened.all.first))
+  }
+
   private func event(_ text: String) -> EncodedEvent {
     ServerSentEvent(data: Array(text.utf8)).encoded()
   }
 
   @Test func `messages arrive in the order in which they were written`() throws {
-    let opened = Opened()
-    let server = try server(opened)
-    let client = try follow(server)
-    let stream = try #require(opened.all.first)
+    let (server, client, stream) = try openStream()
     for number in 0..<100 {
       #expect(stream.write(event(String(number))) == .queued)
       #expect(try client.chunks(through: "\n\n") == "data: \(number)\n\n")
@@ -68,18 +76,14 @@ import Testing
   }
 
   @Test func `a client that reconnects sends its last event id`() throws {
-    let opened = Opened()
-    let client = try server(opened).connect()
+    let client = try server(Opened()).connect()
     try client.request("GET /events", "Last-Event-ID: 7")
     #expect(try client.head().status == 200)
     #expect(try client.chunks(through: "after 7\n\n") == "retry: 3000\n\ndata: after 7\n\n")
   }
 
   @Test func `a closed stream ends after its queued messages`() throws {
-    let opened = Opened()
-    let server = try server(opened)
-    let client = try follow(server)
-    let stream = try #require(opened.all.first)
+    let (server, client, stream) = try openStream()
     let ends = Atomic(0)
     stream.onEnd { ends.add(1, ordering: .relaxed) }
     #expect(stream.write(event("last")) == .queued)
@@ -89,24 +93,20 @@ import Testing
     #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
     #expect(try client.chunk() == "")
     // The connection stays open.
-    try client.request("GET /other")
-    #expect(try client.response().text == "other")
+    #expect(try client.ask("GET /other").text == "other")
     #expect(ends.load(ordering: .relaxed) == 1)
     #expect(stream.hasEnded)
     #expect(server.server.counters.openStreams == 0)
   }
 
   @Test func `an idle stream sends heartbeats`() throws {
-    let opened = Opened()
-    let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 1 })
+    let (_, client, _) = try openStream { $0.heartbeatMilliseconds = 1 }
     #expect(try client.chunk() == ":\n\n")
     #expect(try client.chunk() == ":\n\n")
   }
 
   @Test func `a stream is idle for at most four ticks`() throws {
-    let opened = Opened()
-    let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 86_400_000 })
-    let stream = try #require(opened.all.first)
+    let (_, client, stream) = try openStream { $0.heartbeatMilliseconds = 86_400_000 }
     for _ in 0..<3 { stream.tick() }
     #expect(stream.write(event("a")) == .queued)
     #expect(try client.chunks(through: "\n\n") == "data: a\n\n")
@@ -160,10 +160,7 @@ import Testing
   }
 
   @Test func `the owner is notified when the client disconnects`() throws {
-    let opened = Opened()
-    let server = try server(opened)
-    let client = try follow(server)
-    let stream = try #require(opened.all.first)
+    let (_, client, stream) = try openStream()
     let gone = BlockingFlag()
     stream.onEnd { gone.set() }
     // Nothing is written, so no write can fail: the watcher detects the end.
@@ -177,13 +174,10 @@ import Testing
   }
 
   @Test func `a full queue rejects messages and can be replaced`() throws {
-    let opened = Opened()
-    let server = try server(opened) {
+    let (server, client, stream) = try openStream(receiveBufferBytes: 4096) {
       $0.maxStreamQueueBytes = 100_000
       $0.socketBytes = 4096
     }
-    let client = try follow(server, receiveBufferBytes: 4096)
-    let stream = try #require(opened.all.first)
     let padding = String(repeating: "x", count: 10_000)
     // The client reads nothing, so all buffers fill up eventually.
     var written = 0
@@ -218,13 +212,10 @@ import Testing
   }
 
   @Test func `a writer whose message was rejected is notified when the queue is empty`() throws {
-    let opened = Opened()
-    let server = try server(opened) {
+    let (_, client, stream) = try openStream(receiveBufferBytes: 4096) {
       $0.maxStreamQueueBytes = 20_000
       $0.socketBytes = 4096
     }
-    let client = try follow(server, receiveBufferBytes: 4096)
-    let stream = try #require(opened.all.first)
     // Nothing is queued, so there would be no callback.
     while stream.queuedBytes > 0 { sched_yield() }
     #expect(!stream.notifyWhenDrained { Issue.record("nothing waited") })
@@ -264,11 +255,8 @@ import Testing
   }
 
   @Test func `stopping does not exceed its timeout for clients that read nothing`() throws {
-    let opened = Opened()
-    let server = try server(opened) { $0.socketBytes = 4096 }
-    let client = try follow(server, receiveBufferBytes: 4096)
+    let (server, client, stream) = try openStream(receiveBufferBytes: 4096) { $0.socketBytes = 4096 }
     let idle = try follow(server)
-    let stream = try #require(opened.all.first)
     let large = event(String(repeating: "x", count: 100_000))
     while stream.write(large) == .queued {}
     #expect(!server.server.stop(withinMilliseconds: 1))

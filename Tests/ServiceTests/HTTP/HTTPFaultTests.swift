@@ -44,8 +44,7 @@ import Testing
   ])
   func `later requests are checked the same way`(_ fields: String, _ status: Int) throws {
     let client = try server().connect()
-    try client.request("GET /")
-    #expect(try client.response().text == "hello")
+    #expect(try client.ask("GET /").text == "hello")
     try client.send("GET / HTTP/1.1\r\n\(fields)\r\n")
     #expect(try client.response().status == status)
     // Without Host, libmicrohttpd 0.9.75 answers itself, and sends its response's head twice.
@@ -60,8 +59,7 @@ import Testing
   ])
   func `what follows an ambiguous later head is not another request`(_ fields: String) throws {
     let client = try server().connect()
-    try client.request("GET /")
-    #expect(try client.response().text == "hello")
+    #expect(try client.ask("GET /").text == "hello")
     try client.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\nGET /2 HTTP/1.1\r\nHost: b\r\n\r\n")
     #expect(try client.response().status == 400)
     #expect(client.isAtEnd())
@@ -69,24 +67,20 @@ import Testing
 
   @Test func `a later request with too many parameters is answered`() throws {
     let client = try server().connect()
-    try client.request("GET /")
-    #expect(try client.response().text == "hello")
-    try client.request("GET /?" + String(repeating: "a=b&", count: 150) + "c")
-    #expect(try client.response().status == 414)
+    #expect(try client.ask("GET /").text == "hello")
+    #expect(try client.ask("GET /?" + String(repeating: "a=b&", count: 150) + "c").status == 414)
   }
 
   @Test(arguments: ["Content-Length: 1048576", "Expect: 100-continue\r\nContent-Length: 1"])
   func `unexpected content is rejected before it is read`(_ fields: String) throws {
     let server = try server { $0.head.contentBytes = 0 }
     let client = try server.connect()
-    try client.request("GET /", fields)
-    let response = try client.response()
+    let response = try client.ask("GET /", fields)
     #expect(response.status == 413)
     #expect(response.text.contains("allowed: 0"))
     // A client may send its content nevertheless, and then read the response.
     let other = try server.connect()
-    try other.request("GET /", body: String(repeating: "x", count: 1 << 20))
-    #expect(try other.response().status == 413)
+    #expect(try other.ask("GET /", body: String(repeating: "x", count: 1 << 20)).status == 413)
     #expect(other.isAtEnd())
     #expect(try server.ask("GET /", body: "").text == "hello")
   }

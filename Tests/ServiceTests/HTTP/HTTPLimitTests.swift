@@ -116,8 +116,7 @@ import Testing
     // Both have two now.
     for source in ["127.0.0.1", "127.0.0.2"] {
       let client = try server.connect(from: source)
-      try client.request("GET /events")
-      let response = try client.response()
+      let response = try client.ask("GET /events")
       #expect(response.status == 503 && response.text.contains("too-many-streams"))
     }
     while server.server.counters.openStreams > 4 { sched_yield() }
@@ -156,8 +155,7 @@ import Testing
     let server = try server { $0.maxConnections = 2 }
     let clients = try (0..<2).map { _ in
       let client = try server.connect()
-      try client.request("GET /")
-      #expect(try client.response().text == "hello")
+      #expect(try client.ask("GET /").text == "hello")
       return client
     }
     // They are idle once the server has finished their responses.
@@ -186,8 +184,7 @@ import Testing
   @Test func `the deadline also applies to later requests`() throws {
     let server = try server { $0.headMilliseconds = 2000 }
     let client = try server.connect()
-    try client.request("GET /")
-    #expect(try client.response().text == "hello")
+    #expect(try client.ask("GET /").text == "hello")
     try client.send("GET / HTTP/1.1\r\nHos")
     #expect(client.isAtEnd())
     while server.server.counters.openConnections > 0 { sched_yield() }
@@ -196,8 +193,7 @@ import Testing
   @Test func `a connection that is idle too long is closed`() throws {
     let server = try server { $0.idleTimeoutSeconds = 1 }
     let client = try server.connect()
-    try client.request("GET /")
-    #expect(try client.response().text == "hello")
+    #expect(try client.ask("GET /").text == "hello")
     #expect(client.isAtEnd())
     while server.server.counters.openConnections > 0 { sched_yield() }
   }
@@ -232,8 +228,7 @@ import Testing
       }
     }
     let whole = try server.connect()
-    try whole.request("GET /")
-    #expect(try whole.response().body.count == 32 << 20)
+    #expect(try whole.ask("GET /").body.count == 32 << 20)
     try whole.request("HEAD /")
     #expect(try whole.response(isHead: true)["Content-Length"] == String(32 << 20))
     let count = transfers.withLock(\.count)

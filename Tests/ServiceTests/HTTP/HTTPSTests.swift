@@ -19,17 +19,7 @@ import Testing
       certificate = folder.appending(path: "c.pem").path
       key = folder.appending(path: "k.pem").path
       let openssl = try OpenSSL(
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-subj",
-        "/CN=\(name)",
-        "-days",
-        "1",
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=\(name) -days 1",
         "-keyout",
         key,
         "-out",
@@ -51,10 +41,13 @@ import Testing
     private let output = Pipe()
     private var text = ""
 
-    init(_ arguments: String...) throws {
+    /// - Parameters:
+    ///   - command: the command and arguments without spaces.
+    ///   - arguments: further arguments.
+    init(_ command: String, _ arguments: String...) throws {
       process = try ChildProcess(
         "/usr/bin/env",
-        ["openssl"] + arguments,
+        ["openssl"] + command.split(separator: " ").map(String.init) + arguments,
         input: .pipe(input),
         output: .pipe(output)
       )
@@ -92,14 +85,11 @@ import Testing
     }
   }
 
-  private func connect(_ server: HTTPTestServer) throws -> OpenSSL {
-    let client = try OpenSSL(
-      "s_client",
-      "-connect",
-      "127.0.0.1:\(server.server.port)",
-      "-quiet",
-      "-no_ign_eof"
-    )
+  /// A client that was served over its connection.
+  private func served(by server: HTTPTestServer) throws -> OpenSSL {
+    let client = try OpenSSL("s_client -connect 127.0.0.1:\(server.server.port) -quiet -no_ign_eof")
+    client.send(Self.request)
+    #expect(client.read(to: "served").contains("200 OK"))
     return client
   }
 
@@ -107,16 +97,14 @@ import Testing
 
   /// The subject of the certificate that a new connection sees; nil if the connection ends before.
   private func subject(of server: HTTPTestServer) throws -> String? {
-    let client = try OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
+    let client = try OpenSSL("s_client -connect 127.0.0.1:\(server.server.port)")
     return client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") }?.description
   }
 
   @Test func `new connections see a replaced certificate, and open ones continue`() throws {
     let server = try server(TestCertificate("first"))
     #expect(server.server.url.hasPrefix("https://"))
-    let open = try connect(server)
-    open.send(Self.request)
-    #expect(open.read(to: "served").contains("200 OK"))
+    let open = try served(by: server)
     #expect(try subject(of: server) == "subject=CN = first")
     try server.server.replaceCredentials(TestCertificate("second").credentials())
     #expect(try subject(of: server) == "subject=CN = second")
@@ -130,18 +118,13 @@ import Testing
     let next = try TestCertificate("next").credentials()
     var clients: [OpenSSL] = []
     for _ in 0..<4 {
-      let client = try connect(server)
-      client.send(Self.request)
-      #expect(client.read(to: "served").contains("200 OK"))
-      clients.append(client)
+      clients.append(try served(by: server))
       try server.server.replaceCredentials(next)
     }
-    let client = try connect(server)
-    client.send(Self.request)
-    #expect(client.read(to: "served").contains("200 OK"))
+    clients.append(try served(by: server))
     let error = #expect(throws: HTTPServerError.self) { try server.server.replaceCredentials(next) }
     #expect(error?.code == .certificate)
-    for client in clients + [client] { _ = client.readToEnd() }
+    for client in clients { _ = client.readToEnd() }
   }
 
   @Test func `a client that does not finish the handshake is disconnected`() throws {

@@ -56,8 +56,7 @@ import Testing
     let server = try server()
     let client = try server.connect()
     for _ in 0..<10 {
-      try client.request("GET /page")
-      #expect(try client.response().text == "<p>hello")
+      #expect(try client.ask("GET /page").text == "<p>hello")
     }
     // Pipelined requests are answered in order, and errors do not end the connection.
     try client.request("GET /nowhere")
@@ -77,21 +76,18 @@ import Testing
     #expect(response["Content-Length"] == "8")
     #expect(response["ETag"] == "\"v1\"")
     // Nothing lies between this response and the next.
-    try client.request("GET /page")
-    #expect(try client.response().text == "<p>hello")
+    #expect(try client.ask("GET /page").text == "<p>hello")
   }
 
   @Test(arguments: ["\"v1\"", "W/\"v1\"", "\"v0\", \"v1\"", "*", "\"v1-gzip\""])
   func `a client that has the version receives 304`(_ tags: String) throws {
     let client = try server().connect()
-    try client.request("GET /page", "If-None-Match: \(tags)")
-    let response = try client.response()
+    let response = try client.ask("GET /page", "If-None-Match: \(tags)")
     #expect(response.status == 304)
     // The tag of the form that the client has.
     #expect(response["ETag"] == (tags.contains("gzip") ? "\"v1-gzip\"" : "\"v1\""))
     #expect(response["Cache-Control"] == "no-cache")
-    try client.request("GET /page", "If-None-Match: \"v2\"")
-    #expect(try client.response().text == "<p>hello")
+    #expect(try client.ask("GET /page", "If-None-Match: \"v2\"").text == "<p>hello")
   }
 
   @Test func `segments of a path are decoded after it is split`() throws {
@@ -163,16 +159,14 @@ import Testing
   @Test(arguments: ["100001", "9223372036854775807"])
   func `content above the limit is rejected before it is sent`(_ length: String) throws {
     let client = try server { $0.head.contentBytes = 100_000 }.connect()
-    try client.request("POST /echo", "Content-Length: \(length)")
-    let response = try client.response()
+    let response = try client.ask("POST /echo", "Content-Length: \(length)")
     #expect(response.status == 413)
     #expect(client.isAtEnd())
   }
 
   @Test func contentWithoutALengthIs411() throws {
     let client = try server().connect()
-    try client.request("POST /echo", "Transfer-Encoding: chunked")
-    #expect(try client.response().status == 411)
+    #expect(try client.ask("POST /echo", "Transfer-Encoding: chunked").status == 411)
   }
 
   @Test func `a head that is too large or invalid is refused`() throws {

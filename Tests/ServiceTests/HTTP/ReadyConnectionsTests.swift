@@ -21,8 +21,7 @@ import Testing
     }
     let clients = try (0..<count).map { _ in
       let client = try server.connect()
-      try client.request("GET /")
-      #expect(try client.response().text == "hello")
+      #expect(try client.ask("GET /").text == "hello")
       return client
     }
     // The server's only thread is busy until all requests have arrived.

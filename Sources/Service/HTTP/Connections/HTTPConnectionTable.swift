@@ -113,9 +113,7 @@ struct HTTPConnectionTable: Sendable {
     counts.remove(connection.address)
   }
 
-  /// Records that a head is complete, the first or a later one.
-  ///
-  /// - Parameter receivedBytes: the bytes that the client has sent so far.
+  /// Records that a head is complete, the first or a later one; `receivedBytes` is what the client has sent so far.
   mutating func beginAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     // Called when a connection is handed over, and again when its head is read.
     guard let connection = connections[socket], connection.phase != .answer else { return }
@@ -162,9 +160,7 @@ struct HTTPConnectionTable: Sendable {
     change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
   }
 
-  /// Records that a response was sent.
-  ///
-  /// - Parameter receivedBytes: the bytes that the client has sent so far.
+  /// Records that a response was sent; `receivedBytes` is what the client has sent so far.
   mutating func endAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     change(socket, to: .idle, at: now, deadline: now + 1000 * Int64(limits.idleTimeoutSeconds))
     observe(socket, receivedBytes: receivedBytes, at: now)

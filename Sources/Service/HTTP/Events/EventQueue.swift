@@ -54,13 +54,9 @@ struct EventQueue {
   }
 
   /// Drops everything.
-  mutating func removeAll() {
-    self = EventQueue(limit: limit)
-  }
+  mutating func removeAll() { self = EventQueue(limit: limit) }
 
-  /// Moves as many bytes as are available and fit.
-  ///
-  /// - Returns: the number of bytes.
+  /// Moves as many bytes as are available and fit, and returns their number.
   mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
     while filled < target.count, !isEmpty {

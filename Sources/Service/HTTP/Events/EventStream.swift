@@ -90,22 +90,16 @@ package final class EventStream: Sendable {
 
   /// Ends the stream after the client has received what is queued. The client then reconnects, unless it was told not
   /// to.
-  package func close() {
-    end(isFlushed: true)
-  }
+  package func close() { end(isFlushed: true) }
 
   /// Ends the stream at once, even within a message, and drops the queue. The client reconnects.
-  package func cut() {
-    end(isFlushed: false)
-  }
+  package func cut() { end(isFlushed: false) }
 
   /// Whether the stream accepts no more messages.
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   /// The number of queued bytes.
-  package var queuedBytes: Int {
-    state.withLock(\.queue.byteCount)
-  }
+  package var queuedBytes: Int { state.withLock(\.queue.byteCount) }
 
   /// Requests one callback when the stream ends; at once if it has ended.
   ///
@@ -119,9 +113,7 @@ package final class EventStream: Sendable {
     if hasEnded { body() }
   }
 
-  /// Ends the stream, unless it has ended.
-  ///
-  /// - Parameter isFlushed: whether queued messages are still sent.
+  /// Ends the stream, unless it has ended. `isFlushed` says whether queued messages are still sent.
   func end(isFlushed: Bool) {
     let listeners = state.withLock { state -> [@Sendable () -> Void] in
       if !isFlushed {
