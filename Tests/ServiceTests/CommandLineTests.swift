@@ -44,7 +44,8 @@ import Testing
     ]
   )
 
-  private func invocation(_ arguments: String...) throws -> CommandInvocation {
+  private func invocation(_ line: String) throws -> CommandInvocation {
+    let arguments = line.split(separator: " ").map(String.init)
     guard case .run(let invocation) = try specification.parse(arguments) else {
       throw UsageError("printed")
     }
@@ -61,18 +62,7 @@ import Testing
   }
 
   @Test func `options and files may be mixed`() throws {
-    let invocation = try invocation(
-      "replay",
-      "a",
-      "--config",
-      "c",
-      "--set=x=1",
-      "-",
-      "--strict",
-      "--set",
-      "y=2",
-      "b"
-    )
+    let invocation = try invocation("replay a --config c --set=x=1 - --strict --set y=2 b")
     #expect(invocation.command.name == "replay")
     #expect(invocation.arguments == ["a", "-", "b"])
     #expect(invocation.value("config") == "c")
@@ -81,23 +71,23 @@ import Testing
   }
 
   @Test func `options that are not given are absent`() throws {
-    let invocation = try invocation("replay", "a")
+    let invocation = try invocation("replay a")
     #expect(invocation.value("config") == nil)
     #expect(invocation.values("set").isEmpty)
     #expect(!invocation.flag("strict"))
   }
 
   @Test func `after two hyphens everything is an argument`() throws {
-    let invocation = try invocation("replay", "--", "--strict", "--", "--help")
+    let invocation = try invocation("replay -- --strict -- --help")
     #expect(invocation.arguments == ["--strict", "--", "--help"])
     #expect(!invocation.flag("strict"))
   }
 
   @Test func `a value may be empty or begin with one hyphen`() throws {
-    #expect(try invocation("replay", "a", "--config", "-").value("config") == "-")
-    #expect(try invocation("replay", "a", "--config=").value("config") == "")
-    #expect(try invocation("replay", "a", "--config=--x").value("config") == "--x")
-    #expect(try invocation("replay", "a", "--limit", "-5").integer("limit", default: 0, in: -9...9) == -5)
+    #expect(try invocation("replay a --config -").value("config") == "-")
+    #expect(try invocation("replay a --config=").value("config") == "")
+    #expect(try invocation("replay a --config=--x").value("config") == "--x")
+    #expect(try invocation("replay a --limit -5").integer("limit", default: 0, in: -9...9) == -5)
   }
 
   @Test(arguments: [
@@ -126,7 +116,7 @@ import Testing
   }
 
   @Test func `a number is checked against its range`() throws {
-    let invocation = try invocation("replay", "a", "--limit", "12")
+    let invocation = try invocation("replay a --limit 12")
     #expect(try invocation.integer("limit", default: 1, in: 0...20) == 12)
     #expect(try invocation.number("limit", default: 1, in: 0...20) == 12)
     let error = try #require(throws: UsageError.self) {
@@ -137,7 +127,7 @@ import Testing
       try invocation.number("limit", default: 1, in: 0...9)
     }
     #expect(other.description == "--limit is '12'; allowed: a number from 0 to 9")
-    #expect(try self.invocation("replay", "a").integer("limit", default: 7, in: 0...9) == 7)
+    #expect(try self.invocation("replay a").integer("limit", default: 7, in: 0...9) == 7)
   }
 
   @Test func `a command may have two words`() throws {

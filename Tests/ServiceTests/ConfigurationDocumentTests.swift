@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Service
 import Testing
 
@@ -171,11 +170,9 @@ import Testing
   }
 
   @Test func aFileIsReadAndMustBeUtf8() throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "feedstore-\(UUID().uuidString).json5")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try Data("{ a: 'é' }".utf8).write(to: file)
-    #expect(try ConfigurationDocument(file: file.path).entries["a"]?.value == .string("é"))
-    try Data([0x7B, 0xFF, 0x7D]).write(to: file)
+    let text = try SecretTestFile("{ a: 'é' }")
+    #expect(try ConfigurationDocument(file: text.path).entries["a"]?.value == .string("é"))
+    let file = try SecretTestFile([0x7B, 0xFF, 0x7D])
     let error = try #require(throws: ConfigurationError.self) { try ConfigurationDocument(file: file.path) }
     #expect(error.message == "the file is not UTF-8; save it as UTF-8")
   }

@@ -9,14 +9,14 @@ import Testing
   func `the first signal is a request`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(40 + signal)) { [signal] in
       let told = Mutex<Int32>(0)
-      let toldPipe = TestPipe()
+      let isTold = BlockingFlag()
       ShutdownSignals.install(onHangup: true) { signal in
         told.withLock { $0 = signal }
-        toldPipe.write()
+        isTold.set()
       }
       guard told.withLock({ $0 }) == 0 else { exit(1) }
       kill(getpid(), signal)
-      toldPipe.read()
+      isTold.wait()
       guard told.withLock({ $0 }) == signal else { exit(3) }
       exit(40 + signal)
     }
@@ -25,17 +25,17 @@ import Testing
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `the second signal ends the process with the shells' exit code`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(128 + signal)) { [signal] in
-      let entered = TestPipe()
+      let entered = BlockingFlag()
       // The callback never returns: the second signal must not depend on it.
       ShutdownSignals.install(onHangup: true) { _ in
-        entered.write()
-        TestPipe().read()
+        entered.set()
+        BlockingFlag().wait()
       }
       kill(getpid(), SIGTERM)
-      entered.read()
+      entered.wait()
       kill(getpid(), signal)
-      // Blocks for ever: nothing is written.
-      TestPipe().read()
+      // Blocks for ever: it is never set.
+      BlockingFlag().wait()
       exit(1)
     }
   }
@@ -45,14 +45,14 @@ import Testing
       // As `nohup` does.
       _ = signal(SIGHUP, SIG_IGN)
       let told = Mutex<Int32>(0)
-      let toldPipe = TestPipe()
+      let isTold = BlockingFlag()
       ShutdownSignals.install(onHangup: true) { signal in
         told.withLock { $0 = signal }
-        toldPipe.write()
+        isTold.set()
       }
       kill(getpid(), SIGHUP)
       kill(getpid(), SIGTERM)
-      toldPipe.read()
+      isTold.wait()
       exit(told.withLock { $0 } == SIGTERM ? 0 : 1)
     }
   }
@@ -67,9 +67,9 @@ import Testing
   @Test func `a broken pipe is an error`() async {
     await #expect(processExitsWith: .exitCode(EPIPE)) {
       ShutdownSignals.ignoreBrokenPipes()
-      let pipe = TestPipe()
-      pipe.closeReadingEnd()
-      pipe.write()
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0, close(ends[0]) == 0 else { exit(1) }
+      _ = write(ends[1], ends, 1)
       exit(errno)
     }
   }
@@ -82,30 +82,5 @@ import Testing
       guard action.__sigaction_handler.sa_handler == nil else { exit(1) }
       abort()
     }
-  }
-}
-
-/// A pipe to block on.
-private final class TestPipe: Sendable {
-  private let ends: [Int32]
-
-  init() {
-    var ends: [Int32] = [-1, -1]
-    precondition(pipe(&ends) == 0)
-    self.ends = ends
-  }
-
-  func read() {
-    var byte: UInt8 = 0
-    _ = Glibc.read(ends[0], &byte, 1)
-  }
-
-  func write() {
-    var byte: UInt8 = 0
-    _ = Glibc.write(ends[1], &byte, 1)
-  }
-
-  func closeReadingEnd() {
-    close(ends[0])
   }
 }
