@@ -126,7 +126,7 @@ let package = Package(
     // A plain implementation of the protocol.
     .target(
       name: "Oracle",
-      dependencies: ["Feed"],
+      dependencies: ["Feed", "FeedStore"],
       path: "Tests/Oracle",
       // It takes most of the tests' time without optimization.
       swiftSettings: swiftSettings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
@@ -134,7 +134,7 @@ let package = Package(
     // Makes the conformance vectors.
     .target(
       name: "ConformanceSupport",
-      dependencies: ["Feed", "Oracle"],
+      dependencies: ["Feed", "FeedConfiguration", "FeedStore", "Oracle"],
       path: "Tests/ConformanceSupport",
       swiftSettings: swiftSettings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
     ),
@@ -179,7 +179,7 @@ let package = Package(
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "OracleTests",
-      dependencies: ["Feed", "ConformanceSupport", "FeedTestSupport", "Oracle", "ProcessSupport"],
+      dependencies: ["Feed", "FeedStore", "ConformanceSupport", "FeedTestSupport", "Oracle", "ProcessSupport"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

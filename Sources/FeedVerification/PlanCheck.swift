@@ -16,14 +16,9 @@ struct PlanCheck {
     case required, optional, none
 
     init(_ form: ChangesetForm) {
-      switch (form.record.mode, form.record.reason) {
-      case _ where form.record.part > 0: self = .none
-      case (.diff, _), (.reload, .changes?), (.reload, .fraction?), (.reload, .kinds?), (.reload, .keyframe?):
-        self = .required
-      // In place of a difference that would take a number that no key may have, nothing need have been weighed.
-      case (.reload, .bytes?): self = .optional
-      default: self = .none
-      }
+      let record = form.record
+      let isNeeded = record.mode == .diff ? true : record.mode == .reload ? record.reason?.needsPlan : false
+      self = record.part > 0 || isNeeded == false ? .none : isNeeded == nil ? .optional : .required
     }
   }
 

@@ -70,8 +70,6 @@ import Testing
 
   @Test func `a rejected record that had removed many elements fills the window sooner`() async throws {
     let limits = Limits()
-    var coalescing = OracleCoalescing()
-    coalescing.maxRecords = 5
     var options = FeedStoreOptions()
     options.coalescing.maxRecords = 5
     let items = (0..<150).map { "\"i\($0)\"" }.joined(separator: ",")
@@ -89,7 +87,7 @@ import Testing
     ]
     for (value, count) in cases {
       let store = FeedStore(options: options)
-      var oracle = Oracle(limits: limits, coalescing: coalescing)
+      var oracle = Oracle(limits: limits, coalescing: options.coalescing)
       let ordinary = Array(repeating: #"{"op":"feed.reload"}"#, count: 5 - 1 - count)
       for (number, value) in ([filled, value] + ordinary).enumerated() {
         let record = OracleRecord(offset: number, key: Array("f".utf8), value: Array(value.utf8))

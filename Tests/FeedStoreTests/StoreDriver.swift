@@ -24,15 +24,7 @@ struct StoreDriver {
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
     self.options = options
     store = FeedStore(options: options)
-    oracle = Oracle(
-      limits: options.limits,
-      coalescing: OracleCoalescing(
-        windowMilliseconds: Int(options.coalescing.windowMilliseconds),
-        idleWindowMilliseconds: Int(options.coalescing.idleWindowMilliseconds),
-        maxRecords: options.coalescing.maxRecords,
-        maxBytes: options.coalescing.maxBytes
-      )
-    )
+    oracle = Oracle(limits: options.limits, coalescing: options.coalescing)
     judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
   }
 

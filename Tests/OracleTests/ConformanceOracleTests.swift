@@ -1,4 +1,5 @@
 import ConformanceSupport
+import FeedStore
 import Foundation
 import Oracle
 import Testing
@@ -20,7 +21,7 @@ import Testing
   @Test func `every rejection has its code`() throws {
     let vectors = try Self.lines("rejections.ndjson")
     for vector in vectors {
-      var oracle = Oracle(limits: try ConformanceSettings(vector.last("settings")).limits)
+      var oracle = Oracle(limits: try ConformanceSettings(vector.last("settings")).options.limits)
       var reader = ReplayLines()
       let records = (vector.last("records")?.elements ?? []).map { reader.record($0) }
       let found = records.map { code(oracle.take($0).outcome) }

@@ -1,3 +1,4 @@
+import FeedStore
 import Oracle
 import Testing
 
@@ -59,7 +60,9 @@ struct OracleFlushTests {
   }
 
   @Test func `windows end by time, count and bytes`() {
-    func flushes(_ coalescing: OracleCoalescing, _ timestamps: [Int]) -> [Int] {
+    func flushes(_ timestamps: [Int], _ change: (inout CoalescingOptions) -> Void = { _ in }) -> [Int] {
+      var coalescing = CoalescingOptions()
+      change(&coalescing)
       var oracle = Oracle(coalescing: coalescing)
       var counts: [Int] = []
       for (offset, timestamp) in timestamps.enumerated() {
@@ -75,14 +78,13 @@ struct OracleFlushTests {
       if let last = oracle.finish() { counts.append(last.recordCount) }
       return counts
     }
-    let steady = OracleCoalescing(idleWindowMilliseconds: 100)
-    #expect(flushes(steady, [0, 50, 99, 100, 40, 199, 200]) == [3, 3, 1])
+    #expect(flushes([0, 50, 99, 100, 40, 199, 200]) { $0.idleWindowMilliseconds = 100 } == [3, 3, 1])
     // The example in docs/protocol.md.
-    #expect(flushes(OracleCoalescing(), [0, 40, 90, 130, 200, 500]) == [1, 2, 2, 1])
-    #expect(flushes(OracleCoalescing(windowMilliseconds: 0), [5, 5, 4]) == [1, 1, 1])
-    #expect(flushes(OracleCoalescing(maxRecords: 2), [0, 0, 0]) == [2, 1])
-    #expect(flushes(OracleCoalescing(maxBytes: 22), [0, 0, 0]) == [2, 1])
-    #expect(flushes(OracleCoalescing(maxBytes: 23), [0, 0, 0]) == [3])
+    #expect(flushes([0, 40, 90, 130, 200, 500]) == [1, 2, 2, 1])
+    #expect(flushes([5, 5, 4]) { $0.windowMilliseconds = 0 } == [1, 1, 1])
+    #expect(flushes([0, 0, 0]) { $0.maxRecords = 2 } == [2, 1])
+    #expect(flushes([0, 0, 0]) { $0.maxBytes = 22 } == [2, 1])
+    #expect(flushes([0, 0, 0]) { $0.maxBytes = 23 } == [3])
   }
 
   @Test func `changes are ordered by partition, then by bytes`() {

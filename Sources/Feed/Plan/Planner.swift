@@ -80,6 +80,16 @@ public enum ReloadReason: String, Sendable, CaseIterable {
   /// The state is written out again, so that the compacted topic stays small.
   case keyframe
 
+  /// Whether a reload for this reason has a plan that says what was compared; nil if it may have one.
+  package var needsPlan: Bool? {
+    switch self {
+    case .changes, .fraction, .kinds, .keyframe: true
+    // In place of a difference that would take a number that no key may have, nothing need have been weighed.
+    case .bytes: nil
+    case .initial, .requested, .disjoint: false
+    }
+  }
+
   var name: StaticString {
     switch self {
     case .initial: "initial"

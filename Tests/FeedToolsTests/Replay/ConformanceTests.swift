@@ -34,18 +34,11 @@ import Testing
     _ settings: ConformanceSettings
   ) async throws -> (output: [UInt8], rejected: [OracleJSON]) {
     let temporary = try TemporaryFolder()
-    // The configuration requires larger parts than the vectors have.
-    let assignments = settings.assignments.filter { $0.key != "output.maxMessageBytes" }
-    var options = try FeedStoreConfiguration.load(
-      file: nil,
-      assignments: assignments.map { "\($0.key)=\($0.value)" }
-    ).store
-    options.output.maxMessageBytes = settings.output.maxMessageBytes
     let replay = Replay(
       inputs: [try temporary.file("input", input)],
       output: temporary.path("output"),
       rejected: temporary.path("rejected"),
-      options: options
+      options: settings.options
     )
     _ = try await replay.run()
     let output = Array(try temporary.read("output").utf8)

@@ -36,7 +36,9 @@ import Testing
     #expect(records.dropFirst(9).allSatisfy { $0.value == nil })
     #expect(try await replay.verify(replay.lines).told == [])
 
-    var oracle = Oracle(coalescing: OracleCoalescing(windowMilliseconds: 0))
+    var coalescing = CoalescingOptions()
+    coalescing.windowMilliseconds = 0
+    var oracle = Oracle(coalescing: coalescing)
     var judge = ChangesetJudge(keyframes: Self.options.keyframe)
     var expected: [JudgedRecord] = []
     for (number, value) in Self.values.enumerated() {

@@ -9,14 +9,10 @@ extension FuzzTarget {
   /// - A valid value has the same effect without white space, and as a part of a longer text.
   static let inputRecord = FuzzTarget(
     "input-record",
-    tokens: [
-      "feed.replace", "feed.clear", "feed.delete", "feed.reload", "section.upsert", "section.replace",
-      "section.move", "section.delete", "section.reload", "item.upsert", "item.patch", "item.move",
-      "item.delete",
-      "item.reconfigure", "item.reload", "\"op\":", "\"sections\":[", "\"items\":[", "\"section\":",
-      "\"item\":",
-      "\"id\":", "\"kind\":", "\"data\":", "\"at\":", "\"first\"", "\"last\"", "{\"before\":\"a\"}",
-      "{\"after\":\"a\"}", "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
+    tokens: OracleOp.allCases.map(\.rawValue) + [
+      "\"op\":", "\"sections\":[", "\"items\":[", "\"section\":", "\"item\":", "\"id\":", "\"kind\":",
+      "\"data\":", "\"at\":", "\"first\"", "\"last\"", "{\"before\":\"a\"}", "{\"after\":\"a\"}",
+      "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
     ],
     generate: { random in
       var options = GeneratorOptions()

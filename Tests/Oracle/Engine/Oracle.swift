@@ -1,4 +1,5 @@
 public import Feed
+public import FeedStore
 
 /// A plain implementation of the protocol, with arrays, copies and comparisons of whole feeds.
 ///
@@ -6,7 +7,7 @@ public import Feed
 /// flush. It is a value: a copy is a snapshot to return to.
 public struct Oracle: Sendable {
   private let limits: Limits
-  private let coalescing: OracleCoalescing
+  private let coalescing: CoalescingOptions
   private let rejectsAppliedRecords: Bool
   private var feeds: [OracleFeedKey: OracleFeedState] = [:]
   private var rejected: [OracleRejected] = []
@@ -22,7 +23,7 @@ public struct Oracle: Sendable {
   ///   already applied, or such records are skipped unread.
   public init(
     limits: Limits = Limits(),
-    coalescing: OracleCoalescing = OracleCoalescing(),
+    coalescing: CoalescingOptions = CoalescingOptions(),
     rejectsAppliedRecords: Bool = false
   ) {
     self.limits = limits
@@ -74,11 +75,11 @@ public struct Oracle: Sendable {
   /// When the waiting records are due: a window after the previous flush was due, within the limits on the first
   /// record's wait.
   private var due: Int {
-    let latest = firstTimestamp + coalescing.windowMilliseconds
-    let idle = firstTimestamp + (keeps(.idleWindow) ? coalescing.idleWindowMilliseconds : 0)
+    let latest = firstTimestamp + Int(coalescing.windowMilliseconds)
+    let idle = firstTimestamp + (keeps(.idleWindow) ? Int(coalescing.idleWindowMilliseconds) : 0)
     let earliest = keeps(.idleWithinWindow) ? min(latest, idle) : idle
     guard let lastDue, keeps(.windowAfterDue) else { return earliest }
-    let next = lastDue + coalescing.windowMilliseconds
+    let next = lastDue + Int(coalescing.windowMilliseconds)
     return next < earliest ? earliest : next > latest && keeps(.windowIsMost) ? latest : next
   }
 
