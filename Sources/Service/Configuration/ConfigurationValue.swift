@@ -88,34 +88,9 @@ package struct ConfigurationEntry: Sendable, Equatable {
   package let source: ConfigurationSource
   /// The literal text after `KEY=` on a command line, in an environment variable, or behind a reference; nil for values
   /// of a file.
-  let spelling: String?
+  var spelling: String?
   /// The text as written, if it has references. It can be shown even if the value is secret.
-  let reference: String?
-
-  init(
-    value: ConfigurationValue,
-    source: ConfigurationSource,
-    spelling: String? = nil,
-    reference: String? = nil
-  ) {
-    self.value = value
-    self.source = source
-    self.spelling = spelling
-    self.reference = reference
-  }
-
-  /// Creates an entry from unquoted text: numbers, `true` and `false` are parsed, and everything else is a string. For
-  /// keys with string values, the literal text counts.
-  init(text: String, source: ConfigurationSource, reference: String? = nil) {
-    let value: ConfigurationValue =
-      switch text.utf8.count <= Self.longestNumber ? ConfigurationDocument.value(of: text) : nil {
-      case .boolean(let boolean)?: .boolean(boolean)
-      case .integer(let integer)?: .integer(integer)
-      case .number(let number)?: .number(number)
-      default: .string(text)
-      }
-    self.init(value: value, source: source, spelling: text, reference: reference)
-  }
+  var reference: String?
 
   /// The source of the setting, for error messages: `feedstore.json5:12` or `--set`.
   package var place: String { source.description }
@@ -147,6 +122,21 @@ package struct ConfigurationEntry: Sendable, Equatable {
 
   static let masked = "(not shown)"
   private static let longestNumber = 64
+}
+
+extension ConfigurationEntry {
+  /// Creates an entry from unquoted text: numbers, `true` and `false` are parsed, and everything else is a string. For
+  /// keys with string values, the literal text counts.
+  init(text: String, source: ConfigurationSource, reference: String? = nil) {
+    let value: ConfigurationValue =
+      switch text.utf8.count <= Self.longestNumber ? ConfigurationDocument.value(of: text) : nil {
+      case .boolean(let boolean)?: .boolean(boolean)
+      case .integer(let integer)?: .integer(integer)
+      case .number(let number)?: .number(number)
+      default: .string(text)
+      }
+    self.init(value: value, source: source, spelling: text, reference: reference)
+  }
 }
 
 /// The source of a setting.
