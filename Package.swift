@@ -179,7 +179,9 @@ let package = Package(
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "OracleTests",
-      dependencies: ["Feed", "FeedStore", "ConformanceSupport", "FeedTestSupport", "Oracle", "ProcessSupport"],
+      dependencies: [
+        "Feed", "FeedStore", "ConformanceSupport", "FeedTestSupport", "Oracle", "ProcessSupport",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
