@@ -9,7 +9,6 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedTools
 @testable import FeedWorker
 
 /// The embedded cluster ignores transactional offsets, so a second daemon reads its input from the beginning, and skips
@@ -88,7 +87,7 @@ struct RestoreTests {
   }
 
   /// The state of a continuous follower, which must not meet a gap.
-  private static func follow(_ records: [StoredRecord]) throws -> [ReplicaSummary] {
+  private static func follow(_ records: [StoredRecord]) throws -> [Replica] {
     var partitions: [Int32: ReplicaPartition] = [:]
     for record in records {
       let replicas = partitions[record.partition] ?? ReplicaPartition()
@@ -104,9 +103,7 @@ struct RestoreTests {
       case let other: Issue.record("a follower in step met \(other)")
       }
     }
-    return partitions.sorted { $0.key < $1.key }.flatMap { partition, replicas in
-      replicas.replicas.map { ReplicaSummary(partition: partition, $0) }
-    }
+    return partitions.sorted { $0.key < $1.key }.flatMap(\.value.replicas)
   }
 
   @Test func `feeds that return after a rebalance are unchanged`() async throws {

@@ -4,8 +4,6 @@ import FeedKafka
 import FeedStore
 import FeedTools
 import FeedWorker
-import Glibc
-import Kafka
 package import Service
 
 /// `feedstore demo`: a broker, the daemon, a sample history, and a follower that reads the changesets over the network,
@@ -52,19 +50,13 @@ package struct Demo: Sendable {
     configuration.kafka = broker.properties + configuration.kafka
 
     let followerStop = StopRequest()
-    let follower = DemoFollower(
-      settings: try KafkaSettings(configuration.kafka),
-      topics: configuration.store.topics,
-      stop: followerStop,
-      log: log,
-      tell: tell
-    )
+    let follower = DemoFollower(configuration, stop: followerStop, log: log, tell: tell)
     async let following = follower.run()
     do {
       let (published, daemon) = try await play(configuration, broker)
       followerStop.request()
       let followed = try await following
-      let comparison = DemoComparison(store: daemon.feeds, replicas: followed.replicas)
+      let comparison = DemoComparison(store: daemon.feeds, replicas: followed.feeds)
       return DemoReport(published: published, daemon: daemon, comparison: comparison, faults: followed.faults)
     } catch {
       followerStop.request()
@@ -133,50 +125,5 @@ package struct Demo: Sendable {
     let report = try await publisher.run()
     withExtendedLifetime(sample) {}
     return report
-  }
-}
-
-/// Follows the changesets on a separate thread and prints them. After a stop is requested, it first reads everything
-/// that is left.
-struct DemoFollower: Sendable {
-  let settings: KafkaSettings
-  let topics: TopicNames
-  /// Requested once nothing more will be published.
-  let stop: StopRequest
-  let log: Log
-  /// Prints a line for the user.
-  let tell: @Sendable (String) -> Void
-
-  struct Result: Sendable {
-    var replicas: [ReplicaSummary] = []
-    var faults = 0
-  }
-
-  private static let pollMilliseconds: Int32 = 50
-
-  func run() async throws -> Result {
-    let thread = WorkerThread(name: "follower")
-    defer { thread.stop() }
-    return try await withTaskExecutorPreference(thread) { @concurrent in try follow() }
-  }
-
-  private func follow() throws -> Result {
-    let follower = try Follower(settings, topics: topics, log: log.kafkaHandler)
-    defer { try? follower.close() }
-    var result = Result()
-    var ends: [TopicPartition: Int64]?
-    while true {
-      try follower.poll(timeoutMilliseconds: Self.pollMilliseconds) { record in
-        if let text = record.text { tell(text) }
-        if record.isFault { result.faults += 1 }
-      }
-      if ends == nil, stop.isRequested { ends = try follower.ends() }
-      if let ends, follower.hasReached(ends) { break }
-      if let deadline = stop.deadline, MonotonicClock.milliseconds() > deadline {
-        throw DaemonError(.mismatch, "the follower did not reach the end of \(topics.changesets) in time")
-      }
-    }
-    result.replicas = follower.summaries
-    return result
   }
 }

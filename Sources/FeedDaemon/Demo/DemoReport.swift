@@ -1,4 +1,5 @@
 import Feed
+import FeedClient
 import FeedStore
 import FeedTools
 import FeedWorker
@@ -54,7 +55,7 @@ struct DemoComparison: Sendable, Equatable {
     var replica: String
   }
 
-  init(store: [FeedSummary], replicas: [ReplicaSummary]) {
+  init(store: [FeedSummary], replicas: [FeedDescription]) {
     let feeds = Dictionary(store.map { ($0.feed, $0) }) { first, _ in first }
     let copies = Dictionary(replicas.map { ($0.feed, $0) }) { first, _ in first }
     if feeds.count != store.count || copies.count != replicas.count {
@@ -76,7 +77,7 @@ struct DemoComparison: Sendable, Equatable {
     return text(feed.partition, feed.revision, feed.sectionCount, feed.itemCount, feed.checksum)
   }
 
-  private static func text(_ replica: ReplicaSummary?) -> String {
+  private static func text(_ replica: FeedDescription?) -> String {
     guard let replica else { return "nothing" }
     let text = text(
       replica.partition,
@@ -85,7 +86,7 @@ struct DemoComparison: Sendable, Equatable {
       replica.itemCount,
       replica.checksum
     )
-    return text + (replica.isStale ? ", stale" : "")
+    return text + (replica.outdated == nil ? "" : ", stale")
   }
 
   private static func text(

@@ -66,12 +66,16 @@ final class TopicReader {
   }
 
   /// The current first and end offset of a partition. Records of open transactions are after the end.
-  func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks {
+  ///
+  /// - Parameter other: another topic; nil for the one that is read.
+  func watermarks(_ partition: Int32, of other: String? = nil) throws(KafkaError) -> Watermarks {
     try reader.client.queryWatermarks(
-      reader.topicPartition(partition),
+      TopicPartition(topic: other ?? topic, partition: partition),
       timeoutMilliseconds: Self.timeoutMilliseconds
     )
   }
+
+  func wait(milliseconds: Int32) throws(KafkaError) { try reader.wait(milliseconds: milliseconds) }
 
   /// Reads partitions from offsets to their ends, or until `body` returns false.
   ///
