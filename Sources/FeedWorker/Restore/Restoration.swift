@@ -171,6 +171,9 @@ struct Restoration {
     return offset > ends.high
   }
 
+  /// The offset of an input partition that was committed when the restoration began; nil if there was none.
+  func committed(of input: TopicPartition) -> Int64? { entries[input.partition]?.committed[input]?.offset }
+
   /// What was committed with an input partition's offset.
   func metadata(of input: TopicPartition) -> CommitMetadata {
     CommitMetadata(entries[input.partition]?.committed[input]?.metadata ?? "")

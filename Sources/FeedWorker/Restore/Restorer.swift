@@ -419,11 +419,19 @@ final class Restorer {
         // The end as it was requested: a new topic may have grown since. It is not that of a broker that no longer leads the
         // partition, which would be before the committed offset.
         if taken < start.end { continue }
+        if try hasCommitted(beyond: taken, of: input) { continue }
         log(try restoration.restart(input, taken: taken, Watermarks(low: 0, high: start.end), lostInput))
       }
       store.forgetTaken(of: topic, partition: partition)
       forgotten[input] = limit
     }
+  }
+
+  /// Whether a record's offset was committed since the restoration began. Then the end that was requested is an old one:
+  /// another member has published what was read, as the group has taken the partition from this one meanwhile.
+  private func hasCommitted(beyond taken: Int64, of input: TopicPartition) throws(KafkaError) -> Bool {
+    let committed = try member.consumer.committed([input], timeoutMilliseconds: timeout)[input]?.offset
+    return committed != restoration.committed(of: input) && committed ?? 0 > taken
   }
 
   /// Stops a partition whose feeds cannot be restored: its input stays paused and uncommitted. The others continue.

@@ -1,5 +1,7 @@
 import FeedKafka
 import Foundation
+import Kafka
+import SimulationSupport
 import Testing
 
 @testable import FeedWorker
@@ -67,6 +69,26 @@ import Testing
       \(lines.suffix(120).joined(separator: "\n"))
       repeat it with FEEDSTORE_SIMULATION_SEED=\(story.seed) FEEDSTORE_SIMULATION_SEEDS=1
       """
+  }
+
+  @Test func `a member that stood still while another published does not take the input for lost`() {
+    var story = Story(seed: 101_820_787)
+    story.setting = Setting()
+    story.setting.partitions = 1
+    story.arrivals = Array(story.arrivals.prefix(1))
+    story.arrivals[0].milliseconds = 382
+    story.arrivals[0].partition = TopicPartition(topic: "feeds.items", partition: 0)
+    story.arrivals[0].record.key = Array("a".utf8)
+    story.arrivals[0].record.value = Array(#"{"op":"item.upsert","item":"i","section":"s"}"#.utf8)
+    // It has asked where the input ends, and reads the changesets after it was put out of the group.
+    story.incidents = [
+      Story.Incident(milliseconds: 333, fault: .pause(member: 1, milliseconds: 500)),
+      Story.Incident(milliseconds: 450, fault: .expire(1)),
+    ]
+    var lines: [String] = []
+    let outcome = SimulationRun(story, Self.identity) { lines.append($0) }.run()
+    #expect(outcome.failure == nil, "\(lines.joined(separator: "\n"))")
+    #expect(lines.contains { $0.contains("m1.1 reader: feeds.changesets [0] @ 0") }, "it read nothing")
   }
 
   @Test func `a seed leads to the same run each time`() {
