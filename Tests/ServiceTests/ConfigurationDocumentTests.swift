@@ -48,6 +48,7 @@ import Testing
     ("{\n a: 1\n b: 2 }", 3, "expected ',' or '}', found 'b'"),
     ("{\n a: tru,\n}", 2, "'tru' is not a value; a string must be in quotes"),
     ("{\n a: 1_000,\n}", 2, "'1_000' is not a value; a string must be in quotes"),
+    ("{\n a: 0x0x10,\n}", 2, "'0x0x10' is not a value; a string must be in quotes"),
     ("{\n a: localhost:9092,\n}", 2, "'localhost' is not a value; a string must be in quotes"),
     ("{\n a: {\n b: 1,\n", 4, "the '{' of line 2 is never closed"),
     ("{\n a: [1,\n", 3, "the '[' of line 2 is never closed"),

@@ -57,10 +57,9 @@ extension ConfigurationValue: Decodable {
       self = .null
     } else if let value = try? container.decode(Bool.self) {
       self = .boolean(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .integer(value)
     } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+      // Only now: asked for an integer, the decoder traps on `0x0x1`, which is no number.
+      self = (try? container.decode(Int64.self)).map { .integer($0) } ?? .number(value)
     } else {
       self = .string(try container.decode(String.self))
     }
