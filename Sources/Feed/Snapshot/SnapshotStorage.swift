@@ -89,7 +89,7 @@ final class SnapshotStorage: @unchecked Sendable {
   /// Takes an item out.
   func delete(item handle: ElementHandle) {
     state.detach(handle, state.items[handle].scope)
-    marks.forget(itemIdentifier(handle))
+    if !marks.isEmpty { marks.forget(itemIdentifier(handle)) }
   }
 
   /// Takes a section out, and its items.
