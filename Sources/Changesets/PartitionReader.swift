@@ -4,10 +4,10 @@ package import Kafka
 ///
 /// This is the only loop over the records of the changesets topic: workers restore feeds with it, followers follow with it,
 /// and the tools read a topic once with it. It belongs to one thread.
-package final class PartitionReader<Client: RecordConsumer> {
+package final class PartitionReader {
   package let topic: String
-  package let client: Client
-  private let batch: Client.Batch
+  package let client: any RecordConsumer
+  private let batch: MessageBatch
   /// The next record of the batch.
   private var next = 0
   /// Partitions that were removed since the batch was filled: its records of them are outdated.
@@ -33,7 +33,7 @@ package final class PartitionReader<Client: RecordConsumer> {
   }
 
   /// - Parameter batchCapacity: small by default, so that records of nearly a megabyte each do not accumulate.
-  package init(topic: String, client: Client, batchCapacity: Int = 100) {
+  package init(topic: String, client: any RecordConsumer, batchCapacity: Int = 100) {
     self.topic = topic
     self.client = client
     batch = client.makeBatch(capacity: batchCapacity)
@@ -67,7 +67,7 @@ package final class PartitionReader<Client: RecordConsumer> {
   /// - Returns: nil if records are left.
   package func read(
     timeoutMilliseconds: Int32,
-    _ take: (Client.Batch.Record) throws(KafkaError) -> Bool
+    _ take: (Message) throws(KafkaError) -> Bool
   ) throws(KafkaError) -> Events? {
     if next >= batch.count {
       next = 0
@@ -75,7 +75,7 @@ package final class PartitionReader<Client: RecordConsumer> {
       removed = []
     }
     while next < batch.count {
-      let record = batch[next]
+      let record = batch.messages[next]
       next += 1
       if !removed.isEmpty, removed.contains(record.partition) { continue }
       if try !take(record) {

@@ -4,9 +4,9 @@ import Kafka
 import Service
 
 /// Reads the changesets topic and passes its records to the subscriptions. It runs on one thread and blocks it.
-final class ChangesetFollower<Client: RecordConsumer> {
+final class ChangesetFollower {
   private let subscriptions: Subscriptions
-  private let reader: PartitionReader<Client>
+  private let reader: PartitionReader
   private let topicTimeout: Duration
   private let planIndexer = JSONIndexer()
   private let log: KafkaLogHandler
@@ -36,7 +36,7 @@ final class ChangesetFollower<Client: RecordConsumer> {
   }
 
   init(
-    _ client: Client,
+    _ client: any RecordConsumer,
     _ subscriptions: Subscriptions,
     topicTimeout: Duration,
     batchCapacity: Int = 100,
@@ -80,7 +80,7 @@ final class ChangesetFollower<Client: RecordConsumer> {
     return true
   }
 
-  private func take(_ record: Client.Batch.Record) -> Bool {
+  private func take(_ record: Message) -> Bool {
     let taken = subscriptions.take(
       record.partition,
       offset: record.offset,

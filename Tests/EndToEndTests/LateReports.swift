@@ -24,7 +24,7 @@ struct LateReports: WorkerClients {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoreSource {
+  ) throws(KafkaError) -> RestoreReader {
     try clients.makeChangesets(settings, topic: topic, log: log)
   }
 

@@ -8,7 +8,7 @@ import Testing
 struct StandbyHandoverTests {
   private let consumer = Assignments()
   private let subscriptions = Subscriptions(topic: "c", partitions: [0, 1])
-  private let follower: ChangesetFollower<Assignments>
+  private let follower: ChangesetFollower
 
   init() throws {
     follower = ChangesetFollower(consumer, subscriptions, topicTimeout: .zero, log: { _, _, _ in })
@@ -46,25 +46,6 @@ struct StandbyHandoverTests {
 
 /// A consumer of a topic with three partitions and nine offsets each, which records what it is to read.
 private final class Assignments: RecordConsumer {
-  struct Record: ConsumedRecord {
-    let topicIndex = 0
-    let partition: Int32 = 0
-    let offset: Int64 = 0
-    let timestampMilliseconds: Int64 = 0
-    let key: UnsafeRawBufferPointer? = nil
-    let payload: UnsafeRawBufferPointer? = nil
-    let size = 0
-    func header(_ name: StaticString) -> UnsafeRawBufferPointer? { nil }
-  }
-
-  final class Batch: ConsumedBatch {
-    let count = 0
-    let events: [ConsumerEvent] = []
-    let rebalance: Rebalance? = nil
-    subscript(index: Int) -> Record { Record() }
-    func recycle() {}
-  }
-
   private var calls: [String] = []
   let pausedPartitions: Set<TopicPartition> = []
 
@@ -74,8 +55,10 @@ private final class Assignments: RecordConsumer {
     return calls
   }
 
-  func makeBatch(capacity: Int) -> Batch { Batch() }
-  func fill(_ batch: Batch, timeoutMilliseconds: Int32) {}
+  func makeBatch(capacity: Int) -> MessageBatch {
+    MessageBatch(capacity: capacity, owner: ObjectIdentifier(self))
+  }
+  func fill(_ batch: MessageBatch, timeoutMilliseconds: Int32) {}
   func topicName(at index: Int) -> String { "c" }
   func add(_ offsets: [TopicPartitionOffset]) {
     calls.append("add " + offsets.map { "\($0.partition) at \($0.offset)" }.joined(separator: ", "))

@@ -11,7 +11,7 @@ final class TopicReader {
   private let key: String
   private let wait: TopicWait
   private let log: Log
-  private let reader: PartitionReader<Consumer>
+  private let reader: PartitionReader
   /// The partitions that are read.
   private var opened: Set<Int32> = []
   /// The maximum time without a record.

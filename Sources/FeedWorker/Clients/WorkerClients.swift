@@ -11,7 +11,7 @@ protocol WorkerClients: Sendable {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoreSource
+  ) throws(KafkaError) -> RestoreReader
   /// Requests what a member of the group cannot request itself.
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
   /// Milliseconds of a clock that never goes back.
@@ -40,7 +40,7 @@ struct KafkaClients: WorkerClients {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoreSource {
+  ) throws(KafkaError) -> RestoreReader {
     let handler = log.kafkaHandler
     return RestoreReader(
       topic: topic,

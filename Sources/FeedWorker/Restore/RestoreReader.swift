@@ -4,27 +4,6 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Reads partitions of the changesets topic up to an end, to restore their feeds; see ``RestoreReader``.
-protocol RestoreSource: AnyObject {
-  var topic: String { get }
-
-  /// Where a partition of any topic begins and ends, including open and aborted transactions.
-  func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks
-  /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
-  func adopt(_ partition: ReadPartition)
-  /// Also reads these partitions.
-  func open(_ added: [RestoreRange]) throws(KafkaError)
-  /// Stops reading partitions and discards what was read of them; ignores unknown ones.
-  func drop(_ numbers: Set<Int32>) throws(KafkaError)
-  /// Reads available records, and waits if there are none.
-  ///
-  /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
-  /// - Throws: if the client is closed.
-  func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords
-  /// Stops reading a partition and returns it; nil if nothing was read of it.
-  func close(_ number: Int32) throws(KafkaError) -> ReadPartition?
-}
-
 /// What one reading of a restoration brought.
 struct RestoredRecords {
   var records = 0
@@ -37,16 +16,16 @@ struct RestoredRecords {
   var failure: KafkaError?
 }
 
-/// Reads many partitions at once, up to their ends.
+/// Reads many partitions of the changesets topic at once, up to an end, to restore their feeds.
 ///
 /// It has two clients: one reads committed records; the other asks for ends regardless of transactions. With committed
 /// isolation, a broker reports the last stable offset, which is before any transaction whose end it does not know yet, so the
 /// last commit could be missed.
 ///
 /// Besides the feeds, memory is bounded by what librdkafka prefetches (``KafkaSettings/restorer``) and one batch.
-final class RestoreReader<Client: RecordConsumer>: RestoreSource {
-  private let reader: PartitionReader<Client>
-  private let measurer: Client
+final class RestoreReader {
+  private let reader: PartitionReader
+  private let measurer: any RecordConsumer
   private let indexer = JSONIndexer()
   private var partitions: [Int32: ReadPartition] = [:]
   /// The ends of the partitions that the client reads.
@@ -54,27 +33,30 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
   /// Bytes still to be allocated beyond what the heap was extended by; negative while there is room.
   private var unpreparedBytes = 0
 
-  private static var heapStep: Int { 4 << 20 }
+  private static let heapStep = 4 << 20
 
   /// - Parameters:
   ///   - reader: reads committed records.
   ///   - measurer: reads uncommitted records, so that it gets the true ends.
-  init(topic: String, reader: Client, measurer: Client) {
+  init(topic: String, reader: any RecordConsumer, measurer: any RecordConsumer) {
     self.reader = PartitionReader(topic: topic, client: reader)
     self.measurer = measurer
   }
 
   var topic: String { reader.topic }
 
+  /// Where a partition of any topic begins and ends, including open and aborted transactions.
   func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
   func adopt(_ partition: ReadPartition) {
     partition.replicas.use(indexer)
     partitions[partition.number] = partition
   }
 
+  /// Also reads these partitions.
   func open(_ added: [RestoreRange]) throws(KafkaError) {
     try reader.add(Dictionary(uniqueKeysWithValues: added.map { ($0.number, $0.position) }))
     for partition in added {
@@ -90,10 +72,15 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
     }
   }
 
+  /// Stops reading partitions and discards what was read of them; ignores unknown ones.
   func drop(_ numbers: Set<Int32>) throws(KafkaError) {
     for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
+  /// Reads available records, and waits if there are none.
+  ///
+  /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
+  /// - Throws: if the client is closed.
   func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords {
     var result = RestoredRecords()
     var isFirst = true
@@ -134,6 +121,7 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
     unpreparedBytes = -Self.heapStep
   }
 
+  /// Stops reading a partition and returns it; nil if nothing was read of it.
   func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
     guard let read = partitions.removeValue(forKey: number) else { return nil }
     if ends.removeValue(forKey: number) != nil { try reader.remove([number]) }
@@ -145,7 +133,7 @@ extension ReadPartition {
   /// Applies a record.
   ///
   /// - Returns: why a store cannot continue from the feeds; nil if it can.
-  func restore(_ record: some ConsumedRecord) -> DaemonError? {
+  func restore(_ record: Message) -> DaemonError? {
     let key = record.key.map { ByteSpan($0) } ?? .empty
     _ = try? apply(offset: record.offset, key: key, value: record.payload.map { ByteSpan($0) })
     return damage.map { failure($0.fault, at: $0.offset) }

@@ -23,7 +23,7 @@ final class Restorer {
   private var restoration = Restoration()
   private var progress = RestoreProgress(now: 0)
   /// Nil if nothing is restored.
-  private var source: (any RestoreSource)?
+  private var source: (RestoreReader)?
   /// The partition whose feeds the store is taking over; nil if there is none.
   private var takingOver: ReadPartition?
   /// Input partitions whose offsets have started over, with the greatest offset that feeds may still name as taken.
@@ -255,7 +255,7 @@ final class Restorer {
     )
   }
 
-  private func openedSource() throws(KafkaError) -> any RestoreSource {
+  private func openedSource() throws(KafkaError) -> RestoreReader {
     if let source { return source }
     let opened = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     source = opened

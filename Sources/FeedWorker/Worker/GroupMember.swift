@@ -1,3 +1,4 @@
+import Changesets
 import FeedKafka
 import FeedStore
 import Kafka
@@ -14,9 +15,9 @@ final class GroupMember {
   private let status: WorkerStatus
   private(set) var consumer: any GroupConsumer
   /// The records of the last poll that took input.
-  private(set) var batch: any PolledInput
+  private(set) var batch: KafkaBatch
   /// For polls during other work, when `batch` may hold records that are not applied.
-  private(set) var idleBatch: any PolledInput
+  private(set) var idleBatch: KafkaBatch
   private(set) var schedule: PollSchedule
 
   init(
@@ -36,13 +37,18 @@ final class GroupMember {
     _ configuration: KafkaConfiguration,
     _ environment: WorkerEnvironment,
     _ status: WorkerStatus
-  ) throws(KafkaError) -> (any GroupConsumer, batch: any PolledInput, idleBatch: any PolledInput) {
+  ) throws(KafkaError) -> (any GroupConsumer, batch: KafkaBatch, idleBatch: KafkaBatch) {
     let consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
     consumer.onStatistics = { status.record(.consumer, $0) }
-    return (
-      consumer, consumer.makeInput(capacity: batchCapacity, clock: environment.coarseClock),
-      consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-    )
+    func makeBatch(_ capacity: Int) -> KafkaBatch {
+      KafkaBatch(
+        consumer,
+        capacity: capacity,
+        clock: environment.coarseClock,
+        wallClock: environment.wallClock
+      )
+    }
+    return (consumer, makeBatch(batchCapacity), makeBatch(1))
   }
 
   /// Joins as a new member, with a new consumer.

@@ -9,9 +9,9 @@ import Service
 /// It is handed out in slices, so that the group is polled in between however long applying takes.
 ///
 /// Unchecked: it belongs to the worker's thread, on which the store runs as well.
-final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable {
-  private let consumer: Client
-  private let messages: Client.Batch
+final class KafkaBatch: InputBatch, @unchecked Sendable {
+  private let consumer: any RecordConsumer
+  private let batch: MessageBatch
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
   private let wallClock: @Sendable () -> Int64
@@ -25,6 +25,7 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
   /// Partitions that went since the poll: nothing more of them is handed out.
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
+  /// What was taken of it, and of batches before, since the last commit.
   @exclusivity(unchecked) var taken = TakenInput()
   /// The record that was looked at last.
   @exclusivity(unchecked) private var currentTopic = 0
@@ -35,25 +36,28 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   ///   - clock: milliseconds; looked at before every record, to see whether a slice ends.
   ///   - wallClock: milliseconds since 1970; looked at once a poll.
   init(
-    _ consumer: Client,
+    _ consumer: any RecordConsumer,
     capacity: Int,
     clock: @escaping @Sendable () -> Int64,
-    wallClock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds() }
+    wallClock: @escaping @Sendable () -> Int64
   ) {
     self.consumer = consumer
     self.clock = clock
     self.wallClock = wallClock
-    messages = consumer.makeBatch(capacity: capacity)
+    batch = consumer.makeBatch(capacity: capacity)
   }
 
+  /// Fills it again. What it held must have been taken.
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
-    try consumer.fill(messages, timeoutMilliseconds: timeoutMilliseconds)
+    try consumer.fill(batch, timeoutMilliseconds: timeoutMilliseconds)
     polled = wallClock()
   }
 
+  /// The records that the last poll brought, by partition.
   var spans: [InputSpan] {
+    let messages = batch.messages
     var spans: [InputSpan] = []
     var start = 0
     while start < messages.count {
@@ -77,33 +81,41 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     return spans
   }
 
-  var count: Int { messages.count }
-  var isEmpty: Bool { messages.count == 0 }
-  var events: [ConsumerEvent] { messages.events }
-  var rebalance: Rebalance? { messages.rebalance }
+  /// Records that the last poll brought.
+  var count: Int { batch.count }
+  var isEmpty: Bool { batch.isEmpty }
+  /// Errors and ends of partitions that the last poll brought.
+  var events: [ConsumerEvent] { batch.events }
+  /// The rebalance that the last poll brought.
+  var rebalance: Rebalance? { batch.rebalance }
 
-  /// Not of paused partitions, whose records were withheld.
+  /// Where the last poll has read partitions to their ends, once its records are taken. Not of paused partitions, whose records
+  /// were withheld.
   var ends: [TopicPartitionOffset] {
-    messages.events.compactMap { event in
+    batch.events.compactMap { event in
       guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }
       let place = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
       return consumer.pausedPartitions.contains(place) ? nil : TopicPartitionOffset(place, offset: offset)
     }
   }
 
+  /// Begins a slice: from this time on no record is handed out but the first.
   func beginSlice(until end: Int64) {
     sliceEnd = end
     sliceStart = next
   }
 
-  var isUnfinished: Bool { next < messages.count }
+  /// Whether records are left of the last poll that were not taken.
+  var isUnfinished: Bool { next < batch.count }
 
+  /// Drops what is left of partitions that were given up.
   func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }
 
+  /// Drops what is left, to be read again.
   func discard() {
-    messages.recycle()
+    batch.recycle()
     next = 0
   }
 
@@ -111,12 +123,12 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
 
   func current() -> InputRecord? {
     if !dropped.isEmpty {
-      while next < messages.count, dropped.contains(messages[next].partition) { next += 1 }
+      while next < batch.count, dropped.contains(batch.messages[next].partition) { next += 1 }
     }
-    guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
-    let message = messages[next]
+    guard next < batch.count, next == sliceStart || clock() < sliceEnd else { return nil }
+    let message = batch.messages[next]
     currentTopic = message.topicIndex
-    currentBytes = (message.key?.count ?? 0) + (message.payload?.count ?? 0)
+    currentBytes = message.size
     currentTimestamp = message.timestampMilliseconds
     return InputRecord(
       partition: message.partition,
@@ -138,8 +150,8 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   }
 
   func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
-    guard next + distance < messages.count else { return nil }
-    let message = messages[next + distance]
+    guard next + distance < batch.count else { return nil }
+    let message = batch.messages[next + distance]
     guard let key = message.key, let value = message.payload else { return nil }
     return (message.partition, ByteSpan(key), ByteSpan(value))
   }

@@ -1,3 +1,4 @@
+import Changesets
 import Feed
 import FeedConfiguration
 import FeedKafka
@@ -71,7 +72,7 @@ extension Worker {
   }
 
   /// Handles the errors that a poll brought.
-  func handleEvents(of batch: any PolledInput) throws(DaemonError) {
+  func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
       if error.kind == .autoOffsetReset {

@@ -46,7 +46,7 @@ package final class Worker: @unchecked Sendable {
   var log: Log { environment.log }
   var clock: any WorkerClients { environment.clients }
   var consumer: any GroupConsumer { member.consumer }
-  var batch: any PolledInput { member.batch }
+  var batch: KafkaBatch { member.batch }
   var lostInput: LostInputPolicy { configuration.lostInput }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
 
@@ -182,6 +182,8 @@ package struct WorkerEnvironment: Sendable {
   let backlog: InputBacklog?
   /// Milliseconds of the monotonic clock, looked at before every record; not exact.
   let coarseClock: @Sendable () -> Int64
+  /// Milliseconds since 1970, looked at once a poll.
+  var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
   let onEvent: @Sendable (DaemonEvent) -> Void
 
   package init(

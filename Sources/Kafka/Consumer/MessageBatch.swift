@@ -8,8 +8,8 @@ public final class MessageBatch {
   /// The maximum number of records.
   public let capacity: Int
 
-  /// The number of records.
-  @exclusivity(unchecked) public private(set) var count = 0
+  /// The records.
+  @exclusivity(unchecked) package internal(set) var messages: [Message] = []
 
   /// Ends of partitions and errors, in order of arrival.
   public internal(set) var events: [ConsumerEvent] = []
@@ -17,8 +17,8 @@ public final class MessageBatch {
   /// The rebalance from the poll, to be completed with `Consumer.complete`; nil if there was none.
   public internal(set) var rebalance: Rebalance?
 
+  /// For librdkafka to write to; empty between polls.
   let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
-  private let topicIndexes: UnsafeMutablePointer<Int32>
 
   /// The consumer, which takes the messages back when it is closed.
   let owner: ObjectIdentifier
@@ -29,32 +29,25 @@ public final class MessageBatch {
     self.owner = owner
     storage = .allocate(capacity: capacity)
     storage.initialize(repeating: nil, count: capacity)
-    topicIndexes = .allocate(capacity: capacity)
-    topicIndexes.initialize(repeating: 0, count: capacity)
+    messages.reserveCapacity(capacity)
   }
 
   deinit {
     recycle()
     storage.deallocate()
-    topicIndexes.deallocate()
   }
 
-  public var isEmpty: Bool { count == 0 }
+  /// The number of records.
+  public var count: Int { messages.count }
+  public var isEmpty: Bool { messages.isEmpty }
 
   /// Records of one partition are in the order of their offsets.
-  public subscript(index: Int) -> Message {
-    precondition(index >= 0 && index < count, "message \(index) of \(count)")
-    // The first `count` slots are filled.
-    return Message(pointer: storage[index].unsafelyUnwrapped, topicIndex: Int(topicIndexes[index]))
-  }
+  public subscript(index: Int) -> Message { messages[index] }
 
   /// Returns the messages to librdkafka; all pointers into them become invalid.
   public func recycle() {
-    for index in 0..<count {
-      rd_kafka_message_destroy(storage[index])
-      storage[index] = nil
-    }
-    count = 0
+    for message in messages { message.destroy() }
+    messages.removeAll(keepingCapacity: true)
     events.removeAll(keepingCapacity: true)
     rebalance = nil
   }
@@ -63,12 +56,9 @@ public final class MessageBatch {
   func accept(_ received: Int, topics: inout TopicTable, client: OpaquePointer) {
     for index in 0..<received {
       guard let message = storage[index] else { continue }
-      storage[index] = nil
       let topic = message.pointee.rkt.flatMap { topics.index(of: $0, client: client) }
       if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, let topic {
-        storage[count] = message
-        topicIndexes[count] = Int32(truncatingIfNeeded: topic)
-        count += 1
+        messages.append(Message(message, topicIndex: topic))
       } else {
         events.append(Self.event(message, topic: topic, topics: topics, client: client))
         rd_kafka_message_destroy(message)
@@ -78,23 +68,11 @@ public final class MessageBatch {
 
   /// Drops the messages that satisfy `shouldRemove`; the others keep their order.
   func removeAll(where shouldRemove: (Message) -> Bool) {
-    var kept = 0
-    for index in 0..<count {
-      let pointer = storage[index]
-      let topic = topicIndexes[index]
-      if shouldRemove(self[index]) {
-        rd_kafka_message_destroy(pointer)
-        storage[index] = nil
-        continue
-      }
-      if kept < index {
-        storage[kept] = pointer
-        topicIndexes[kept] = topic
-        storage[index] = nil
-      }
-      kept += 1
+    messages.removeAll { message in
+      guard shouldRemove(message) else { return false }
+      message.destroy()
+      return true
     }
-    count = kept
   }
 
   private static func event(
@@ -126,38 +104,37 @@ public final class MessageBatch {
 /// A message and its pointers are valid only until its batch is polled into again or recycled, or its consumer is
 /// closed. Nothing checks that: do not store one.
 public struct Message {
-  let pointer: UnsafeMutablePointer<rd_kafka_message_t>
-
   /// The index of the topic; see `Consumer.topicName(at:)`.
   public let topicIndex: Int
 
   /// The number of the partition, from 0.
-  public var partition: Int32 { pointer.pointee.partition }
+  public let partition: Int32
 
-  public var offset: Int64 { pointer.pointee.offset }
+  public let offset: Int64
 
   /// The record's time, in milliseconds since 1970 UTC; -1 if the record has none.
-  public var timestampMilliseconds: Int64 { rd_kafka_message_timestamp(pointer, nil) }
+  public let timestampMilliseconds: Int64
 
   /// The bytes of the key; nil for a null key. An empty key is empty, not nil.
-  public var key: UnsafeRawBufferPointer? {
-    pointer.pointee.key.map { UnsafeRawBufferPointer(start: $0, count: pointer.pointee.key_len) }
-  }
+  public let key: UnsafeRawBufferPointer?
 
   /// The bytes of the value; nil for a null (a tombstone). An empty value is empty, not nil.
-  public var payload: UnsafeRawBufferPointer? {
-    pointer.pointee.payload.map { UnsafeRawBufferPointer(start: $0, count: pointer.pointee.len) }
-  }
+  public let payload: UnsafeRawBufferPointer?
+
+  /// Where librdkafka has it; nil if it is not librdkafka's.
+  let pointer: UnsafeMutablePointer<rd_kafka_message_t>?
 
   /// The number of bytes of key and value together.
-  public var size: Int { pointer.pointee.key_len + pointer.pointee.len }
+  public var size: Int { (key?.count ?? 0) + (payload?.count ?? 0) }
 
   /// The value of the last header with this name; nil if there is none, or its value is null.
   ///
   /// - Parameter name: without a zero byte.
   public func header(_ name: StaticString) -> UnsafeRawBufferPointer? {
     var list: OpaquePointer?
-    guard rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+    guard let pointer, rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      return nil
+    }
     var value: UnsafeRawPointer?
     var size = 0
     let name = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -170,7 +147,9 @@ public struct Message {
   /// Copies the record's headers, in order. librdkafka parses them on demand.
   public func headers() -> [Header] {
     var list: OpaquePointer?
-    guard rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else { return [] }
+    guard let pointer, rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      return []
+    }
     var headers: [Header] = []
     var name: UnsafePointer<CChar>?
     var value: UnsafeRawPointer?
@@ -184,6 +163,25 @@ public struct Message {
       )
     }
     return headers
+  }
+}
+
+extension Message {
+  init(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topicIndex: Int) {
+    let fields = message.pointee
+    self.init(
+      topicIndex: topicIndex,
+      partition: fields.partition,
+      offset: fields.offset,
+      timestampMilliseconds: rd_kafka_message_timestamp(message, nil),
+      key: fields.key.map { UnsafeRawBufferPointer(start: $0, count: fields.key_len) },
+      payload: fields.payload.map { UnsafeRawBufferPointer(start: $0, count: fields.len) },
+      pointer: message
+    )
+  }
+
+  func destroy() {
+    if let pointer { rd_kafka_message_destroy(pointer) }
   }
 }
 

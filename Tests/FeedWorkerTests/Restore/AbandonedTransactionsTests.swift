@@ -132,7 +132,7 @@ struct AbandonedTransactionsTests {
     }
 
     func makeConsumer(_ configuration: KafkaConfiguration, log: Log) -> any GroupConsumer { unused() }
-    func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> any RestoreSource {
+    func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> RestoreReader {
       unused()
     }
     func milliseconds() -> Int64 { 0 }

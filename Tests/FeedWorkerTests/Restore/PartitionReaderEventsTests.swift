@@ -4,7 +4,7 @@ import Testing
 @testable import Kafka
 
 struct PartitionReaderEventsTests {
-  private typealias Events = PartitionReader<Consumer>.Events
+  private typealias Events = PartitionReader.Events
 
   @Test func `an end of a partition counts also beside an error`() {
     var events = Events()

@@ -39,6 +39,8 @@ public final class SimulatedConsumer: SimulatedClient {
   var membership = GroupMember()
   /// The topics whose records were handed out, by their index.
   private var topicNames: [String] = []
+  /// What each batch points to, until it is filled again.
+  private var blocks: [ObjectIdentifier: [UnsafeMutableRawBufferPointer]] = [:]
 
   private static let queueRecords = 200
   private static let fetchRecords = 40
@@ -71,6 +73,50 @@ public final class SimulatedConsumer: SimulatedClient {
   func position(of partition: TopicPartition) -> Position? { positions.first { $0.partition == partition } }
 
   // MARK: Polling
+
+  public func makeBatch(capacity: Int) -> MessageBatch {
+    MessageBatch(capacity: capacity, owner: ObjectIdentifier(self))
+  }
+
+  public func fill(_ batch: MessageBatch, timeoutMilliseconds: Int32) throws(KafkaError) {
+    batch.recycle()
+    let polled = try poll(most: batch.capacity, milliseconds: timeoutMilliseconds)
+    let outdated = blocks.updateValue([], forKey: ObjectIdentifier(batch)) ?? []
+    for block in outdated { block.deallocate() }
+    func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+      let block = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+      block.copyBytes(from: bytes)
+      blocks[ObjectIdentifier(batch), default: []].append(block)
+      return UnsafeRawBufferPointer(block)
+    }
+    batch.messages = polled.records.map { partition, offset, record in
+      Message(
+        topicIndex: topicIndex(of: partition.topic),
+        partition: partition.partition,
+        offset: offset,
+        timestampMilliseconds: record.timestamp,
+        key: record.key.map(copy),
+        payload: record.value.map(copy),
+        pointer: nil
+      )
+    }
+    batch.events = polled.events.map { event in
+      switch event {
+      case .end(let partition, let offset):
+        .endOfPartition(
+          topic: topicIndex(of: partition.topic),
+          partition: partition.partition,
+          offset: offset
+        )
+      case .error(let error): .error(error)
+      }
+    }
+    batch.rebalance = polled.rebalance
+  }
+
+  deinit {
+    for block in blocks.values.joined() { block.deallocate() }
+  }
 
   /// Hands out what there is, or waits for the first.
   public func poll(most: Int, milliseconds: Int32) throws(KafkaError) -> PolledRecords {

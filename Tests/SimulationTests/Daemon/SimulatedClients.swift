@@ -47,7 +47,7 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoreSource {
+  ) throws(KafkaError) -> RestoreReader {
     RestoreReader(topic: topic, reader: makeReader(), measurer: makeReader(.readUncommitted))
   }
 
@@ -66,24 +66,14 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
 
 // Simulated clients as a worker sees them.
 
-extension SimulatedConsumer: RecordConsumer {
-  func makeBatch(capacity: Int) -> SimulatedBatch { SimulatedBatch(capacity: capacity) }
-
-  func fill(_ batch: SimulatedBatch, timeoutMilliseconds: Int32) throws(KafkaError) {
-    batch.recycle()
-    let polled = try poll(most: batch.capacity, milliseconds: timeoutMilliseconds)
-    batch.take(polled, topicIndex: topicIndex)
-  }
-
+extension SimulatedConsumer: GroupConsumer, GroupProbe {
   func metadataByName(
     _ topics: [String],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> TopicMetadata {
     try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
   }
-}
 
-extension SimulatedConsumer: GroupConsumer, GroupProbe {
   func subscribe(_ topic: String, companions: [String]) throws(KafkaError) {
     try subscribe([topic], companions: companions)
   }
@@ -91,10 +81,6 @@ extension SimulatedConsumer: GroupConsumer, GroupProbe {
   func membership() throws(KafkaError) -> any GroupMembership { try groupMembership() }
 
   func wakeFetcher(of partition: TopicPartition) {}
-
-  func makeInput(capacity: Int, clock: @escaping @Sendable () -> Int64) -> any PolledInput {
-    KafkaBatch(self, capacity: capacity, clock: clock, wallClock: clock)
-  }
 }
 
 extension SimulatedMembership: GroupMembership {

@@ -67,6 +67,7 @@ final class SimulatedMember {
       onEvent: { _ in }
     )
     environment.clients = clients
+    environment.wallClock = environment.coarseClock
     if let maxBytes = story.setting.standbyBytes {
       let topic = story.setting.configuration.store.topics.changesets
       let client = FeedClient(FeedClientOptions(kafka: [:], topic: topic, partitions: [])) { _, _, _ in }
