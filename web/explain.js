@@ -24,10 +24,26 @@ import { bytes, count, counted, percent } from './format.js';
  * @property {Comparison} [comparison] For a reload after a known state.
  * @property {Partial<Plan>} [plan] The planner's figures from the header `feedstore.plan`.
  *
- * @typedef {{ maxChanges: number, maxChangedFraction: number, minimumItems: number, maxKindFraction: number,
- *   maxReloadRatio: number, maxBytesRatio: number }} Thresholds
- * @typedef {Thresholds & { weight: number, differenceBytes: number, reloadBytes: number }} Plan
+ * @typedef {Record<typeof thresholdNames[number], number>} Thresholds
+ * @typedef {Record<typeof figures[number], number>} Plan
  */
+
+const thresholdNames = /** @type {const} */ ([
+  'maxChanges', 'maxChangedFraction', 'minimumItems', 'maxKindFraction', 'maxReloadRatio', 'maxBytesRatio',
+]);
+const figures = /** @type {const} */ ([...thresholdNames, 'weight', 'differenceBytes', 'reloadBytes']);
+
+/**
+ * When changesets are reloads.
+ * @param {Thresholds} thresholds
+ */
+export const explainThresholds = (thresholds) => [
+  `A changeset is published as a reload if it has more than ${counted(thresholds.maxChanges, 'change')}; if, in a feed of at least`,
+  `${counted(thresholds.minimumItems, 'item')}, more than ${percent(thresholds.maxChangedFraction)} of the items change or more than`,
+  `${percent(thresholds.maxKindFraction)} get a new kind; or if the difference would have more than ${thresholds.maxBytesRatio} times`,
+  `the bytes of the reload. The number of changes does not count if the reload has more than ${thresholds.maxReloadRatio} times the`,
+  'bytes of the difference.',
+].join(' ');
 
 /**
  * @param {Published} published
@@ -38,11 +54,6 @@ export function explain(published, thresholds) {
   const plan = isPlan(published.plan) ? published.plan : undefined;
   return explainMode(published, plan ?? thresholds) + (plan === undefined ? '' : ` ${comparedSizes(plan)}`);
 }
-
-const figures = /** @type {const} */ ([
-  'maxChanges', 'maxChangedFraction', 'minimumItems', 'maxKindFraction', 'maxReloadRatio', 'maxBytesRatio', 'weight',
-  'differenceBytes', 'reloadBytes',
-]);
 
 /** @param {Partial<Plan> | undefined} plan @returns {plan is Plan} */
 const isPlan = (plan) => typeof plan === 'object' && plan !== null

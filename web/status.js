@@ -5,7 +5,8 @@
  */
 
 import { byId, make, setAttribute, setText } from './dom.js';
-import { bytes, clock, count, counted, percent, rate, visible } from './format.js';
+import { explainThresholds } from './explain.js';
+import { bytes, clock, count, counted, rate, visible } from './format.js';
 
 const interval = 2000;
 /** The number of points of the curve. */
@@ -181,11 +182,5 @@ function showPartitions(partitions) {
 /** @param {import('./explain.js').Thresholds | undefined} planner */
 function showPlanner(planner) {
   if (planner === undefined) return;
-  setText(byId('planner'), [
-    `A changeset is published as a reload if it has more than ${counted(planner.maxChanges, 'change')}; if, in a feed of at least`,
-    `${counted(planner.minimumItems, 'item')}, more than ${percent(planner.maxChangedFraction)} of the items change or more than`,
-    `${percent(planner.maxKindFraction)} get a new kind; or if the difference would have more than ${planner.maxBytesRatio} times the bytes`,
-    `of the reload. The number of changes does not count if the reload has more than ${planner.maxReloadRatio} times the bytes of the`,
-    'difference.',
-  ].join(' '));
+  setText(byId('planner'), explainThresholds(planner));
 }

@@ -60,12 +60,11 @@ extension CoalescingOptions {
 
 extension PlannerThresholds {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read("planner.maxChanges", into: &maxChanges, from: 0)
-    try reader.read("planner.maxChangedFraction", into: &maxChangedFraction)
-    try reader.read("planner.minimumItems", into: &minimumItems, from: 0)
-    try reader.read("planner.maxKindFraction", into: &maxKindFraction)
-    try reader.read("planner.maxReloadRatio", into: &maxReloadRatio)
-    try reader.read("planner.maxBytesRatio", into: &maxBytesRatio)
+    try forEachFigure { name, count throws(ConfigurationError) in
+      try reader.read("planner.\(name)", into: &count, from: 0)
+    } ratio: { name, ratio throws(ConfigurationError) in
+      try reader.read("planner.\(name)", into: &ratio)
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import contextlib
 import http.server
 import json
 import queue
+import re
 import socket
 import sys
 import threading
@@ -19,8 +20,10 @@ from replay import ROOT, changesets, demo_history
 WEB = ROOT / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
-PLANNER = {"maxChanges": 5000, "maxChangedFraction": 0.5, "minimumItems": 50, "maxKindFraction": 0.5,
-           "maxReloadRatio": 3, "maxBytesRatio": 1.5}
+CONFIGURATION = (ROOT / "config/feedstore.json5").read_text()
+# The thresholds by name, with their defaults.
+PLANNER = {name: float(value) for name, value in
+           re.findall(r"(\w+): ([\d.]+),", re.search(r"planner: \{.*?\}", CONFIGURATION, re.DOTALL)[0])}
 # Ends a stream in place of bytes.
 END = None
 

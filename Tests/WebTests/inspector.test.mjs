@@ -14,10 +14,10 @@ import { Random, seed } from './Support/random.mjs';
 import { randomRecords } from './Support/records.mjs';
 import { replay } from './Support/replay.mjs';
 
-const thresholds = {
-  maxChanges: 5000, maxChangedFraction: 0.5, minimumItems: 50, maxKindFraction: 0.5, maxReloadRatio: 3,
-  maxBytesRatio: 1.5,
-};
+const configuration = readFileSync(new URL('../../config/feedstore.json5', import.meta.url), 'utf8');
+// The thresholds by name, with their defaults.
+const thresholds = Object.fromEntries([...configuration.match(/planner: \{.*?\}/s)[0].matchAll(/(\w+): ([\d.]+),/g)]
+  .map(([, name, value]) => [name, Number(value)]));
 
 test('rows have consistent positions', () => {
   const random = new Random(seed);

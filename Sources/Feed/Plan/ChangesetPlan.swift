@@ -17,6 +17,14 @@ public enum ChangesetPlan: Sendable, Equatable {
 
   /// Appends the header's value, an object of numbers.
   package func write(to output: ByteWriter) {
+    switch self {
+    case .weighed(let weighed): Self.write(weighed, to: output)
+    case .keyframe(let due): Self.write(due, to: output)
+    }
+  }
+
+  private static func write(_ figures: some PlanFigures, to output: ByteWriter) {
+    var figures = figures
     var separator: StaticString = "{"
     func append(_ name: StaticString) {
       output.append(separator)
@@ -25,35 +33,12 @@ public enum ChangesetPlan: Sendable, Equatable {
       output.append("\":")
       separator = ","
     }
-    func figure(_ name: StaticString, _ number: Int) {
+    figures.forEachFigure { name, number in
       append(name)
       output.append(decimal: number)
-    }
-    func threshold(_ name: StaticString, _ number: Double) {
+    } ratio: { name, number in
       append(name)
-      output.append(string: Self.text(number))
-    }
-    switch self {
-    case .weighed(let weighed):
-      figure("weight", weighed.weight)
-      figure("itemsBefore", weighed.itemsBefore)
-      figure("itemsAfter", weighed.itemsAfter)
-      figure("changedKinds", weighed.changedKinds)
-      figure("differenceBytes", weighed.differenceBytes)
-      figure("reloadBytes", weighed.reloadBytes)
-      figure("maxChanges", weighed.thresholds.maxChanges)
-      threshold("maxChangedFraction", weighed.thresholds.maxChangedFraction)
-      figure("minimumItems", weighed.thresholds.minimumItems)
-      threshold("maxKindFraction", weighed.thresholds.maxKindFraction)
-      threshold("maxReloadRatio", weighed.thresholds.maxReloadRatio)
-      threshold("maxBytesRatio", weighed.thresholds.maxBytesRatio)
-    case .keyframe(let due):
-      figure("deltas", due.deltas)
-      figure("deltaBytes", due.deltaBytes)
-      figure("lastReloadBytes", due.lastReloadBytes)
-      figure("keyframeBytes", due.keyframeBytes)
-      figure("maxDeltas", due.policy.maxDeltas)
-      threshold("maxBytesRatio", due.policy.maxBytesRatio)
+      output.append(string: text(number))
     }
     output.append(UInt8(ascii: "}"))
   }
@@ -81,73 +66,72 @@ extension ChangesetPlan {
     guard value.count <= ChangesetPlan.greatestByteCount, let text = try? indexer.validated(value),
       text.character(0) == UInt8(ascii: "{")
     else { return nil }
-    var figures = Figures()
+    var members: [String: String] = [:]
     let arena = ScratchArena()
     text.forEachMember(of: 0, arena: arena) { name, value in
-      figures.numbers[name.text] = text.span(from: value.first, to: value.end).text
+      members[name.text] = text.span(from: value.first, to: value.end).text
     }
-    guard let plan = figures.weighed ?? figures.keyframe else { return nil }
-    self = plan
+    if let weighed = WeighedDifference(members) {
+      self = .weighed(weighed)
+    } else if let due = DueKeyframe(members) {
+      self = .keyframe(due)
+    } else {
+      return nil
+    }
   }
+}
 
-  /// The members of the object, as they are spelled.
-  private struct Figures {
-    var numbers: [String: String] = [:]
+/// The figures of one kind of plan.
+private protocol PlanFigures {
+  init()
 
-    func integer(_ name: String) -> Int? {
-      numbers[name].flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 }
+  /// Calls one of the closures with each figure and its name, in the order of the header.
+  mutating func forEachFigure(
+    count: (StaticString, inout Int) -> Void,
+    ratio: (StaticString, inout Double) -> Void
+  )
+}
+
+extension PlanFigures {
+  /// - Parameter members: the members of the header's object, as they are spelled; nil results if one is missing.
+  init?(_ members: [String: String]) {
+    self.init()
+    var isComplete = true
+    forEachFigure { name, number in
+      let given = members["\(name)"].flatMap { Int($0) } ?? -1
+      if given >= 0 { number = given } else { isComplete = false }
+    } ratio: { name, number in
+      let given = members["\(name)"].flatMap { Double($0) } ?? -1
+      if given >= 0, given.isFinite { number = given } else { isComplete = false }
     }
+    if !isComplete { return nil }
+  }
+}
 
-    func threshold(_ name: String) -> Double? {
-      numbers[name].flatMap { Double($0) }.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
-    }
+extension WeighedDifference: PlanFigures {
+  mutating func forEachFigure(
+    count: (StaticString, inout Int) -> Void,
+    ratio: (StaticString, inout Double) -> Void
+  ) {
+    count("weight", &weight)
+    count("itemsBefore", &itemsBefore)
+    count("itemsAfter", &itemsAfter)
+    count("changedKinds", &changedKinds)
+    count("differenceBytes", &differenceBytes)
+    count("reloadBytes", &reloadBytes)
+    thresholds.forEachFigure(count: count, ratio: ratio)
+  }
+}
 
-    var weighed: ChangesetPlan? {
-      var thresholds = PlannerThresholds()
-      guard let weight = integer("weight"), let itemsBefore = integer("itemsBefore"),
-        let itemsAfter = integer("itemsAfter"), let changedKinds = integer("changedKinds"),
-        let differenceBytes = integer("differenceBytes"), let reloadBytes = integer("reloadBytes"),
-        let maxChanges = integer("maxChanges"), let minimumItems = integer("minimumItems"),
-        let maxChangedFraction = threshold("maxChangedFraction"),
-        let maxKindFraction = threshold("maxKindFraction"),
-        let maxReloadRatio = threshold("maxReloadRatio"), let maxBytesRatio = threshold("maxBytesRatio")
-      else { return nil }
-      thresholds.maxChanges = maxChanges
-      thresholds.maxChangedFraction = maxChangedFraction
-      thresholds.minimumItems = minimumItems
-      thresholds.maxKindFraction = maxKindFraction
-      thresholds.maxReloadRatio = maxReloadRatio
-      thresholds.maxBytesRatio = maxBytesRatio
-      return .weighed(
-        WeighedDifference(
-          weight: weight,
-          itemsBefore: itemsBefore,
-          itemsAfter: itemsAfter,
-          changedKinds: changedKinds,
-          differenceBytes: differenceBytes,
-          reloadBytes: reloadBytes,
-          thresholds: thresholds
-        )
-      )
-    }
-
-    var keyframe: ChangesetPlan? {
-      var policy = KeyframePolicy()
-      guard let deltas = integer("deltas"), let deltaBytes = integer("deltaBytes"),
-        let lastReloadBytes = integer("lastReloadBytes"), let keyframeBytes = integer("keyframeBytes"),
-        let maxDeltas = integer("maxDeltas"), let maxBytesRatio = threshold("maxBytesRatio")
-      else { return nil }
-      policy.maxDeltas = maxDeltas
-      policy.maxBytesRatio = maxBytesRatio
-      return .keyframe(
-        DueKeyframe(
-          deltas: deltas,
-          deltaBytes: deltaBytes,
-          lastReloadBytes: lastReloadBytes,
-          keyframeBytes: keyframeBytes,
-          policy: policy
-        )
-      )
-    }
+extension DueKeyframe: PlanFigures {
+  mutating func forEachFigure(
+    count: (StaticString, inout Int) -> Void,
+    ratio: (StaticString, inout Double) -> Void
+  ) {
+    count("deltas", &deltas)
+    count("deltaBytes", &deltaBytes)
+    count("lastReloadBytes", &lastReloadBytes)
+    count("keyframeBytes", &keyframeBytes)
+    policy.forEachFigure(count: count, ratio: ratio)
   }
 }

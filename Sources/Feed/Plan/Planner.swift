@@ -49,6 +49,38 @@ package struct Planner {
   }
 }
 
+/// When a changeset is published as a full reload instead of a difference.
+public struct PlannerThresholds: Sendable, Equatable {
+  /// Reload when the weight (entries other than `reconfigure`) is greater than this, if ``maxReloadRatio`` allows it.
+  public var maxChanges = 5000
+  /// Reload when weight divided by the larger item count is greater than this, if ``maxReloadRatio`` allows it.
+  public var maxChangedFraction = 0.5
+  /// A large weight is no reason for a reload of more than this many times the difference's bytes.
+  public var maxReloadRatio = 3.0
+  /// The fractions apply only to feeds of at least this many items, before or after.
+  public var minimumItems = 50
+  /// Reload when the items that changed their kind are more than this fraction of the resulting items.
+  public var maxKindFraction = 0.5
+  /// Reload when the difference's bytes are more than this many times the reload's.
+  public var maxBytesRatio = 1.5
+
+  public init() {}
+
+  /// Calls one of the closures with each threshold and its name, in the order of the header `feedstore.plan`. The
+  /// header, the configuration and the status have the thresholds that are listed here.
+  package mutating func forEachFigure<Failure>(
+    count: (StaticString, inout Int) throws(Failure) -> Void,
+    ratio: (StaticString, inout Double) throws(Failure) -> Void
+  ) throws(Failure) {
+    try count("maxChanges", &maxChanges)
+    try ratio("maxChangedFraction", &maxChangedFraction)
+    try count("minimumItems", &minimumItems)
+    try ratio("maxKindFraction", &maxKindFraction)
+    try ratio("maxReloadRatio", &maxReloadRatio)
+    try ratio("maxBytesRatio", &maxBytesRatio)
+  }
+}
+
 /// How a client should apply a changeset.
 public enum ChangesetMode: String, Sendable, CaseIterable {
   /// Content changed; what clients have prepared stays.
@@ -89,77 +121,62 @@ public enum ReloadReason: String, Sendable, CaseIterable {
     case .initial, .requested, .disjoint: false
     }
   }
-
-  var name: StaticString {
-    switch self {
-    case .initial: "initial"
-    case .requested: "requested"
-    case .disjoint: "disjoint"
-    case .changes: "changes"
-    case .fraction: "fraction"
-    case .kinds: "kinds"
-    case .bytes: "bytes"
-    case .keyframe: "keyframe"
-    }
-  }
 }
 
 /// The figures by which the planner chose between a difference and a reload.
 public struct WeighedDifference: Sendable, Equatable {
   /// Entries of sections and items, other than `reconfigure`.
-  public var weight: Int
+  public var weight = 0
   /// Items before the changeset, and after it.
-  public var itemsBefore: Int
-  public var itemsAfter: Int
+  public var itemsBefore = 0
+  public var itemsAfter = 0
   /// Items that are in both states and changed their kind.
-  public var changedKinds: Int
+  public var changedKinds = 0
   /// Bytes of the difference as one value.
-  public var differenceBytes: Int
+  public var differenceBytes = 0
   /// Bytes of the reload as one value, with the reason `bytes`.
-  public var reloadBytes: Int
+  public var reloadBytes = 0
   /// The thresholds that the figures were compared with.
-  public var thresholds: PlannerThresholds
+  public var thresholds = PlannerThresholds()
 
   /// The items that fractions count against: those before or after, whichever are more.
   public var items: Int { max(itemsBefore, itemsAfter) }
 
-  public init(
-    weight: Int,
-    itemsBefore: Int,
-    itemsAfter: Int,
-    changedKinds: Int,
-    differenceBytes: Int,
-    reloadBytes: Int,
-    thresholds: PlannerThresholds
-  ) {
-    self.weight = weight
-    self.itemsBefore = itemsBefore
-    self.itemsAfter = itemsAfter
-    self.changedKinds = changedKinds
-    self.differenceBytes = differenceBytes
-    self.reloadBytes = reloadBytes
-    self.thresholds = thresholds
+  public init() {}
+
+  /// What exceeded a threshold for a reason, and the threshold, in words.
+  ///
+  /// - Parameter count: spells a number.
+  /// - Returns: nil for reasons that are not weighed; `figures` is nil if it was the weight.
+  package func words(
+    for reason: ReloadReason,
+    count: (Int) -> String
+  ) -> (figures: String?, threshold: String)? {
+    switch reason {
+    case .changes: (nil, "\(count(thresholds.maxChanges)) changes")
+    case .fraction: (nil, ChangesetPlan.text(thresholds.maxChangedFraction))
+    case .kinds:
+      (
+        "\(count(changedKinds)) of \(count(itemsAfter)) \(itemsAfter == 1 ? "item" : "items") changed their kind",
+        ChangesetPlan.text(thresholds.maxKindFraction)
+      )
+    case .bytes: (nil, "\(ChangesetPlan.text(thresholds.maxBytesRatio)) times its bytes")
+    case .initial, .requested, .disjoint, .keyframe: nil
+    }
   }
 }
 
 /// The figures that made a keyframe due.
 public struct DueKeyframe: Sendable, Equatable {
   /// The number of delta records since the previous reload, and the bytes of their values.
-  public var deltas: Int
-  public var deltaBytes: Int
+  public var deltas = 0
+  public var deltaBytes = 0
   /// The bytes of the previous reload's values.
-  public var lastReloadBytes: Int
+  public var lastReloadBytes = 0
   /// Bytes of the keyframe as one value.
-  public var keyframeBytes: Int
+  public var keyframeBytes = 0
   /// The settings that the figures were compared with.
-  public var policy: KeyframePolicy
+  public var policy = KeyframePolicy()
 
-  public init(deltas: Int, deltaBytes: Int, lastReloadBytes: Int, keyframeBytes: Int, policy: KeyframePolicy)
-  {
-    self.deltas = deltas
-    self.deltaBytes = deltaBytes
-    self.lastReloadBytes = lastReloadBytes
-    self.keyframeBytes = keyframeBytes
-    self.policy = policy
-  }
+  public init() {}
 }

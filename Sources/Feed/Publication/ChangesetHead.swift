@@ -59,7 +59,7 @@ package struct ChangesetHead {
     }
     if let reason {
       output.append(",\"reason\":\"")
-      output.append(reason.name)
+      output.append(string: reason.rawValue)
       output.append(UInt8(ascii: "\""))
     }
     output.append(",\"time\":\"")

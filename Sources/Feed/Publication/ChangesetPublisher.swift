@@ -133,15 +133,18 @@ public final class ChangesetPublisher {
     headBytes: Int
   ) -> WeighedDifference {
     let reloadHead = head(feed, .reload, .bytes)
-    return WeighedDifference(
-      weight: difference.weight,
-      itemsBefore: situation.publishedItemCount,
-      itemsAfter: situation.itemCount,
-      changedKinds: situation.tally.changedKindCount,
-      differenceBytes: headBytes + DifferenceBody.byteCount(difference, of: feed.state) + 1,
-      reloadBytes: ReloadWriter.byteCount(feed.state, headBytes: reloadHead.byteCount(scratch: scratch)),
-      thresholds: planner.thresholds
+    var weighed = WeighedDifference()
+    weighed.weight = difference.weight
+    weighed.itemsBefore = situation.publishedItemCount
+    weighed.itemsAfter = situation.itemCount
+    weighed.changedKinds = situation.tally.changedKindCount
+    weighed.differenceBytes = headBytes + DifferenceBody.byteCount(difference, of: feed.state) + 1
+    weighed.reloadBytes = ReloadWriter.byteCount(
+      feed.state,
+      headBytes: reloadHead.byteCount(scratch: scratch)
     )
+    weighed.thresholds = planner.thresholds
+    return weighed
   }
 
   /// Whether keys have no numbers for all parts of the difference, and for a deletion after it.
@@ -331,20 +334,18 @@ public final class ChangesetPublisher {
     let isDueByBytes = keyframes.isDue(deltaBytes: version.deltaBytes, lastReloadBytes: version.reloadBytes)
     // Only one of the two needs the keyframe's size, which its head has to be spelled for.
     guard isDueByBytes || version.deltaCount >= keyframes.maxDeltas else { return nil }
-    let keyframeBytes = ReloadWriter.byteCount(feed.state, headBytes: head.byteCount(scratch: scratch))
+    var due = DueKeyframe()
+    due.deltas = version.deltaCount
+    due.deltaBytes = version.deltaBytes
+    due.lastReloadBytes = version.reloadBytes
+    due.keyframeBytes = ReloadWriter.byteCount(feed.state, headBytes: head.byteCount(scratch: scratch))
+    due.policy = keyframes
     let isDueByCount = keyframes.isDue(
-      deltas: version.deltaCount,
-      deltaBytes: version.deltaBytes,
-      keyframeBytes: keyframeBytes
+      deltas: due.deltas,
+      deltaBytes: due.deltaBytes,
+      keyframeBytes: due.keyframeBytes
     )
-    guard isDueByBytes || isDueByCount else { return nil }
-    return DueKeyframe(
-      deltas: version.deltaCount,
-      deltaBytes: version.deltaBytes,
-      lastReloadBytes: version.reloadBytes,
-      keyframeBytes: keyframeBytes,
-      policy: keyframes
-    )
+    return isDueByBytes || isDueByCount ? due : nil
   }
 }
 

@@ -133,14 +133,14 @@ extension JSONObject {
   }
 
   init(_ thresholds: PlannerThresholds) {
-    self = [
-      "maxChanges": thresholds.maxChanges,
-      "maxChangedFraction": thresholds.maxChangedFraction,
-      "minimumItems": thresholds.minimumItems,
-      "maxKindFraction": thresholds.maxKindFraction,
-      "maxReloadRatio": thresholds.maxReloadRatio,
-      "maxBytesRatio": thresholds.maxBytesRatio,
-    ]
+    var thresholds = thresholds
+    var members: [String: Member] = [:]
+    thresholds.forEachFigure {
+      members["\($0)"] = Member(value: $1)
+    } ratio: {
+      members["\($0)"] = Member(value: $1)
+    }
+    self.members = members
   }
 }
 

@@ -102,17 +102,25 @@ enum PlanText {
   }
 
   private static func sentence(_ weighed: WeighedDifference, _ reason: ReloadReason?) -> String {
-    let sizes = Quantity.bytes(weighed.differenceBytes) + " against " + Quantity.bytes(weighed.reloadBytes)
     let thresholds = weighed.thresholds
-    switch reason {
-    case .kinds:
-      return "\(Quantity.count(weighed.changedKinds)) of \(items(weighed.itemsAfter)) changed their kind; "
-        + "reload above \(ChangesetPlan.text(thresholds.maxKindFraction)); \(sizes)"
-    case .bytes:
-      return
-        "\(changes(weighed)); reload above \(ChangesetPlan.text(thresholds.maxBytesRatio)) times its bytes; \(sizes)"
-    default: return "\(changes(weighed)); \(threshold(weighed, reason)); \(sizes)"
+    let isFractionUsed = weighed.items >= thresholds.minimumItems
+    let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
+    // What a growing weight reaches first, or has exceeded.
+    let nearest: ReloadReason =
+      !isFractionUsed || Double(thresholds.maxChanges) < greatestWeight ? .changes : .fraction
+    let isPassed =
+      weighed.weight > thresholds.maxChanges || (isFractionUsed && Double(weighed.weight) > greatestWeight)
+    let sizes = Quantity.bytes(weighed.differenceBytes) + " against " + Quantity.bytes(weighed.reloadBytes)
+    // A plan with another reason breaks the protocol.
+    guard let words = weighed.words(for: reason ?? nearest, count: { Quantity.count($0) }) else {
+      return "\(changes(weighed)); \(sizes)"
     }
+    let bound =
+      reason == nil && isPassed
+      ? "above \(words.threshold), but a reload takes more than "
+        + "\(ChangesetPlan.text(thresholds.maxReloadRatio)) times the bytes"
+      : "reload above \(words.threshold)"
+    return "\(words.figures ?? changes(weighed)); \(bound); \(sizes)"
   }
 
   /// `12 changes of 105 items weigh 0.11`
@@ -122,22 +130,6 @@ enum PlanText {
     guard weighed.items > 0 else { return text }
     let share = Quantity.fixed(Double(weighed.weight) / Double(weighed.items), digits: 2)
     return "\(text) \(weighed.weight == 1 ? "weighs" : "weigh") \(share)"
-  }
-
-  private static func threshold(_ weighed: WeighedDifference, _ reason: ReloadReason?) -> String {
-    let thresholds = weighed.thresholds
-    let fraction = ChangesetPlan.text(thresholds.maxChangedFraction)
-    let isFractionUsed = weighed.items >= thresholds.minimumItems
-    let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
-    // The threshold that a growing weight reaches first, or has exceeded.
-    let isCounted =
-      reason == .changes || !isFractionUsed || Double(thresholds.maxChanges) < greatestWeight
-    let isPassed =
-      weighed.weight > thresholds.maxChanges || (isFractionUsed && Double(weighed.weight) > greatestWeight)
-    let bound = isCounted ? "\(Quantity.count(thresholds.maxChanges)) changes" : fraction
-    guard reason == nil, isPassed else { return "reload above \(bound)" }
-    return
-      "above \(bound), but a reload takes more than \(ChangesetPlan.text(thresholds.maxReloadRatio)) times the bytes"
   }
 
   private static func sentence(_ due: DueKeyframe) -> String {

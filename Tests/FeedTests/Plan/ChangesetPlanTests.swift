@@ -11,33 +11,20 @@ struct ChangesetPlanTests {
   }
 
   private static func weighed(_ figure: Int, _ threshold: Double) -> ChangesetPlan {
-    var thresholds = PlannerThresholds()
-    thresholds.maxChanges = figure
-    thresholds.minimumItems = figure
-    thresholds.maxChangedFraction = threshold
-    thresholds.maxKindFraction = threshold
-    thresholds.maxReloadRatio = threshold
-    thresholds.maxBytesRatio = threshold
-    return .weighed(
-      WeighedDifference(
-        weight: figure,
-        itemsBefore: figure,
-        itemsAfter: figure,
-        changedKinds: figure,
-        differenceBytes: figure,
-        reloadBytes: figure,
-        thresholds: thresholds
-      )
-    )
+    var weighed = WeighedDifference()
+    weighed.forEachFigure {
+      $1 = figure
+    } ratio: {
+      $1 = threshold
+    }
+    return .weighed(weighed)
   }
 
   private static let keyframe: ChangesetPlan = {
-    var policy = KeyframePolicy()
-    policy.maxDeltas = 3
-    policy.maxBytesRatio = 0.25
-    return .keyframe(
-      DueKeyframe(deltas: 3, deltaBytes: 40, lastReloadBytes: 50, keyframeBytes: 60, policy: policy)
-    )
+    var due = DueKeyframe()
+    (due.deltas, due.deltaBytes, due.lastReloadBytes, due.keyframeBytes) = (3, 40, 50, 60)
+    (due.policy.maxDeltas, due.policy.maxBytesRatio) = (3, 0.25)
+    return .keyframe(due)
   }()
 
   static let plans: [ChangesetPlan] = [

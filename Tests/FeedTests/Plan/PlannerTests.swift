@@ -44,15 +44,12 @@ struct PlannerTests {
     difference: Int = 100,
     reload: Int = 100
   ) -> WeighedDifference {
-    WeighedDifference(
-      weight: weight,
-      itemsBefore: before,
-      itemsAfter: after,
-      changedKinds: kinds,
-      differenceBytes: difference,
-      reloadBytes: reload,
-      thresholds: planner().thresholds
-    )
+    var weighed = WeighedDifference()
+    (weighed.weight, weighed.itemsBefore, weighed.itemsAfter) = (weight, before, after)
+    weighed.changedKinds = kinds
+    (weighed.differenceBytes, weighed.reloadBytes) = (difference, reload)
+    weighed.thresholds = planner().thresholds
+    return weighed
   }
 
   @Test func `the first changeset of a feed is a reload, also when a reload was requested`() {

@@ -13,20 +13,11 @@ struct PlanTextTests {
     reload: Int = 24_600,
     reason: ReloadReason? = nil
   ) -> String {
-    PlanText.sentence(
-      .weighed(
-        WeighedDifference(
-          weight: weight,
-          itemsBefore: items,
-          itemsAfter: items,
-          changedKinds: kinds,
-          differenceBytes: difference,
-          reloadBytes: reload,
-          thresholds: PlannerThresholds()
-        )
-      ),
-      reason
-    )
+    var weighed = WeighedDifference()
+    (weighed.weight, weighed.itemsBefore, weighed.itemsAfter) = (weight, items, items)
+    weighed.changedKinds = kinds
+    (weighed.differenceBytes, weighed.reloadBytes) = (difference, reload)
+    return PlanText.sentence(.weighed(weighed), reason)
   }
 
   @Test func `a difference is described by the threshold that it is closest to`() {
@@ -68,13 +59,9 @@ struct PlanTextTests {
   }
 
   @Test func `a keyframe is described by the limit that was reached`() {
-    var due = DueKeyframe(
-      deltas: 84,
-      deltaBytes: 49_600,
-      lastReloadBytes: 24_600,
-      keyframeBytes: 25_000,
-      policy: KeyframePolicy()
-    )
+    var due = DueKeyframe()
+    (due.deltas, due.deltaBytes) = (84, 49_600)
+    (due.lastReloadBytes, due.keyframeBytes) = (24_600, 25_000)
     #expect(
       PlanText.sentence(.keyframe(due), .keyframe)
         == "84 delta records of 49.6 kB since a reload of 24.6 kB; keyframe above 2 times its bytes"
