@@ -1,24 +1,24 @@
 """Random records for a few feeds: valid ones, and ones with an invalid form."""
 
 import json
+import pathlib
 
-FIELDS = {
-    "feed.replace": ["sections"],
-    "feed.clear": [],
-    "feed.delete": [],
-    "feed.reload": [],
-    "section.upsert": ["section", "data?", "at?"],
-    "section.replace": ["section", "items", "data?", "at?"],
-    "section.move": ["section", "at"],
-    "section.delete": ["section"],
-    "section.reload": ["section"],
-    "item.upsert": ["item", "section?", "kind?", "data?", "at?"],
-    "item.patch": ["item", "data"],
-    "item.move": ["item", "section?", "at?"],
-    "item.delete": ["item"],
-    "item.reconfigure": ["item"],
-    "item.reload": ["item"],
-}
+SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/schemas/event.schema.json").read_text())
+
+
+def fields_of(schema):
+    """The names of an operation's fields, and whether each is required."""
+    base = fields_of(SCHEMA["$defs"][schema["$ref"].split("/")[-1]]) if "$ref" in schema else {}
+    required = schema.get("required", [])
+    return base | {name: name in required for name in [*required, *schema.get("properties", {})]}
+
+
+def schema_of(op):
+    choices = ((choice["if"]["properties"]["op"], choice["then"]) for choice in SCHEMA["allOf"])
+    return next((schema for ops, schema in choices if op in [*ops.get("enum", []), ops.get("const")]), {})
+
+
+FIELDS = {op: fields_of(schema_of(op)) for op in SCHEMA["properties"]["op"]["enum"]}
 
 # Too many deletions and replacements would leave little to change.
 WEIGHTS = {"feed.delete": 0.2, "feed.clear": 0.2, "feed.replace": 0.3, "feed.reload": 0.5, "item.upsert": 8}
@@ -60,7 +60,7 @@ class RandomRecords:
         """One record for each missing field of each operation, and for each invalid value."""
         payloads = []
         for op, fields in FIELDS.items():
-            whole = {"op": op, **{field.rstrip("?"): self._value(field) for field in fields}}
+            whole = {"op": op, **{field: self._value(field) for field in fields}}
             for name in whole:
                 payloads.append({field: value for field, value in whole.items() if field != name})
                 payloads += [{**whole, name: wrong} for wrong in WRONG.get(name, [])]
@@ -80,18 +80,17 @@ class RandomRecords:
     def _event(self):
         op = self.random.choices(list(FIELDS), [WEIGHTS.get(op, 1) for op in FIELDS])[0]
         event = {"op": op}
-        for field in FIELDS[op]:
-            if not field.endswith("?") or self.random.random() < 0.6:
-                event[field.rstrip("?")] = self._value(field)
+        for field, is_required in FIELDS[op].items():
+            if is_required or self.random.random() < 0.6:
+                event[field] = self._value(field)
         if self.random.random() < 0.1:
             # Fields that are invalid only in other operations are ignored here.
-            own = {field.rstrip("?") for field in FIELDS[op]} | {"op"}
-            name = self.random.choice([name for name in [*WRONG, "note"] if name not in own])
+            name = self.random.choice([name for name in [*WRONG, "note"] if name not in {"op", *FIELDS[op]}])
             event[name] = self.random.choice(WRONG.get(name, ["any"]))
         return event
 
     def _value(self, field):
-        return getattr(self, "_" + field.rstrip("?"))()
+        return getattr(self, "_" + field)()
 
     def _spoil(self, event):
         name = self.random.choice([name for name in event if name in WRONG])

@@ -17,6 +17,11 @@ struct OracleEvent: Sendable, Equatable {
   }
 }
 
+/// The fields of events.
+enum OracleField: String {
+  case sections, section, items, item, kind, data, at
+}
+
 /// What an event does.
 public enum OracleOp: String, Sendable, CaseIterable {
   case feedReplace = "feed.replace"
@@ -34,6 +39,22 @@ public enum OracleOp: String, Sendable, CaseIterable {
   case itemDelete = "item.delete"
   case itemReconfigure = "item.reconfigure"
   case itemReload = "item.reload"
+
+  /// Its fields in the order of the table in the protocol, section 2.2, and whether each is required.
+  var fields: [(field: OracleField, isRequired: Bool)] {
+    switch self {
+    case .feedReplace: [(.sections, true)]
+    case .feedClear, .feedDelete, .feedReload: []
+    case .sectionUpsert: [(.section, true), (.data, false), (.at, false)]
+    case .sectionReplace: [(.section, true), (.items, true), (.data, false), (.at, false)]
+    case .sectionMove: [(.section, true), (.at, true)]
+    case .sectionDelete, .sectionReload: [(.section, true)]
+    case .itemUpsert: [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false)]
+    case .itemPatch: [(.item, true), (.data, true)]
+    case .itemMove: [(.item, true), (.section, false), (.at, false)]
+    case .itemDelete, .itemReconfigure, .itemReload: [(.item, true)]
+    }
+  }
 
   private static let rules = Dictionary(
     uniqueKeysWithValues: allCases.map { op in

@@ -2,11 +2,6 @@ import Feed
 
 /// Parses a record's value into events, or finds the first error in its form.
 struct OracleEventReader {
-  /// The fields in the table of the protocol, section 2.2, in its order.
-  private enum Field: String {
-    case sections, section, items, item, kind, data, at
-  }
-
   private let limits: Limits
   /// The numbers of items and sections before the record: a list may have as many, even above the limits.
   private let itemsBefore: Int
@@ -55,22 +50,6 @@ struct OracleEventReader {
     OracleRejection(code, event: number, field: field)
   }
 
-  /// The op's fields in the table's order, and whether each is required.
-  private static func fields(of op: OracleOp) -> [(field: Field, required: Bool)] {
-    switch op {
-    case .feedReplace: [(.sections, true)]
-    case .feedClear, .feedDelete, .feedReload: []
-    case .sectionUpsert: [(.section, true), (.data, false), (.at, false)]
-    case .sectionReplace: [(.section, true), (.items, true), (.data, false), (.at, false)]
-    case .sectionMove: [(.section, true), (.at, true)]
-    case .sectionDelete, .sectionReload: [(.section, true)]
-    case .itemUpsert: [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false)]
-    case .itemPatch: [(.item, true), (.data, true)]
-    case .itemMove: [(.item, true), (.section, false), (.at, false)]
-    case .itemDelete, .itemReconfigure, .itemReload: [(.item, true)]
-    }
-  }
-
   /// The event; none if it is only skipped because a rule is broken.
   private func readEvent(_ value: OracleJSON) throws(OracleRejection) -> [OracleEvent] {
     guard case .object(let members) = value.content else {
@@ -84,17 +63,16 @@ struct OracleEventReader {
       if !keeps(.opKnown) { return [] }
       throw rejection(.unknownOp, "op")
     }
-    let names = ["op"] + Self.fields(of: op).map(\.field.rawValue)
+    let names = ["op"] + op.fields.map(\.field.rawValue)
     for member in members where !names.contains(String(decoding: member.name, as: UTF8.self)) {
-      let isField = Field(rawValue: String(decoding: member.name, as: UTF8.self)) != nil
+      let isField = OracleField(rawValue: String(decoding: member.name, as: UTF8.self)) != nil
       if isField, !keeps(.otherFieldsIgnored) { throw rejection(.invalidField) }
       if !isField, !keeps(.unknownFieldsIgnored) { throw rejection(.invalidField) }
     }
     var event = OracleEvent(op: op, number: number)
-    for (field, required) in keeps(.fieldsInTableOrder) ? Self.fields(of: op) : Self.fields(of: op).reversed()
-    {
+    for (field, isRequired) in keeps(.fieldsInTableOrder) ? op.fields : op.fields.reversed() {
       guard let found = self.field(field.rawValue, of: value) else {
-        if !required { continue }
+        if !isRequired { continue }
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
       }

@@ -99,26 +99,15 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   /// A well-formed event with this op.
   mutating func event(_ op: OracleOp) -> String {
     var members = [(name: "op", value: speller.string(op.rawValue))]
-    func has(_ prefix: String) -> Bool { op.rawValue.hasPrefix(prefix) }
-    if has("section.") { members.append(("section", speller.string(sectionID()))) }
-    if has("item.") { members.append(("item", speller.string(itemID()))) }
-    switch op {
-    case .feedReplace: members.append(("sections", sections()))
-    case .sectionUpsert: members += optional([("data", speller.data()), ("at", place(ofSection: true))])
-    case .sectionReplace:
-      var pool = shuffledItemIDs()
-      members.append(("items", speller.array(items(from: &pool))))
-      members += optional([("data", speller.data()), ("at", place(ofSection: true))])
-    case .sectionMove: members.append(("at", place(ofSection: true)))
-    case .itemUpsert:
-      if random.chance(85) { members.append(("section", speller.string(sectionID()))) }
-      let kind = speller.string(self.kind())
-      members += optional([("kind", kind), ("data", speller.data()), ("at", place(ofSection: false))])
-    case .itemPatch: members.append(("data", speller.data()))
-    case .itemMove:
-      members += optional([("section", speller.string(sectionID())), ("at", place(ofSection: false))])
-    default: break
+    var optional: [(name: String, value: String)] = []
+    for (field, isRequired) in op.fields {
+      // Without its section, a new item is rejected.
+      let isUseful = op == .itemUpsert && field == .section
+      if isUseful, !random.chance(85) { continue }
+      let member = (field.rawValue, value(of: field, in: op))
+      if isRequired || isUseful { members.append(member) } else { optional.append(member) }
     }
+    members += some(optional)
     if random.chance(3) { members.append(("unknown", speller.data())) }
     if random.chance(3) { members.insert(("op", "7"), at: 0) }
     if random.chance(10) { members.swapAt(members.count - 1, random.below(members.count)) }
@@ -129,10 +118,22 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     return speller.object(members)
   }
 
-  private mutating func optional(
-    _ members: [(name: String, value: String)]
-  ) -> [(name: String, value: String)] {
+  private mutating func some(_ members: [(name: String, value: String)]) -> [(name: String, value: String)] {
     members.filter { _ in random.chance(55) }
+  }
+
+  private mutating func value(of field: OracleField, in op: OracleOp) -> String {
+    switch field {
+    case .sections: return sections()
+    case .section: return speller.string(sectionID())
+    case .items:
+      var pool = shuffledItemIDs()
+      return speller.array(items(from: &pool))
+    case .item: return speller.string(itemID())
+    case .kind: return speller.string(kind())
+    case .data: return speller.data()
+    case .at: return place(ofSection: op.rawValue.hasPrefix("section."))
+    }
   }
 
   private mutating func place(ofSection: Bool) -> String {
@@ -159,7 +160,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     pool.removeFirst(ids.count)
     return ids.map { id in
       if random.chance(50) { return speller.string(id) }
-      let fields = optional([("kind", speller.string(kind())), ("data", speller.data())])
+      let fields = some([("kind", speller.string(kind())), ("data", speller.data())])
       return speller.object([("id", speller.string(id))] + fields)
     }
   }
@@ -170,7 +171,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     let ids = (0..<options.sectionCount).map { sectionID($0) }.shuffled(using: &speller.random)
     let sections = ids.prefix(count).map { id in
       let items = speller.array(items(from: &pool))
-      let fields = optional([("data", speller.data()), ("items", items)])
+      let fields = some([("data", speller.data()), ("items", items)])
       return speller.object([("id", speller.string(id))] + fields)
     }
     return speller.array(sections)

@@ -1,3 +1,20 @@
+import { readFileSync } from 'node:fs';
+
+const schema = JSON.parse(readFileSync(new URL('../../../docs/schemas/event.schema.json', import.meta.url)));
+
+/** The names of an operation's fields in its part of the schema, and whether each is required. */
+const fieldsOf = ({ $ref, properties = {}, required = [] }) => ({
+  ...($ref === undefined ? {} : fieldsOf(schema.$defs[$ref.split('/').at(-1)])),
+  ...Object.fromEntries([...required, ...Object.keys(properties)].map((name) => [name, required.includes(name)])),
+});
+
+/** The fields of every operation. */
+const operations = Object.fromEntries(schema.properties.op.enum.map((op) => {
+  const isOf = ({ const: one, enum: several = [one] }) => several.includes(op);
+  const choice = schema.allOf.find((choice) => isOf(choice.if.properties.op));
+  return [op, fieldsOf(choice?.then ?? {})];
+}));
+
 /** Ids that are hard to compare or to spell. */
 const oddIds = [
   '\u00e9', 'e\u0301', '\u{1f600}', '"', '\\', 'a/b', '\u0001', 'line\nbreak', '__proto__', '\u00ff'.repeat(100),
@@ -34,55 +51,35 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
   const list = (ids) => ids.map((id) => (
     random.chance(40) ? id : { id, ...maybe('kind', () => random.pick(kinds)), ...maybe('data', data) }
   ));
-  const events = {
-    'feed.replace': () => {
+  const values = {
+    sections: () => {
       let rest = random.shuffled(itemIds);
-      const sections = random.shuffled(sectionIds).slice(0, random.below(5)).map((id) => {
+      return random.shuffled(sectionIds).slice(0, random.below(5)).map((id) => {
         const taken = rest.slice(0, random.below(items / 2));
         rest = rest.slice(taken.length);
         return { id, ...maybe('data', data), items: list(taken) };
       });
-      return { sections };
     },
-    'feed.clear': () => ({}),
-    'feed.delete': () => ({}),
-    'feed.reload': () => ({}),
-    'section.upsert': () => ({
-      section: random.pick(sectionIds), ...maybe('data', data), ...maybe('at', () => place(sectionIds)),
-    }),
-    'section.replace': () => ({
-      section: random.pick(sectionIds),
-      items: list(random.shuffled(itemIds).slice(0, random.below(items))),
-      ...maybe('at', () => place(sectionIds)),
-    }),
-    'section.move': () => ({ section: random.pick(sectionIds), at: place(sectionIds) }),
-    'section.delete': () => ({ section: random.pick(sectionIds) }),
-    'section.reload': () => ({ section: random.pick(sectionIds) }),
-    'item.upsert': () => ({
-      item: random.pick(itemIds), section: random.pick(sectionIds), ...maybe('kind', () => random.pick(kinds)),
-      ...maybe('data', data), ...maybe('at', () => place(itemIds)),
-    }),
-    'item.patch': () => ({
-      item: random.pick(itemIds), data: random.chance(30) ? { title: null, more: { a: 7 } } : data(),
-    }),
-    'item.move': () => ({
-      item: random.pick(itemIds), ...maybe('section', () => random.pick(sectionIds)),
-      ...maybe('at', () => place(itemIds)),
-    }),
-    'item.delete': () => ({ item: random.pick(itemIds) }),
-    'item.reconfigure': () => ({ item: random.pick(itemIds) }),
-    'item.reload': () => ({ item: random.pick(itemIds) }),
+    section: () => random.pick(sectionIds),
+    items: () => list(random.shuffled(itemIds).slice(0, random.below(items))),
+    item: () => random.pick(itemIds),
+    kind: () => random.pick(kinds),
+    data: (op) => (op === 'item.patch' && random.chance(30) ? { title: null, more: { a: 7 } } : data()),
+    at: (op) => place(op.startsWith('section.') ? sectionIds : itemIds),
   };
   const rare = new Set([
     'feed.replace', 'feed.clear', 'feed.delete', 'feed.reload', 'section.replace', 'section.delete',
   ]);
-  const bag = Object.keys(events).flatMap((op) => {
+  const bag = Object.keys(operations).flatMap((op) => {
     const weight = op === 'item.upsert' ? 16 : rare.has(op) ? 1 : 5;
     return Array.from({ length: weight }, () => op);
   });
   const event = () => {
     const op = random.pick(bag);
-    return { op, ...events[op]() };
+    // A new item without a section is rejected.
+    const has = ([name, isRequired]) => isRequired || (op === 'item.upsert' && name === 'section') || random.chance(60);
+    const fields = Object.entries(operations[op]).filter(has);
+    return { op, ...Object.fromEntries(fields.map(([name]) => [name, values[name](op)])) };
   };
   return Array.from({ length: count }, (_, offset) => {
     const feed = random.below(feeds.length);
