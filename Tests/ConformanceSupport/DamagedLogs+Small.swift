@@ -6,7 +6,7 @@ extension DamagedLogs {
   // MARK: - Small logs: a reload of the feed `f`, one damaged changeset, a difference, and a reload that repairs it
 
   /// Each shows one rule that no other damage shows: what is damaged would do if the rule were not kept.
-  func small() -> [ReplicaVector] {
+  func small() -> [Case] {
     let layout = ["s a b", "t c"]
     let reload = Self.reload(2, layout)
     let deletion = Self.changeset(2, "delete", [])
@@ -62,41 +62,41 @@ extension DamagedLogs {
       "base":1, → "base":1,"part":2,"parts":2,
       """#
     ).compactMap { edit in
-      bases[edit.place].map { (edit.name, edit.title, "11.7", [Self.edited($0, edit.old, edit.new)]) }
+      bases[edit.place].map { (edit.name, "11.7", edit.title, [Self.edited($0, edit.old, edit.new)]) }
     }
-    let cases: [(name: String, title: String, section: String, lines: [Line])] =
+    let cases: [(name: String, sections: String, title: String, lines: [Line])] =
       edits + [
         (
-          "entry-kind", "an item is inserted without its kind", "11.7",
+          "entry-kind", "11.7", "an item is inserted without its kind",
           [items("insert", "\"id\":\"x\",\"section\":\"s\",\"index\":2,\"data\":1", ["s a b x", "t c"])]
         ),
         (
-          "entry-index", "an item is inserted without its index", "11.7",
+          "entry-index", "11.7", "an item is inserted without its index",
           [items("insert", "\"id\":\"x\",\"section\":\"s\",\"kind\":\"\",\"data\":1", ["s x a b", "t c"])]
         ),
         (
-          "entry-section-data", "the first section of a reload has no data", "11.6",
+          "entry-section-data", "11.6", "the first section of a reload has no data",
           [Self.edited(reload, "\"id\":\"s\",\"data\":null", "\"id\":\"s\"")]
         ),
         (
-          "entry-item-kind", "an item of a reload has no kind", "11.6",
+          "entry-item-kind", "11.6", "an item of a reload has no kind",
           [Self.edited(reload, "\"id\":\"a\",\"kind\":\"\"", "\"id\":\"a\"")]
         ),
         (
-          "parts-malformed-between", "a malformed record drops the parts that came before it", "11.7",
+          "parts-malformed-between", "11.7", "a malformed record drops the parts that came before it",
           [parts[0], Line(partition: 0, offset: 0, key: Array("d1/f".utf8), value: []), parts[1]]
         ),
         (
-          "parts-checksum-first", "the first of two parts has another checksum, the last the right one",
-          "11.4",
+          "parts-checksum-first", "11.4",
+          "the first of two parts has another checksum, the last the right one",
           [Self.edited(parts[0], "\"checksum\":\"", "\"checksum\":\"00000000\",\"was\":\""), parts[1]]
         ),
         (
-          "same-reload-twice", "a reload with an item twice, and the checksum of that", "11.6",
+          "same-reload-twice", "11.6", "a reload with an item twice, and the checksum of that",
           [Self.reload(2, ["s a a"])]
         ),
         (
-          "same-insert", "an item is inserted that is there, with the checksum of that", "11.5",
+          "same-insert", "11.5", "an item is inserted that is there, with the checksum of that",
           [
             items(
               "insert",
@@ -106,16 +106,16 @@ extension DamagedLogs {
           ]
         ),
         (
-          "same-insert-nowhere",
-          "an item is inserted into a section that is not there, with the checksum without it", "11.5",
+          "same-insert-nowhere", "11.5",
+          "an item is inserted into a section that is not there, with the checksum without it",
           [items("insert", "\"id\":\"x\",\"section\":\"none\",\"index\":0,\"kind\":\"\",\"data\":1", layout)]
         ),
         (
-          "same-reload-item", "an item is reloaded at another position, with the right checksum", "11.5",
+          "same-reload-item", "11.5", "an item is reloaded at another position, with the right checksum",
           [items("reload", "\"id\":\"a\",\"section\":\"s\",\"index\":1,\"kind\":\"\",\"data\":1", layout)]
         ),
         (
-          "same-sections", "two sections at one position, with the checksum of one order", "11.5",
+          "same-sections", "11.5", "two sections at one position, with the checksum of one order",
           [
             difference(
               ["s a b", "t c", "y", "x"],
@@ -125,7 +125,7 @@ extension DamagedLogs {
           ]
         ),
         (
-          "not-kind", "a kind in reconfigure is ignored: nothing is wrong", "11.5",
+          "not-kind", "11.5", "a kind in reconfigure is ignored: nothing is wrong",
           [
             items(
               "reconfigure",
@@ -135,7 +135,7 @@ extension DamagedLogs {
           ]
         ),
         (
-          "other-epoch", "a difference of another epoch that would fit", "11.3",
+          "other-epoch", "11.3", "a difference of another epoch that would fit",
           [Self.edited(lossless, "feeds.items:0/0", "feeds.items:0/7")]
         ),
       ]
@@ -143,18 +143,12 @@ extension DamagedLogs {
     let first = Self.changeset(1, "diff", ["s"], rest: sections)
     let repair = [lossless, Self.reload(9, ["s a"])]
     let old = [Self.reload(1, layout), lossless].map { Self.edited($0, "feeds.items:0/0", "feeds.items/0") }
-    let others = [
-      vector(
-        "first-difference",
-        "a feed that begins with a difference",
-        ["11.3"],
-        ChangesetLog([first] + repair)
-      ),
-      vector("not-epoch", "an epoch as version 1.0 wrote it: nothing is wrong", ["4.7"], ChangesetLog(old)),
+    return [
+      ("first-difference", "11.3", "a feed that begins with a difference", ChangesetLog([first] + repair)),
+      ("not-epoch", "4.7", "an epoch as version 1.0 wrote it: nothing is wrong", ChangesetLog(old)),
     ]
-    return others
-      + cases.map {
-        vector($0.name, $0.title, [$0.section], ChangesetLog([Self.reload(1, layout)] + $0.lines + repair))
+      + cases.map { name, sections, title, lines in
+        (name, sections, title, ChangesetLog([Self.reload(1, layout)] + lines + repair))
       }
   }
 

@@ -3,28 +3,31 @@
 extension DamagedLogs {
   // MARK: - Invalid changesets
 
-  func malformed() throws(JudgeFailure) -> [ReplicaVector] {
+  func malformed() throws(JudgeFailure) -> [Case] {
     let at = try place("3/0")
-    let log = ChangesetLog(Array(log.lines[...(try place("6/0"))]))
-    func value(_ name: String, _ title: String, _ text: String) -> ReplicaVector {
-      vector("value-\(name)", title, ["11.7"], log.with(value: Array(text.utf8), at: at))
+    let log = log[...(try place("6/0"))]
+    func value(_ name: String, _ title: String, _ bytes: some Sequence<UInt8>) -> Case {
+      ("value-\(name)", "11.7", title, log.with(value: Array(bytes), at: at))
     }
-    func field(_ name: String, _ text: String, _ other: String) throws(JudgeFailure) -> ReplicaVector {
+    func field(_ name: String, _ text: String, _ other: String) throws(JudgeFailure) -> Case {
       let title = "\(text) became \(other.isEmpty ? "nothing" : other)"
-      return vector("field-\(name)", title, ["11.7"], try log.replacing(text, with: other, at: at))
+      return ("field-\(name)", "11.7", title, try log.replacing(text, with: other, at: at))
     }
-    var vectors = [
-      value("empty", "a value without a byte", ""),
-      value("text", "a value that is not JSON", "{\"feed\":\"news\""),
-      value("null", "the JSON text null, which is no Kafka null", "null"),
-      value("array", "a value that is an array", "[]"),
-      value("object", "a value without fields", "{}"),
-      vector(
-        "value-utf8",
-        "a value that is not UTF-8",
-        ["11.7"],
-        log.with(value: [0x7B, 0xFF, 0x7D], at: at)
-      ),
+    let old = try log.replacing("\"time\":\"1970-01-01T00:00:02.000Z\",", with: "", at: at - 1)
+    let keys = [
+      "d02/news", "d0/news", "k01/news", "x1/news", "d1", "d2/", "/news", "d/news", "d1000001/news",
+      "D2/news", "d-1/news", "",
+    ]
+    let others = ChangesetLog(
+      keys.map { ChangesetLog.Line(partition: 0, offset: 0, key: Array($0.utf8), value: log.lines[at].value) }
+    )
+    return [
+      value("empty", "a value without a byte", "".utf8),
+      value("text", "a value that is not JSON", "{\"feed\":\"news\"".utf8),
+      value("null", "the JSON text null, which is no Kafka null", "null".utf8),
+      value("array", "a value that is an array", "[]".utf8),
+      value("object", "a value without fields", "{}".utf8),
+      value("utf8", "a value that is not UTF-8", [0x7B, 0xFF, 0x7D]),
       try field("feed", "\"feed\":\"news\"", "\"feed\":\"other\""),
       try field("mode", "\"mode\":\"reconfigure\"", "\"mode\":\"transmogrify\""),
       try field("revision", "\"revision\":3", "\"revision\":\"3\""),
@@ -40,99 +43,51 @@ extension DamagedLogs {
       try field("part-alone", "\"base\":2,", "\"base\":2,\"part\":1,"),
       try field("through-offset", "{\"feeds.items\":3}", "{\"feeds.items\":\"3\"}"),
       try field("checksum-case", "\"843846d2\"", "\"843846D2\""),
-      vector(
-        "field-kind",
-        "an item is reloaded without its kind",
-        ["11.7"],
+      (
+        "field-kind", "11.7", "an item is reloaded without its kind",
         try log.replacing("\"kind\":\"ad\",", with: "", at: at + 1)
       ),
-      vector(
-        "field-old",
+      (
+        "field-old", "11.3 11.7",
         "a record that the table would ignore, without its time: the form comes first",
-        ["11.3", "11.7"],
-        ChangesetLog(
-          Array(log.lines[...at]) + [
-            try log.replacing("\"time\":\"1970-01-01T00:00:02.000Z\",", with: "", at: at - 1).lines[at - 1]
-          ] + Array(log.lines.dropFirst(at + 1))
-        )
+        log[...at] + old[at - 1] + log[(at + 1)...]
       ),
-      vector(
-        "not-needed",
+      (
+        "not-needed", "11.3 11.7",
         "an old difference without its data: entries of what is ignored are not needed",
-        ["11.3", "11.7"],
-        ChangesetLog(
-          Array(log.lines[...(at + 1)]) + [try log.replacing(",\"data\":33", with: "", at: at).lines[at]]
-            + Array(log.lines.dropFirst(at + 2))
-        )
+        log[...(at + 1)] + (try log.replacing(",\"data\":33", with: "", at: at))[at] + log[(at + 2)...]
       ),
-      vector(
-        "not-twice",
-        "a name twice: the last one counts",
-        ["11.7"],
+      (
+        "not-twice", "11.7", "a name twice: the last one counts",
         try log.replacing("\"revision\":3", with: "\"revision\":\"9\",\"revision\":3", at: at)
       ),
-      vector(
-        "value-utf8-in-string",
+      value(
+        "utf8-in-string",
         "a string that is not UTF-8",
-        ["11.7"],
-        log.with(
-          value: Array(
-            (log.lines[at].value ?? []).split(separator: Array("33".utf8)).joined(separator: [
-              0x22, 0xFF, 0x22,
-            ])
-          ),
-          at: at
-        )
+        (log.lines[at].value ?? []).split(separator: Array("33".utf8)).joined(separator: [0x22, 0xFF, 0x22])
       ),
-      vector(
-        "key-of-reload",
-        "a difference under a key of a reload",
-        ["5.1", "11.7"],
-        log.with(key: "k0/news", at: at)
-      ),
-      vector(
-        "key-of-delta",
-        "a reload under a key of a difference",
-        ["5.1", "11.7"],
-        log.with(key: "d1/news", at: 0)
+      ("key-of-reload", "5.1 11.7", "a difference under a key of a reload", log.with(key: "k0/news", at: at)),
+      ("key-of-delta", "5.1 11.7", "a reload under a key of a difference", log.with(key: "d1/news", at: 0)),
+      (
+        "keys", "5.1 11.7", "keys of another form: their records say nothing",
+        log[..<at] + others + log[at...]
       ),
     ]
-    let keys = [
-      "d02/news", "d0/news", "k01/news", "x1/news", "d1", "d2/", "/news", "d/news", "d1000001/news",
-      "D2/news", "d-1/news", "",
-    ]
-    vectors.append(
-      vector(
-        "keys",
-        "keys of another form: their records say nothing",
-        ["5.1", "11.7"],
-        ChangesetLog(
-          Array(log.lines.prefix(at))
-            + keys.map { key in
-              ChangesetLog.Line(partition: 0, offset: 0, key: Array(key.utf8), value: log.lines[at].value)
-            } + Array(log.lines.dropFirst(at))
-        )
-      )
-    )
-    return vectors
   }
 
   // MARK: - Changesets that do not fit
 
-  func wrong() throws(JudgeFailure) -> [ReplicaVector] {
+  func wrong() throws(JudgeFailure) -> [Case] {
     let reload = try place("5/0")
-    func edited(_ table: String) throws(JudgeFailure) -> [ReplicaVector] {
-      var vectors: [ReplicaVector] = []
-      for edit in Self.edits(table) {
+    func edited(_ table: String) throws(JudgeFailure) -> [Case] {
+      try Self.edits(table).map { edit throws(JudgeFailure) in
         let at = try place(edit.place)
         // Up to a reload that repairs it, and the records after that.
-        let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
-        let edited = try log.replacing(edit.old, with: edit.new, at: at)
-        vectors.append(vector("wrong-\(edit.name)", edit.title, ["11.5"], edited))
+        let log = log[...(try place(at < reload ? "6/0" : "9/0"))]
+        return ("wrong-\(edit.name)", "11.5", edit.title, try log.replacing(edit.old, with: edit.new, at: at))
       }
-      return vectors
     }
-    var wrong = ChangesetLog(Array(log.lines[...(try place("9/0"))]))
+    var wrong = log[...(try place("9/0"))]
     for place in [reload, reload + 1] {
       wrong = try wrong.replacing("\"checksum\":\"0fbb3901\"", with: "\"checksum\":\"0fbb3902\"", at: place)
     }
@@ -162,7 +117,7 @@ extension DamagedLogs {
       kind | 4/0 | a kind is another than the checksum says
       "kind":"ad" → "kind":"job"
       """#
-    ) + [vector("wrong-reload", "a reload with another checksum", ["11.6"], wrong)]
+    ) + [("wrong-reload", "11.6", "a reload with another checksum", wrong)]
       + edited(
         #"""
         section-delete | 6/0 | a section is deleted at another position

@@ -36,17 +36,14 @@ struct DamagedLogs {
     return place
   }
 
-  func vectors() throws(JudgeFailure) -> [ReplicaVector] {
-    try lost() + twice() + parts() + stale() + malformed() + wrong() + later() + small()
-  }
+  /// A damaged log, with the sections of the protocol that it covers.
+  typealias Case = (name: String, sections: String, title: String, log: ChangesetLog)
 
-  func vector(
-    _ name: String,
-    _ title: String,
-    _ sections: [String],
-    _ log: ChangesetLog
-  ) -> ReplicaVector {
-    ReplicaVector("damaged-\(name)", title, sections, log)
+  func vectors() throws(JudgeFailure) -> [ReplicaVector] {
+    let cases = try lost() + twice() + parts() + stale() + malformed() + wrong() + later() + small()
+    return cases.map { name, sections, title, log in
+      ReplicaVector("damaged-\(name)", title, sections.split(separator: " ").map(String.init), log)
+    }
   }
 
   /// What is replaced in a record, and by what.
@@ -79,74 +76,37 @@ struct DamagedLogs {
 
   // MARK: - Missing records
 
-  private func lost() throws(JudgeFailure) -> [ReplicaVector] {
-    let initial = try place("1/0")
-    let second = try place("2/0")
-    let third = try place("3/0")
-    let reload = try place("5/0")
-    let split = try place("7/0")
-    let keyframe = try place("8/keyframe0")
-    let end = try place("11/0")
+  private func lost() throws(JudgeFailure) -> [Case] {
+    let (first, second, third) = try (place("1/0"), place("2/0"), place("3/0"))
+    let (reload, split, end) = try (place("5/0"), place("7/0"), place("11/0"))
     let nulls = log.lines.indices.filter { log.lines[$0].value == nil }
-    func without(_ gone: [Int]) -> ChangesetLog {
-      log.reading(log.lines.indices.filter { !gone.contains($0) })
-    }
+    let lives = third...(nulls.last ?? 0) + 1
     return [
-      vector("lost-reload", "the first reload is missing", ["11.3"], log.without(initial)),
-      vector("lost-delta", "a delta is missing: a gap, until the next reload", ["11.3"], log.without(second)),
-      vector("lost-first-part", "the first part of a difference is missing", ["11.4"], log.without(split)),
-      vector("lost-last-part", "the last part of a difference is missing", ["11.4"], log.without(split + 1)),
-      vector(
-        "lost-first-part-of-reload",
-        "the first part of a reload is missing",
-        ["11.4"],
-        log.without(reload)
+      ("lost-reload", "11.3", "the first reload is missing", log.without([first])),
+      ("lost-delta", "11.3", "a delta is missing: a gap, until the next reload", log.without([second])),
+      ("lost-first-part", "11.4", "the first part of a difference is missing", log.without([split])),
+      ("lost-last-part", "11.4", "the last part of a difference is missing", log.without([split + 1])),
+      ("lost-first-part-of-reload", "11.4", "the first part of a reload is missing", log.without([reload])),
+      ("lost-last-part-of-reload", "11.4", "the last part of a reload is missing", log.without([reload + 1])),
+      (
+        "lost-part-of-keyframe", "11.3", "a part of a keyframe is missing: nobody needs it",
+        log.without([try place("8/keyframe0")])
       ),
-      vector(
-        "lost-last-part-of-reload",
-        "the last part of a reload is missing",
-        ["11.4"],
-        log.without(reload + 1)
+      (
+        "lost-deletion", "11.3", "the deletion is missing: the null under k0 removes the feed",
+        log.without([end])
       ),
-      vector(
-        "lost-part-of-keyframe",
-        "a part of a keyframe is missing: nobody needs it",
-        ["11.3"],
-        log.without(keyframe)
+      ("lost-nulls", "11.3", "the nulls of the deletion are missing", log.without(nulls)),
+      (
+        "lost-lives", "11.3", "a life ended and another began unseen: first its delta, then nothing",
+        log.without(lives)
       ),
-      vector(
-        "lost-deletion",
-        "the deletion is missing: the null under k0 removes the feed",
-        ["11.3"],
-        log.without(end)
+      (
+        "lost-life", "11.3", "the end of a life that was never seen, over one that was",
+        log[..<third] + ChangesetLog([Self.deletion(of: log.lines[end])])
       ),
-      vector("lost-nulls", "the nulls of the deletion are missing", ["11.3"], without(nulls)),
-      vector(
-        "lost-lives",
-        "a life ended and another began unseen: first its delta, then nothing",
-        ["11.3"],
-        without(Array(third...(nulls.last ?? 0) + 1))
-      ),
-      vector(
-        "lost-life",
-        "the end of a life that was never seen, over one that was",
-        ["11.3"],
-        ChangesetLog(
-          log.lines.prefix(third) + [Self.deletion(of: log.lines[end])]
-        )
-      ),
-      vector(
-        "begun-late",
-        "the head of the log is gone",
-        ["11.3"],
-        log.reading(Array(third..<log.lines.count))
-      ),
-      vector(
-        "ends-within-parts",
-        "the log ends within a changeset",
-        ["11.4", "11.8"],
-        log.reading(Array(0...split))
-      ),
+      ("begun-late", "11.3", "the head of the log is gone", log[third...]),
+      ("ends-within-parts", "11.4 11.8", "the log ends within a changeset", log[...split]),
     ]
   }
 
@@ -160,45 +120,21 @@ struct DamagedLogs {
 
   // MARK: - Repeated and reordered records
 
-  private func twice() throws(JudgeFailure) -> [ReplicaVector] {
-    let second = try place("2/0")
-    let reload = try place("5/0")
-    let split = try place("7/0")
-    let end = try place("11/0")
-    func order(_ places: [Int]) -> ChangesetLog { log.reading(places) }
-    let all = Array(log.lines.indices)
+  private func twice() throws(JudgeFailure) -> [Case] {
+    let (second, reload, split, end) = try (place("2/0"), place("5/0"), place("7/0"), place("11/0"))
     return [
-      vector("swapped-deltas", "two deltas in the wrong order", ["11.3"], log.swapping(second, second + 1)),
-      vector(
-        "swapped-parts",
-        "two parts of a difference in the wrong order",
-        ["11.4"],
+      ("swapped-deltas", "11.3", "two deltas in the wrong order", log.swapping(second, second + 1)),
+      (
+        "swapped-parts", "11.4", "two parts of a difference in the wrong order",
         log.swapping(split, split + 1)
       ),
-      vector(
-        "twice-delta",
-        "a delta comes twice",
-        ["11.3"],
-        order(Array(0...second) + Array(second..<all.count))
-      ),
-      vector(
-        "twice-first-part",
-        "a first part comes twice",
-        ["11.4"],
-        order(Array(0...split) + Array(split..<all.count))
-      ),
-      vector(
-        "twice-reload",
-        "a reload comes twice",
-        ["11.3"],
-        order(Array(0...reload + 1) + Array(reload..<all.count))
-      ),
-      vector("twice-all", "a follower goes back to the beginning", ["11.3"], order(Array(0..<end) + all)),
-      vector(
-        "interrupted-parts",
-        "a changeset whose first part came is interrupted by a reload",
-        ["11.4"],
-        order(Array(0...split) + [reload, reload + 1] + Array((split + 2)..<all.count))
+      ("twice-delta", "11.3", "a delta comes twice", log[...second] + log[second...]),
+      ("twice-first-part", "11.4", "a first part comes twice", log[...split] + log[split...]),
+      ("twice-reload", "11.3", "a reload comes twice", log[...(reload + 1)] + log[reload...]),
+      ("twice-all", "11.3", "a follower goes back to the beginning", log[..<end] + log),
+      (
+        "interrupted-parts", "11.4", "a changeset whose first part came is interrupted by a reload",
+        log[...split] + log[reload...(reload + 1)] + log[(split + 2)...]
       ),
     ]
   }
@@ -206,17 +142,11 @@ struct DamagedLogs {
   // MARK: - Parts and stale feeds
 
   /// A second part with another head.
-  private func parts() throws(JudgeFailure) -> [ReplicaVector] {
-    let reload = try place("5/0") + 1
-    let split = try place("7/0") + 1
-    func other(_ name: String, _ text: String, _ other: String, at: Int) throws(JudgeFailure) -> ReplicaVector
-    {
-      vector(
-        "parts-\(name)",
-        "the second part has another \(name)",
-        ["11.4"],
-        try log.replacing(text, with: other, at: at)
-      )
+  private func parts() throws(JudgeFailure) -> [Case] {
+    let (reload, split) = (try place("5/0") + 1, try place("7/0") + 1)
+    func other(_ name: String, _ text: String, _ other: String, at: Int) throws(JudgeFailure) -> Case {
+      let log = try log.replacing(text, with: other, at: at)
+      return ("parts-\(name)", "11.4", "the second part has another \(name)", log)
     }
     return [
       try other("epoch", "feeds.items:0/0", "feeds.items:0/7", at: reload),
@@ -225,73 +155,56 @@ struct DamagedLogs {
       try other("count", "\"parts\":2", "\"parts\":3", at: reload),
       try other("checksum", "\"0fbb3901\"", "\"0fbb3902\"", at: reload),
       try other("mode", "\"mode\":\"diff\"", "\"mode\":\"reconfigure\"", at: split),
-      vector(
-        "parts-ignored-between",
+      (
+        "parts-ignored-between", "11.3 11.4",
         "an old difference between two parts is ignored, and the parts are kept",
-        ["11.3", "11.4"],
-        log.reading(Array(0..<split) + [split - 2] + Array(split..<log.lines.count))
+        log[..<split] + log[split - 2] + log[split...]
       ),
-      vector(
-        "parts-dropped",
+      (
+        "parts-dropped", "11.4",
         "a difference between two parts of a reload drops the first, so the second makes the feed stale",
-        ["11.4"],
-        log.reading([0, 2, 3, 5, 4, 6, 7, 12, 13, 14, 15])
+        log[0, 2, 3, 5, 4, 6, 7, 12, 13, 14, 15]
       ),
-      vector(
-        "parts-without-first",
+      (
+        "parts-without-first", "11.4",
         "a later part of a newer reload: stale, so the next difference is not applied",
-        ["11.4"],
-        log.reading([0, 2, 3, 6, 4, 12, 13, 14, 15])
+        log[0, 2, 3, 6, 4, 12, 13, 14, 15]
       ),
     ]
   }
 
   /// What ends being stale, and what does not.
-  private func stale() throws(JudgeFailure) -> [ReplicaVector] {
-    let nulls = try place("11/0") + 1
-    let deletion = log.lines[nulls - 1]
-    func reading(_ places: [Int], _ more: [ChangesetLog.Line]) -> ChangesetLog {
-      ChangesetLog(log.reading(places).lines + more)
-    }
+  private func stale() throws(JudgeFailure) -> [Case] {
+    let end = try place("11/0")
     return [
-      vector(
-        "stale-null-d",
+      (
+        "stale-null-d", "11.3",
         "a difference without a state, and a null under a delta's key: the feed is forgotten",
-        ["11.3"],
-        log.reading([3, nulls + 3])
+        log[3, end + 4]
       ),
-      vector(
-        "stale-null-k1",
-        "a difference without a state, and a null under k1, which says nothing",
-        ["11.3"],
-        log.reading([3, nulls + 1, nulls])
+      (
+        "stale-null-k1", "11.3",
+        "a difference without a state, and a null under k1, which says nothing", log[3, end + 2, end + 1]
       ),
-      vector(
-        "stale-delete",
-        "a difference without a state, and a deletion: the feed is forgotten",
-        ["11.3"],
-        reading([3], [deletion])
+      (
+        "stale-delete", "11.3", "a difference without a state, and a deletion: the feed is forgotten",
+        log[3, end]
       ),
-      vector(
-        "stale-older-reload",
-        "a gap, and a reload that is older than the state: ignored",
-        ["11.3"],
-        log.reading([0, 2, 4, 0, 3, 5, 6, 7])
+      (
+        "stale-older-reload", "11.3", "a gap, and a reload that is older than the state: ignored",
+        log[0, 2, 4, 0, 3, 5, 6, 7]
       ),
-      vector(
-        "stale-by-deletion",
+      (
+        "stale-by-deletion", "11.3",
         "a deletion of another epoch: stale, so the next difference is not applied",
-        ["11.3"],
-        ChangesetLog(
-          log.reading([0, 2]).lines + [Self.deletion(of: deletion)] + log.reading([3, 5, 6]).lines
-        )
+        log[0, 2] + ChangesetLog([Self.deletion(of: log.lines[end])]) + log[3, 5, 6]
       ),
     ]
   }
 
   // MARK: - Extensions of later versions, and recovery
 
-  private func later() throws(JudgeFailure) -> [ReplicaVector] {
+  private func later() throws(JudgeFailure) -> [Case] {
     let reload = try place("5/0")
     var extended = try log.replacing("\"requested\"", with: "\"a-new-reason\"", at: reload)
     extended = try extended.replacing("\"requested\"", with: "\"a-new-reason\"", at: reload + 1)
@@ -332,18 +245,11 @@ struct DamagedLogs {
     }
     healed.lines.insert(contentsOf: keyframe, at: kind + 1)
     return [
-      vector(
-        "not-later",
-        "unknown fields everywhere, and an unknown reason: nothing is wrong",
-        ["12.2"],
-        extended
-      ),
-      vector("not-spaced", "white space between tokens: nothing is wrong", ["11.7"], spaced),
-      vector(
-        "not-healed",
-        "a reload of the replica's revision with another checksum: the replica was wrong",
-        ["11.3"],
-        healed
+      ("not-later", "12.2", "unknown fields everywhere, and an unknown reason: nothing is wrong", extended),
+      ("not-spaced", "11.7", "white space between tokens: nothing is wrong", spaced),
+      (
+        "not-healed", "11.3",
+        "a reload of the replica's revision with another checksum: the replica was wrong", healed
       ),
     ]
   }

@@ -141,11 +141,17 @@ public struct ChangesetLog: Sendable {
   }
 
   /// The log without the records at these positions.
-  func without(_ places: Int...) -> ChangesetLog {
+  func without(_ places: some Sequence<Int>) -> ChangesetLog {
     ChangesetLog(lines.enumerated().filter { !places.contains($0.offset) }.map(\.element))
   }
 
-  func reading(_ places: [Int]) -> ChangesetLog { ChangesetLog(places.map { lines[$0] }) }
+  subscript(places: Int...) -> ChangesetLog { ChangesetLog(places.map { lines[$0] }) }
+
+  subscript(places: some RangeExpression<Int>) -> ChangesetLog { ChangesetLog(Array(lines[places])) }
+
+  static func + (one: ChangesetLog, other: ChangesetLog) -> ChangesetLog {
+    ChangesetLog(one.lines + other.lines)
+  }
 
   func swapping(_ one: Int, _ other: Int) -> ChangesetLog {
     var log = self

@@ -46,22 +46,34 @@ import Testing
       (self.name, self.line, self.words, self.edit) = (name, line, words, edit)
     }
 
-    /// Replaces text in a line, counted from 1.
-    init(_ name: String, _ line: Int, _ old: String, _ new: String, found: Int? = nil, _ words: String) {
-      self.init(name, found: found ?? line, words) { lines in
-        #expect(lines[line - 1].contains(old), "line \(line) has no \(old)")
-        lines[line - 1] = lines[line - 1].replacing(old, with: new, maxReplacements: 1)
+    /// Plants from text, three lines each: the name and the line where it is found, what is done, and the message.
+    ///
+    /// Lines are counted from 1. In the line of the fault `old → new` replaces text once, `old ⇒ new` everywhere, and
+    /// `one ↔ other` lets two elements of a list change places; `;` divides several of these. `without 2...4` and
+    /// `swapped 2...3` are about lines.
+    static func table(_ text: String) -> [Plant] {
+      let rows = text.split(separator: "\n").map(String.init)
+      return stride(from: 0, to: rows.count, by: 3).map { row in
+        let head = rows[row].components(separatedBy: ", line ")
+        let line = Int(head[1]) ?? 0
+        return Plant(head[0], found: line, rows[row + 2]) { lines in
+          for text in rows[row + 1].components(separatedBy: " ; ") { edit(&lines, line - 1, text) }
+        }
       }
     }
 
-    /// Plants from text, three lines each: the name and the line, what is replaced and by what, and the message.
-    static func replacing(_ text: String) -> [Plant] {
-      let rows = text.split(separator: "\n").map(String.init)
-      return stride(from: 0, to: rows.count, by: 3).map { row in
-        let head = rows[row].split(separator: ", line ")
-        let edit = rows[row + 1].components(separatedBy: "→").map { $0.trimmingCharacters(in: .whitespaces) }
-        return Plant(String(head[0]), Int(head[1]) ?? 0, edit[0], edit[1], rows[row + 2])
+    private static func edit(_ lines: inout [String], _ line: Int, _ text: String) {
+      for (sign, most) in [("→", 1), ("⇒", .max), ("↔", 1)] where text.contains(sign) {
+        let words = text.components(separatedBy: sign).map { $0.trimmingCharacters(in: .whitespaces) }
+        let old = sign == "↔" ? "\(words[0]),\(words[1])" : words[0]
+        let new = sign == "↔" ? "\(words[1]),\(words[0])" : words[1]
+        #expect(lines[line].contains(old), "line \(line + 1) has no \(old)")
+        lines[line] = lines[line].replacing(old, with: new, maxReplacements: most)
+        return
       }
+      let numbers = text.split(separator: " ")[1].components(separatedBy: "...").compactMap { Int($0) }
+      if text.hasPrefix("swapped") { return lines.swapAt(numbers[0] - 1, numbers[1] - 1) }
+      lines.removeSubrange(numbers[0] - 1...(numbers.last ?? 0) - 1)
     }
 
     var testDescription: String { name }
@@ -237,90 +249,80 @@ import Testing
     another topic, line 3
     feeds.changesets → feeds.other
     the topic is "feeds.other", expected "feeds.changesets"
+    a missing record, line 2
+    without 2
+    revision 3 comes after revision 1
+    a missing first record, line 1
+    without 1
+    revision 2 comes without the reload that it builds on
+    two records in each other's place, line 2
+    swapped 2...3
+    revision 3 comes after revision 1
+    a keyframe with another order, line 5
+    {"id":"a","kind":"","data":null} ↔ {"id":"g","kind":"","data":null}
+    item 2 of section "s" is "g", expected "a"
+    a keyframe of another time, line 5
+    03.000Z ⇒ 04.000Z ; "ts":3000 ⇒ "ts":4000
+    expected "1970-01-01T00:00:03.000Z"
+    an element in reconfigure and in reload, line 3
+    "mode":"reconfigure" → "mode":"diff" ; "data":2}] → "data":2}],"reload":[{"id":"b","section":"s","index":0,"kind":"","data":{"n":1}}]
+    "b" stands in items.reconfigure and in items.reload
+    a keyframe that is missing, line 5
+    without 5
+    revision 5 stands here, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)
+    an unsorted list, line 2
+    {"id":"g","section":"s","index":4,"kind":"","data":null} ↔ {"id":"e","section":"t","index":0,"kind":"","data":null}
+    items.insert is not sorted: "e" stands before "g", expected after it
+    an unsorted list of deletions, line 4
+    {"id":"c","section":"s","index":1} ↔ {"id":"x","section":"t","index":1}
+    items.delete is not sorted: "x" stands before "c"
+    unsorted data changes, line 3
+    {"id":"b","section":"s","index":0,"data":{"n":1}} ↔ {"id":"c","section":"s","index":1,"data":2}
+    items.reconfigure is not sorted
+    another feed's key, line 3
+    "key":"d2/f" → "key":"d2/g"
+    feed "g": the value is of feed "f", the key of "g"
+    a missing null after a deletion, line 11
+    without 11
+    another null stands here, expected a null under "d2/f", as the feed was deleted
+    a missing last null, line 12
+    without 12
+    revision 1 stands here, expected a null under "d3/f"
+    no null at all after a deletion, line 9
+    without 9...12
+    expected a null under "k0/f"
+    no null at the end, line 8
+    without 9...13
+    after this, a null under "k0/f", as the feed was deleted is missing
+    an epoch of another form, line 7
+    feeds.items:5000/5 ⇒ feeds.items:05000/5
+    the epoch is "feeds.items:05000/5", expected a topic, milliseconds and an offset
+    an epoch that begins without a deletion, line 3
+    feeds.items:0/0 ⇒ feeds.items:0/1
+    the epoch is "feeds.items:0/1", expected "feeds.items:0/0": another begins after a deletion only
+    a deletion of an unknown epoch, line 8
+    feeds.items:0/0 ⇒ feeds.items:0/1
+    the epoch is "feeds.items:0/1", expected "feeds.items:0/0"
+    a move to the same place, line 2
+    "move":[ → "move":[{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":0}},
+    items.move lists "b" from 1 to 0, which is where it stands without being moved
+    data changes of what is inserted, line 2
+    }}]}}} → }}],"reconfigure":[{"id":"g","section":"s","index":4,"data":null}]}}}
+    "g" stands in items.insert and in items.reconfigure
     """#
 
   static let plants: [Plant] =
-    Plant.replacing(replacements) + [
-      Plant("a missing record", found: 2, "revision 3 comes after revision 1") { $0.remove(at: 1) },
-      Plant("a missing first record", found: 1, "revision 2 comes without the reload that it builds on") {
-        $0.remove(at: 0)
-      },
+    Plant.table(replacements) + [
       Plant("a record twice", found: 3, "revision 2 comes twice, expected 3") { $0.insert($0[1], at: 2) },
-      Plant("two records in each other's place", found: 2, "revision 3 comes after revision 1") {
-        $0.swapAt(1, 2)
-      },
-      Plant("a keyframe with another order", found: 5, #"item 2 of section "s" is "g", expected "a""#) {
-        lines in
-        let (a, g) = (#"{"id":"a","kind":"","data":null}"#, #"{"id":"g","kind":"","data":null}"#)
-        lines[4] = lines[4].replacing("\(a),\(g)", with: "\(g),\(a)")
-      },
-      Plant("a keyframe of another time", found: 5, #"expected "1970-01-01T00:00:03.000Z""#) { lines in
-        lines[4] = lines[4].replacing("03.000Z", with: "04.000Z").replacing(
-          "\"ts\":3000",
-          with: "\"ts\":4000"
-        )
-      },
-      Plant(
-        "a keyframe that is missing",
-        found: 5,
-        "revision 5 stands here, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)"
-      ) { $0.remove(at: 4) },
       Plant("a keyframe that is not due", found: 3, "none is due with 1 delta records") { lines in
-        var keyframe = lines[4].replacing("03.000Z", with: "01.000Z").replacing(
-          "\"ts\":3000",
-          with: "\"ts\":1000"
-        )
-        keyframe = keyframe.replacing("\"revision\":4", with: "\"revision\":2")
-          .replacing("\"base\":4", with: "\"base\":2").replacing(
-            "\"feeds.items\":3",
-            with: "\"feeds.items\":1"
-          )
-          .replacing("@4/", with: "@2/").replacing("00004\"", with: "00002\"")
+        var keyframe = lines[4]
+        for (old, new) in [
+          ("03.000Z", "01.000Z"), ("\"ts\":3000", "\"ts\":1000"), ("\"revision\":4", "\"revision\":2"),
+          ("\"base\":4", "\"base\":2"), ("\"feeds.items\":3", "\"feeds.items\":1"), ("@4/", "@2/"),
+          ("00004\"", "00002\""),
+        ] { keyframe = keyframe.replacing(old, with: new) }
         lines.insert(keyframe, at: 2)
       },
-      Plant(
-        "an unsorted list",
-        found: 2,
-        #"items.insert is not sorted: "e" stands before "g", expected after it"#
-      ) {
-        lines in
-        let g = #"{"id":"g","section":"s","index":4,"kind":"","data":null}"#
-        let e = #"{"id":"e","section":"t","index":0,"kind":"","data":null}"#
-        lines[1] = lines[1].replacing("\(g),\(e)", with: "\(e),\(g)")
-      },
-      Plant("an unsorted list of deletions", found: 4, #"items.delete is not sorted: "x" stands before "c""#)
-      {
-        lines in
-        let c = #"{"id":"c","section":"s","index":1}"#
-        let x = #"{"id":"x","section":"t","index":1}"#
-        lines[3] = lines[3].replacing("\(c),\(x)", with: "\(x),\(c)")
-      },
-      Plant("unsorted data changes", found: 3, "items.reconfigure is not sorted") { lines in
-        let b = #"{"id":"b","section":"s","index":0,"data":{"n":1}}"#
-        let c = #"{"id":"c","section":"s","index":1,"data":2}"#
-        lines[2] = lines[2].replacing("\(b),\(c)", with: "\(c),\(b)")
-      },
-      Plant("another feed's key", found: 3, #"feed "g": the value is of feed "f", the key of "g""#) { lines in
-        lines[2] = lines[2].replacing(#""key":"d2/f""#, with: #""key":"d2/g""#)
-      },
-      Plant(
-        "a missing null after a deletion",
-        found: 11,
-        #"another null stands here, expected a null under "d2/f", as the feed was deleted"#
-      ) {
-        $0.remove(at: 10)
-      },
-      Plant("a missing last null", found: 12, #"revision 1 stands here, expected a null under "d3/f""#) {
-        $0.remove(at: 11)
-      },
-      Plant("no null at all after a deletion", found: 9, #"expected a null under "k0/f""#) {
-        $0.removeSubrange(8..<12)
-      },
-      Plant(
-        "no null at the end",
-        found: 8,
-        #"after this, a null under "k0/f", as the feed was deleted is missing"#
-      ) { $0.removeSubrange(8...) },
       Plant("a null out of nothing", found: 4, "a null, but revision 3 left no key over and deleted nothing")
       {
         $0.insert($0[8].replacing("\"ts\":6000", with: "\"ts\":2000"), at: 3)
@@ -332,48 +334,18 @@ import Testing
         lines[1].removeSubrange(start.lowerBound..<end.lowerBound)
       },
       Plant(
-        "an epoch of another form",
-        found: 7,
-        #"the epoch is "feeds.items:05000/5", expected a topic, milliseconds and an offset"#
-      ) {
-        $0[6] = $0[6].replacing("feeds.items:5000/5", with: "feeds.items:05000/5")
-      },
-      Plant(
-        "an epoch that begins without a deletion",
-        found: 3,
-        #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0": another begins after a deletion only"#
-      ) {
-        $0[2] = $0[2].replacing("feeds.items:0/0", with: "feeds.items:0/1")
-      },
-      Plant(
-        "a deletion of an unknown epoch",
-        found: 8,
-        #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0""#
-      ) {
-        $0[7] = $0[7].replacing("feeds.items:0/0", with: "feeds.items:0/1")
-      },
-      Plant(
         "a deletion of a feed that is not there",
         found: 14,
         #"epoch "feeds.items:0/0" is deleted, but there is no such feed"#
       ) {
-        $0.append(
-          $0[7].replacing(#"d2/f""#, with: #"d2/g""#).replacing(#""feed":"f""#, with: #""feed":"g""#)
-            .replacing(
-              #""f@"#,
-              with: #""g@"#
-            ).replacing(#""ce_subject","f""#, with: #""ce_subject","g""#)
-        )
-      },
-      Plant(
-        "a move to the same place",
-        found: 2,
-        #"items.move lists "b" from 1 to 0, which is where it stands without being moved"#
-      ) {
-        $0[1] = $0[1].replacing(
-          #""move":["#,
-          with: #""move":[{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":0}},"#
-        )
+        var deletion = $0[7]
+        for old in [#"d2/f""#, #""feed":"f""#, #""f@"#, #""ce_subject","f""#] {
+          deletion = deletion.replacing(
+            old,
+            with: old.replacing("f@", with: "g@").replacing("f\"", with: "g\"")
+          )
+        }
+        $0.append(deletion)
       },
       Plant(
         "a deletion and an insertion of one id",
@@ -386,27 +358,6 @@ import Testing
             #""delete":[{"id":"a","section":"s","index":0}],"insert":[{"id":"a","section":"s","index":3,"kind":"","data":null},"#
         )
         .replacing(/,"move":\[.*?\]/, with: "")
-      },
-      Plant(
-        "data changes of what is inserted",
-        found: 2,
-        #""g" stands in items.insert and in items.reconfigure"#
-      ) {
-        $0[1] = $0[1].replacing(
-          "}}]}}}",
-          with: #"}}],"reconfigure":[{"id":"g","section":"s","index":4,"data":null}]}}}"#
-        )
-      },
-      Plant(
-        "an element in reconfigure and in reload",
-        found: 3,
-        #""b" stands in items.reconfigure and in items.reload"#
-      ) {
-        $0[2] = $0[2].replacing(#""mode":"reconfigure""#, with: #""mode":"diff""#)
-          .replacing(
-            #""data":2}]"#,
-            with: #""data":2}],"reload":[{"id":"b","section":"s","index":0,"kind":"","data":{"n":1}}]"#
-          )
       },
       Plant("a line that is no record", found: 3, "the line is not a JSON object") { $0[2] = "{" },
     ]

@@ -34,95 +34,68 @@ import Testing
 
   private typealias Plant = PlantedFaultTests.Plant
 
-  static let plants: [PlantedFaultTests.Plant] = [
-    Plant(
-      "a torn part set",
-      found: 2,
-      "revision 1, part 2 of 3 stands here, expected part 1 of 3 of revision 1"
-    ) {
-      $0.remove(at: 1)
-    },
-    Plant(
-      "a torn part set at its end",
-      found: 3,
-      "revision 2, part 0 of 3 stands here, expected part 2 of 3 of revision 1"
-    ) {
-      $0.remove(at: 2)
-    },
-    Plant(
-      "parts that begin in the middle",
-      found: 1,
-      "revision 1, part 1 of 3 comes without the parts before it"
-    ) {
-      $0.remove(at: 0)
-    },
-    Plant(
-      "a torn difference",
-      found: 5,
-      "revision 2, part 2 of 3 stands here, expected part 1 of 3 of revision 2"
-    ) {
-      $0.remove(at: 4)
-    },
-    Plant("an end within the parts", found: 5, "after this, part 2 of 3 of revision 2 is missing") {
-      $0.removeSubrange(5...)
-    },
-    Plant("parts in another order", found: 2, "revision 1, part 2 of 3 stands here") { $0.swapAt(1, 2) },
-    Plant("parts apart", found: 2, "a record of another feed stands here, expected part 1 of 3 of revision 1")
-    {
-      $0.insert($0[9].replacing("/f\"", with: "/g\""), at: 1)
-    },
-    Plant(
-      "a part of another checksum",
-      found: 5,
-      "part 1 of 3 stands here, expected part 1 of 3 of revision 2"
-    ) {
-      $0[4] = $0[4].replacing(/"checksum":"."/, with: #""checksum":"x""#).replacing(
-        /"checksum":"(.)(.{7})"/,
-        with: { #""checksum":"\#($0.output.1 == "0" ? "1" : "0")\#($0.output.2)""# }
-      )
-    },
-    Plant("a section that goes on with data", found: 2, #"the reload lists section "s" twice"#) {
-      $0[1] = $0[1].replacing(#""sections":[{"id":"s","#, with: #""sections":[{"id":"s","data":null,"#)
-        .replacing("aaaaaaaaaaaaaaaaaaaa", with: "", maxReplacements: 1)
-    },
-    Plant(
-      "a section that goes on without the part before",
-      found: 2,
-      #"section "r" has no data, and does not go on from the part before"#
-    ) {
-      $0[1] = $0[1].replacing(#""sections":[{"id":"s","#, with: #""sections":[{"id":"r","#)
-    },
-    Plant("a value that is too large", found: 4, "bytes, output.maxMessageBytes is 1200") {
-      $0[3] = $0[3].replacing("bbbb", with: "bbbbbbbbbbbbbbbb")
-    },
-    Plant(
-      "items listed that go with their section",
-      found: 7,
-      #"items.delete lists "x", which goes with its section "t""#
-    ) {
-      $0[6] = $0[6].replacing(
-        "}]}}}",
-        with: #"}]},"items":{"delete":[{"id":"x","section":"t","index":0}]}}}"#
-      )
-    },
-    Plant(
-      "a key too few that is nulled",
-      found: 9,
-      #"another null stands here, expected a null under "k1/f", as the reload has fewer parts than the one before"#
-    ) {
-      $0.remove(at: 8)
-    },
-    Plant("no keys that are nulled", found: 8, #"after this, a null under "k1/f""#) {
-      $0.removeSubrange(8...)
-    },
-    Plant(
-      "the reason disjoint where items stay",
-      8,
-      #""reason":"requested""#,
-      #""reason":"disjoint""#,
-      #"the reason of revision 4 is "disjoint", but 1 items stayed"#
-    ),
-  ]
+  private static let table = #"""
+    a torn part set, line 2
+    without 2
+    revision 1, part 2 of 3 stands here, expected part 1 of 3 of revision 1
+    a torn part set at its end, line 3
+    without 3
+    revision 2, part 0 of 3 stands here, expected part 2 of 3 of revision 1
+    parts that begin in the middle, line 1
+    without 1
+    revision 1, part 1 of 3 comes without the parts before it
+    a torn difference, line 5
+    without 5
+    revision 2, part 2 of 3 stands here, expected part 1 of 3 of revision 2
+    an end within the parts, line 5
+    without 6...10
+    after this, part 2 of 3 of revision 2 is missing
+    parts in another order, line 2
+    swapped 2...3
+    revision 1, part 2 of 3 stands here
+    a section that goes on without the part before, line 2
+    "sections":[{"id":"s", → "sections":[{"id":"r",
+    section "r" has no data, and does not go on from the part before
+    a section that goes on with data, line 2
+    "sections":[{"id":"s", ⇒ "sections":[{"id":"s","data":null, ; aaaaaaaaaaaaaaaaaaaa →
+    the reload lists section "s" twice
+    a value that is too large, line 4
+    bbbb ⇒ bbbbbbbbbbbbbbbb
+    bytes, output.maxMessageBytes is 1200
+    items listed that go with their section, line 7
+    }]}}} → }]},"items":{"delete":[{"id":"x","section":"t","index":0}]}}}
+    items.delete lists "x", which goes with its section "t"
+    a key too few that is nulled, line 9
+    without 9
+    another null stands here, expected a null under "k1/f", as the reload has fewer parts than the one before
+    no keys that are nulled, line 8
+    without 9...10
+    after this, a null under "k1/f"
+    the reason disjoint where items stay, line 8
+    "reason":"requested" → "reason":"disjoint"
+    the reason of revision 4 is "disjoint", but 1 items stayed
+    """#
+
+  static let plants: [PlantedFaultTests.Plant] =
+    Plant.table(table) + [
+      Plant(
+        "parts apart",
+        found: 2,
+        "a record of another feed stands here, expected part 1 of 3 of revision 1"
+      ) {
+        $0.insert($0[9].replacing("/f\"", with: "/g\""), at: 1)
+      },
+      Plant(
+        "a part of another checksum",
+        found: 5,
+        "part 1 of 3 stands here, expected part 1 of 3 of revision 2"
+      ) {
+        $0[4] = $0[4].replacing(/"checksum":"."/, with: #""checksum":"x""#).replacing(
+          /"checksum":"(.)(.{7})"/,
+          with: { #""checksum":"\#($0.output.1 == "0" ? "1" : "0")\#($0.output.2)""# }
+        )
+      },
+    ]
 
   @Test func `the output has the lines that the faults expect`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
