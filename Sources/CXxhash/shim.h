@@ -59,6 +59,11 @@ static inline void feedstore_prefetch_for_writing(void *address, size_t count) {
   for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch((char *)address + at, 1);
 }
 
+// Prefetches a text; of a long one only the first lines, as the hardware prefetcher continues.
+static inline void feedstore_prefetch_text(const unsigned char *text, size_t count) {
+  for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch(text + at);
+}
+
 // Finds the text after `"item":"` within the first bytes of a JSON text, and its length up to the next quote; -1 if
 // there is none.
 static inline ptrdiff_t feedstore_item_text(const unsigned char *bytes, size_t count, size_t *length) {

@@ -42,6 +42,9 @@ public struct LookAhead {
     }
   }
 
+  /// Prefetches a record's value, which was received on another thread.
+  public static func prefetch(_ value: ByteSpan) { feedstore_prefetch_text(value.base, value.count) }
+
   private static func guess(_ directory: FeedDirectory, _ key: ByteSpan, _ value: ByteSpan) -> Guess? {
     var count = 0
     let start = feedstore_item_text(value.base, value.count, &count)

@@ -147,6 +147,11 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   func advance() {
     taken.add(topic: currentTopic, bytes: currentBytes, timestamp: currentTimestamp)
     next += 1
+    // Long enough before the look-ahead reads it.
+    guard next + 4 * LookAhead.distance < batch.count else { return }
+    if let value = batch.messages[next + 4 * LookAhead.distance].payload {
+      LookAhead.prefetch(ByteSpan(value))
+    }
   }
 
   func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
