@@ -32,7 +32,7 @@ struct ChangesetForm {
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw Violation("the value is not valid: \(fault.explanation)")
     }
-    let record = try Violation.from { () throws(ReplicaFault) in try DecodedChangeset(text, arena: arena) }
+    let record = try DecodedChangeset(text, arena: arena)
     self.record = record
     guard let time = TimestampFormat.milliseconds(record.time) else {
       throw Violation(
@@ -59,7 +59,7 @@ struct ChangesetForm {
     )
     var entries = DecodedEntries()
     if record.mode == .diff || record.mode == .reconfigure {
-      try Violation.from { () throws(ReplicaFault) in try entries.append(record) }
+      try entries.append(record)
     }
     self.entries = entries
   }
@@ -181,9 +181,7 @@ final class ChangesetDecoder {
   /// Adds the lists of an earlier part, whose form was checked; they point to its bytes.
   func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(Violation) {
     let text = try ChangesetDecoder.index(part, partIndexer)
-    try Violation.from { () throws(ReplicaFault) in
-      try entries.append(DecodedChangeset(text, arena: arena))
-    }
+    try entries.append(DecodedChangeset(text, arena: arena))
   }
 
   private static func index(_ value: ByteSpan, _ indexer: JSONIndexer) throws(Violation) -> JSONText {

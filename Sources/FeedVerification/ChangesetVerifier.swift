@@ -24,9 +24,6 @@ public final class ChangesetVerifier {
     return verifier.check(record)
   }
 
-  /// Whether a changeset of a partition, its keyframe or its nulls are not complete yet.
-  public func awaitsMore(in partition: Int32) -> Bool { partitions[partition]?.awaitsMore ?? false }
-
   /// Says that there is nothing more.
   ///
   /// - Returns: the faults that only the end shows.
@@ -143,18 +140,9 @@ public struct VerifiedRecord {
   }
 }
 
-/// A rule of the protocol that a record breaks: what was found and what was expected.
-struct Violation: Error, Equatable {
-  let message: String
+/// A rule of the protocol that a record breaks: what was found and what was expected. What a replica finds is one, too.
+typealias Violation = ReplicaFault
 
-  init(_ message: String) { self.message = message }
-
-  /// Lets what a replica finds count as a violation.
-  static func from<Result>(_ body: () throws(ReplicaFault) -> Result) throws(Violation) -> Result {
-    do throws(ReplicaFault) {
-      return try body()
-    } catch {
-      throw Violation(error.message)
-    }
-  }
+extension Violation {
+  init(_ message: String) { self.init(.invalidChangeset, message) }
 }

@@ -41,28 +41,25 @@ final class HeaderCheck {
   /// What the header `feedstore.plan` says; nil where there is none, or none that can be read.
   func plan(_ headers: [ByteSpan?]) -> ChangesetPlan? {
     let rest = headers.dropFirst(HeaderCheck.names.count * 2)
-    guard rest.count > 1, rest.first??.matches(ChangesetPlan.header) == true, let value = rest.last ?? nil
-    else {
-      return nil
-    }
-    return ChangesetPlan(value, indexer: indexer)
+    guard rest.count > 1, rest.first??.matches(ChangesetPlan.header) == true else { return nil }
+    return rest.dropFirst().first.flatMap { $0 }.flatMap { ChangesetPlan($0, indexer: indexer) }
   }
 
   /// Checks the header of the plan, and that no other follows.
   func checkPlan(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     let rest = Array(headers.dropFirst(HeaderCheck.names.count * 2))
-    let presence = PlanCheck.Presence(form)
+    let isNeeded = PlanCheck.isNeeded(form.record)
     guard let name = rest.first else {
-      guard presence != .required || !requiresPlans else {
+      guard isNeeded != true || !requiresPlans else {
         throw Violation("the header \(quoted(ChangesetPlan.header)) is missing")
       }
       return
     }
-    guard let name, name.matches(ChangesetPlan.header), presence != .none else {
+    guard let name, name.matches(ChangesetPlan.header), isNeeded != false else {
       throw Violation("there is a header \(HeaderCheck.words(name)), expected no more than the eight")
     }
     let value = rest.count > 1 ? rest[1] : nil
-    guard let value, let plan = ChangesetPlan(value, indexer: indexer) else {
+    guard let value, let plan = form.plan else {
       throw Violation(
         "the header \(quoted(ChangesetPlan.header)) is \(HeaderCheck.words(value)), "
           + "which does not have the figures of a plan"

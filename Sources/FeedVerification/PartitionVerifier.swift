@@ -20,9 +20,6 @@ final class PartitionVerifier {
     headers = HeaderCheck(options)
   }
 
-  /// Whether a changeset, its keyframe or its nulls are not complete yet.
-  var awaitsMore: Bool { expectation != nil }
-
   /// Takes the next record; returns the faults that it shows, at most one for each of two feeds.
   func check(_ record: VerifiedRecord) -> [VerificationFault] {
     place = record.place
@@ -130,7 +127,7 @@ final class PartitionVerifier {
       found == "nothing"
       ? "after this, \(expectation.words(feed: feed.name)) is missing"
       : feed.unexpected(found: found, expectation).message
-    if options.mayBeCompacted, expectation.isPart {
+    if options.mayBeCompacted, case .part = expectation {
       // What a later reload has replaced may be gone in part.
       try? feed.noteGap(message)
       return []

@@ -3,7 +3,6 @@ import Feed
 /// A changeset of which parts are still to come.
 struct PendingChangeset {
   let head: ChangesetForm.Head
-  let revision: UInt64
   let parts: Int
   /// What the first part's header says of why the changeset is what it is.
   let plan: ChangesetPlan?
@@ -22,7 +21,6 @@ struct PendingChangeset {
   ///   - state: what the reload is to fill; nil where it is only compared.
   init(_ form: ChangesetForm, state: FeedState?, comparison: ReloadComparison?) {
     head = form.head
-    revision = form.record.revision
     parts = form.record.parts
     plan = form.plan
     self.state = state
@@ -40,9 +38,7 @@ struct PendingChangeset {
   mutating func take(_ form: ChangesetForm, bytes: Int) throws(Violation) {
     if form.record.mode == .reload {
       try walk(form.record)
-      if let state {
-        try Violation.from { () throws(ReplicaFault) in try state.append(reload: form.record) }
-      }
+      try state?.append(reload: form.record)
     } else if received + 1 < parts {
       values.append(OwnedSpan(form.record.text.bytes))
     }
@@ -101,7 +97,8 @@ enum Expectation {
   /// - Parameter feed: the feed's id as keys have it.
   func words(feed: String) -> String {
     switch self {
-    case .part(let pending): "part \(pending.received) of \(pending.parts) of revision \(pending.revision)"
+    case .part(let pending):
+      "part \(pending.received) of \(pending.parts) of revision \(pending.head.revision)"
     case .keyframe(let reason): "a keyframe (\(reason))"
     case .nulls(let due, let isDeletion):
       "a null under \((due.next + feed).debugDescription)"

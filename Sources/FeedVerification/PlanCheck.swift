@@ -11,15 +11,10 @@ struct PlanCheck {
     self.plan = plan
   }
 
-  /// Whether a record must have the header, may have it, or must not have it.
-  enum Presence {
-    case required, optional, none
-
-    init(_ form: ChangesetForm) {
-      let record = form.record
-      let isNeeded = record.mode == .diff ? true : record.mode == .reload ? record.reason?.needsPlan : false
-      self = record.part > 0 || isNeeded == false ? .none : isNeeded == nil ? .optional : .required
-    }
+  /// Whether a record must have the header; nil if it may have it.
+  static func isNeeded(_ record: DecodedChangeset) -> Bool? {
+    if record.part > 0 { return false }
+    return record.mode == .diff ? true : record.mode == .reload ? record.reason?.needsPlan : false
   }
 
   /// Checks that what is said explains the changeset, whatever the feed is.

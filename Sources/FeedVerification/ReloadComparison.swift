@@ -96,35 +96,20 @@ enum ReloadWalk {
     item: (ReloadedElement) throws(Violation) -> Void
   ) throws(Violation) {
     guard record.sections.first != 0 else { return }
-    var fields: [DecodedChangeset.Field] = []
-    try Violation.from { () throws(ReplicaFault) in
-      try record.forEachElement(record.sections) { fields.append($0) }
-    }
-    for field in fields {
-      let found = try read(field, record, isItem: false)
+    try record.forEachElement(record.sections) { field throws(Violation) in
+      let found = try ReloadedElement(field, of: record, isItem: false)
       try section(found)
-      if found.items.first == 0 { continue }
-      // Not `forEachElement` of the record, whose closure throws something else.
+      if found.items.first == 0 { return }
       guard record.text.character(found.items.first) == UInt8(ascii: "[") else {
         throw Violation("the items of section \(found.id.quotedForMessage()) are not an array")
       }
-      try record.text.forEachElement(of: found.items.first) { element throws(Violation) in
-        let listed = try read(element, record, isItem: true)
+      try record.forEachElement(found.items) { element throws(Violation) in
+        let listed = try ReloadedElement(element, of: record, isItem: true)
         guard listed.fields.isWhole(isItem: true) else {
           throw Violation("item \(listed.id.quotedForMessage()) lacks its kind or data")
         }
         try item(listed)
       }
-    }
-  }
-
-  private static func read(
-    _ field: DecodedChangeset.Field,
-    _ record: DecodedChangeset,
-    isItem: Bool
-  ) throws(Violation) -> ReloadedElement {
-    try Violation.from { () throws(ReplicaFault) in
-      try ReloadedElement(field, of: record, isItem: isItem)
     }
   }
 }

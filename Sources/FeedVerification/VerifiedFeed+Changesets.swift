@@ -8,6 +8,7 @@ extension VerifiedFeed {
     _ expectation: Expectation?
   ) throws(Violation) -> Expectation? {
     try checkKey(form, key)
+    var isKeyframeDue = false
     switch expectation {
     case .part(let pending):
       if pending.continues(with: form) { return try go(on: pending, form, key) }
@@ -18,13 +19,14 @@ extension VerifiedFeed {
       guard form.isKeyframe, form.record.part == 0 else {
         throw unexpected(found: form.name, expectation)
       }
+      isKeyframeDue = true
     case nil: break
     }
     guard form.record.part == 0 else {
       try noteGap("\(form.name) comes without the parts before it")
       return nil
     }
-    return try begin(form, key, isKeyframeDue: expectation?.isKeyframe == true)
+    return try begin(form, key, isKeyframeDue: isKeyframeDue)
   }
 
   private func checkKey(_ form: ChangesetForm, _ key: RecordKey) throws(Violation) {
@@ -216,13 +218,13 @@ extension VerifiedFeed {
     if !pending.values.isEmpty {
       entries = DecodedEntries()
       for part in pending.values { try partition.decoder.append(part.span, to: &entries) }
-      try Violation.from { () throws(ReplicaFault) in try entries.append(form.record) }
+      try entries.append(form.record)
     }
     let check = EntryCheck(entries)
     try check.checkMode(form.record.mode)
     try check.checkBaseOrder(known.replica.state)
     let itemsBefore = known.replica.itemCount
-    try Violation.from { () throws(ReplicaFault) in try known.replica.apply(entries, form.record) }
+    try known.replica.apply(entries, form.record)
     try check.checkResultOrder(known.replica.state)
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
@@ -297,11 +299,5 @@ extension VerifiedFeed {
             ? "expected \"disjoint\": no item stayed" : "but \(comparison.commonItems) items stayed")
       )
     }
-  }
-}
-
-extension Expectation {
-  fileprivate var isKeyframe: Bool {
-    if case .keyframe = self { true } else { false }
   }
 }

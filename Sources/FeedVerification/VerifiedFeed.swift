@@ -86,9 +86,3 @@ final class VerifiedFeed {
     time = nil
   }
 }
-
-extension Expectation {
-  var isPart: Bool {
-    if case .part = self { true } else { false }
-  }
-}

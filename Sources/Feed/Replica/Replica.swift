@@ -195,7 +195,7 @@ public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible 
   /// The feed of an ``Code/incomplete`` fault.
   public let feed: String?
 
-  init(_ code: Code, _ message: String, feed: String? = nil) {
+  package init(_ code: Code, _ message: String, feed: String? = nil) {
     self.code = code
     self.message = message
     self.feed = feed
