@@ -88,12 +88,6 @@ public struct LastChangeset: Sendable, Equatable {
   public let reason: ReloadReason?
   /// The figures in the header `feedstore.plan`; nil if the header is absent or not valid.
   public let plan: ChangesetPlan?
-
-  public init(mode: ChangesetMode, reason: ReloadReason?, plan: ChangesetPlan?) {
-    self.mode = mode
-    self.reason = reason
-    self.plan = plan
-  }
 }
 
 /// How far behind a follower is, with one feed or with everything that it follows.

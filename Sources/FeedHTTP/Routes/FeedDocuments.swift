@@ -145,13 +145,6 @@ extension JSONObject {
 }
 
 extension FeedStanding {
-  /// The standing as it appears in JSON.
-  var name: String {
-    switch self {
-    case .mustRefetch: "must-refetch"
-    case .bootstrapping: "bootstrapping"
-    case .catchingUp: "catching-up"
-    case .upToDate: "up-to-date"
-    }
-  }
+  /// The standing as it appears in JSON, such as `up-to-date`.
+  var name: String { text.replacing(" ", with: "-") }
 }

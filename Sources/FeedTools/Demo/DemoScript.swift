@@ -2,13 +2,8 @@
 ///
 /// All random choices follow from a seed, so the history is always the same.
 struct DemoScript {
-  private var records: [Record] = []
+  private var records: [(time: Int64, line: String)] = []
   private var random: UInt64
-
-  private struct Record {
-    var time: Int64
-    var line: String
-  }
 
   private let start: Int64
   /// The feed whose records are added.
@@ -56,13 +51,13 @@ struct DemoScript {
 
   /// Adds a record whose value is a text that need not be JSON.
   private mutating func raw(_ time: Int, _ text: String) {
-    add(time, "feeds.items", "\"payload\":" + text.jsonString)
+    add(time, "feeds.items", "\"payload\":" + JSONLine.quoted(text))
   }
 
   private mutating func add(_ time: Int, _ topic: String, _ value: String) {
     let timestamp = start + Int64(time)
-    let line = "{\"topic\":\"\(topic)\",\"ts\":\(timestamp),\"key\":\(feed.jsonString),\(value)}"
-    records.append(Record(time: timestamp, line: line))
+    let line = "{\"topic\":\"\(topic)\",\"ts\":\(timestamp),\"key\":\(JSONLine.quoted(feed)),\(value)}"
+    records.append((timestamp, line))
   }
 
   /// The lines, sorted by time; records with the same time keep their order.
@@ -70,20 +65,6 @@ struct DemoScript {
     records.enumerated()
       .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
       .map(\.element.line)
-  }
-}
-
-extension String {
-  /// The text as a JSON string.
-  var jsonString: String {
-    unicodeScalars.reduce(into: "\"") { text, scalar in
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\u{0}"..<" ": text += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-      default: text.unicodeScalars.append(scalar)
-      }
-    } + "\""
   }
 }
 

@@ -27,7 +27,7 @@ struct ScreenFrame: Equatable {
     guard let snapshot = update.snapshot else { return }
     var difference: SnapshotDifference?
     if case .changed(let changeset, _) = update { difference = changeset.change.difference }
-    addElements(of: snapshot, marks: Marks(difference))
+    addElements(of: snapshot, difference)
   }
 
   private static func title(of update: FeedUpdate) -> String {
@@ -43,23 +43,24 @@ struct ScreenFrame: Equatable {
     }
   }
 
-  private mutating func addElements(of snapshot: Snapshot, marks: Marks) {
+  private mutating func addElements(of snapshot: Snapshot, _ difference: SnapshotDifference?) {
+    let (sections, items) = (Marks(difference?.sections), Marks(difference?.items))
     var hidden = 0
     for section in snapshot.sectionIdentifiers {
-      let items = (try? snapshot.itemIdentifiers(inSection: section)) ?? []
+      let listed = (try? snapshot.itemIdentifiers(inSection: section)) ?? []
       if lines.count >= rows - 1 {
-        hidden += items.count
+        hidden += listed.count
         continue
       }
       let data = snapshot.data(ofSection: section) ?? .null
-      add(marks.signs(section) + "\(section)  \(data)", marks.mark(section))
-      let shown = items.prefix(max(0, rows - 1 - lines.count))
+      add(sections.signs(section) + "\(section)  \(data)", sections.mark(section) ?? .section)
+      let shown = listed.prefix(max(0, rows - 1 - lines.count))
       for item in shown {
         let kind = snapshot.kind(ofItem: item) ?? ""
         let data = snapshot.data(ofItem: item) ?? .null
-        add("  " + marks.signs(item) + "\(item)  \(kind)  \(data)", marks.mark(item))
+        add("  " + items.signs(item) + "\(item)  \(kind)  \(data)", items.mark(item) ?? .none)
       }
-      hidden += items.count - shown.count
+      hidden += listed.count - shown.count
     }
     if hidden > 0 { add("… \(hidden) more items") }
   }
@@ -68,41 +69,25 @@ struct ScreenFrame: Equatable {
     lines.append(Line(text: UpdateText.printable(String(text.prefix(columns))), mark: mark))
   }
 
-  /// The changes of each element in a difference. Place: `+` inserted, `↕` moved. Content: `~` reconfigured, `!`
-  /// reloaded.
-  private struct Marks {
-    private var itemPlaces: [ItemIdentifier: Mark] = [:]
-    private var itemContents: [ItemIdentifier: Mark] = [:]
-    private var sectionPlaces: [SectionIdentifier: Mark] = [:]
-    private var sectionContents: [SectionIdentifier: Mark] = [:]
+  /// The changes of each section or item in a difference. Place: `+` inserted, `↕` moved. Content: `~` reconfigured,
+  /// `!` reloaded.
+  private struct Marks<ID: Sendable & Hashable> {
+    private var places: [ID: Mark] = [:]
+    private var contents: [ID: Mark] = [:]
 
-    init(_ difference: SnapshotDifference?) {
-      guard let difference else { return }
-      for entry in difference.items.inserts { itemPlaces[entry.id] = .inserted }
-      for entry in difference.items.moves { itemPlaces[entry.id] = .moved }
-      for entry in difference.items.reconfigures { itemContents[entry.id] = .reconfigured }
-      for entry in difference.items.reloads { itemContents[entry.id] = .reloaded }
-      for entry in difference.sections.inserts { sectionPlaces[entry.id] = .inserted }
-      for entry in difference.sections.moves { sectionPlaces[entry.id] = .moved }
-      for entry in difference.sections.reconfigures { sectionContents[entry.id] = .reconfigured }
-      for entry in difference.sections.reloads { sectionContents[entry.id] = .reloaded }
+    init<Position>(_ changes: ElementChanges<ID, Position>?) {
+      guard let changes else { return }
+      for entry in changes.inserts { places[entry.id] = .inserted }
+      for entry in changes.moves { places[entry.id] = .moved }
+      for entry in changes.reconfigures { contents[entry.id] = .reconfigured }
+      for entry in changes.reloads { contents[entry.id] = .reloaded }
     }
 
-    func mark(_ item: ItemIdentifier) -> Mark { itemPlaces[item] ?? itemContents[item] ?? .none }
+    func mark(_ id: ID) -> Mark? { places[id] ?? contents[id] }
 
-    func mark(_ section: SectionIdentifier) -> Mark {
-      sectionPlaces[section] ?? sectionContents[section] ?? .section
-    }
-
-    func signs(_ item: ItemIdentifier) -> String { Self.signs(itemPlaces[item], itemContents[item]) }
-
-    func signs(_ section: SectionIdentifier) -> String {
-      Self.signs(sectionPlaces[section], sectionContents[section])
-    }
-
-    private static func signs(_ place: Mark?, _ content: Mark?) -> String {
-      let place = place == .inserted ? "+" : place == .moved ? "↕" : " "
-      let content = content == .reconfigured ? "~" : content == .reloaded ? "!" : " "
+    func signs(_ id: ID) -> String {
+      let place = places[id] == .inserted ? "+" : places[id] == .moved ? "↕" : " "
+      let content = contents[id] == .reconfigured ? "~" : contents[id] == .reloaded ? "!" : " "
       return place + content + " "
     }
   }

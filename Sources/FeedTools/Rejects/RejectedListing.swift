@@ -2,6 +2,7 @@ import Feed
 package import FeedConfiguration
 import FeedKafka
 import FeedStore
+import FoundationEssentials
 import Kafka
 package import Service
 
@@ -70,7 +71,7 @@ enum RejectedLine {
       ("message", copy.message.map(JSONLine.quoted) ?? "null"),
     ]
     if let key = copy.key, String(validating: key, as: UTF8.self) == nil {
-      fields.append(("keyBase64", JSONLine.quoted(base64(key))))
+      fields.append(("keyBase64", JSONLine.quoted(Data(key).base64EncodedString())))
     } else {
       fields.append(("key", copy.key.map { JSONLine.quoted(String(decoding: $0, as: UTF8.self)) } ?? "null"))
     }
@@ -103,13 +104,6 @@ enum RejectedLine {
       ("offset", source.offset.map(String.init) ?? "null"),
       ("timestamp", source.timestampMilliseconds.map(String.init) ?? "null"),
     ])
-  }
-
-  private static func base64(_ bytes: [UInt8]) -> String {
-    let writer = ByteWriter()
-    let owned = OwnedBytes(bytes)
-    if let bytes = owned.bytes { writer.append(base64: ByteSpan(bytes)) }
-    return String(decoding: writer.written.buffer, as: UTF8.self)
   }
 }
 
