@@ -29,7 +29,7 @@ enum FollowCommand: Subcommand {
       .value(
         "from",
         "WHEN",
-        choices: ["now", "beginning"],
+        choices: ["beginning", "now"],
         help: "now (the default): the state, then changes; beginning: all the topic has."
       ),
       .flag("json", help: "Prints JSON, also on a terminal."),
@@ -44,7 +44,7 @@ enum FollowCommand: Subcommand {
       configuration,
       feeds: invocation.arguments,
       form: try form(invocation),
-      beginsWithHistory: try beginsWithHistory(invocation),
+      beginsWithHistory: invocation.value("from") == "beginning",
       stop: stopOnSignals(log),
       log: log,
       write: { StandardOutput.write($0) }
@@ -72,15 +72,6 @@ enum FollowCommand: Subcommand {
       )
     }
     return .screen
-  }
-
-  private static func beginsWithHistory(_ invocation: CommandInvocation) throws(UsageError) -> Bool {
-    switch invocation.value("from") {
-    case nil, "now": return false
-    case "beginning": return true
-    case let other?:
-      throw UsageError("--from is '\(other)'; allowed: beginning, now")
-    }
   }
 }
 

@@ -32,7 +32,7 @@ enum RejectsListCommand: Subcommand {
     let configuration = try configuration(invocation)
     let report = try await RejectedListing.run(
       configuration,
-      code: try code(invocation),
+      code: invocation.value("code"),
       sinceMilliseconds: try since(invocation),
       isJSON: invocation.flag("json"),
       log: CommandLog.make(configuration),
@@ -41,15 +41,6 @@ enum RejectsListCommand: Subcommand {
     // It would count the lines up to there.
     if !StandardOutput.isClosed { DiagnosticOutput.standardError.write(line: report.text) }
     return .done
-  }
-
-  private static func code(_ invocation: CommandInvocation) throws(UsageError) -> String? {
-    guard let code = invocation.value("code") else { return nil }
-    guard RejectedListing.knownCodes.contains(code) else {
-      let allowed = RejectedListing.knownCodes.joined(separator: ", ")
-      throw UsageError("--code is '\(code)'; allowed: \(allowed)")
-    }
-    return code
   }
 
   private static func since(_ invocation: CommandInvocation) throws(UsageError) -> Int64? {

@@ -16,12 +16,12 @@ struct FeedRoutes: Sendable {
 
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
-    router.add(.get, "/v1/feeds", produces: Self.json) { request in
+    router.add("/v1/feeds", produces: Self.json) { request in
       limited(request, to: 1000) { list(request, limit: $0) }
     }
-    router.add(.get, "/v1/feeds/{feed}", produces: Self.json) { state($0) }
-    router.add(.get, "/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
-    router.add(.get, "/v1/rejected", produces: Self.json) { request in
+    router.add("/v1/feeds/{feed}", produces: Self.json) { state($0) }
+    router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
+    router.add("/v1/rejected", produces: Self.json) { request in
       limited(request, to: RecentRejections.limit) { limit in
         // The newest ones come first.
         let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }

@@ -19,14 +19,14 @@ struct OperationRoutes: Sendable {
   /// Adds the routes.
   func add(to router: inout HTTPRouter) {
     // Probes cannot send a token; the answer contains no secrets.
-    router.add(.get, "/livez", isOpen: true) { _ in
+    router.add("/livez", isOpen: true) { _ in
       Self.answer(health().deaths, fine: "live", wrong: "not-live")
     }
-    router.add(.get, "/readyz", isOpen: true) { _ in
+    router.add("/readyz", isOpen: true) { _ in
       Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
     }
-    router.add(.get, "/v1/status", produces: Self.json) { _ in status().response }
-    router.add(.get, "/metrics", isOpen: metricsWithoutToken) { request in
+    router.add("/v1/status", produces: Self.json) { _ in status().response }
+    router.add("/metrics", isOpen: metricsWithoutToken) { request in
       let format = MetricsFormat(accept: request.header("Accept"))
       let text = MetricsText.write(metrics(), format)
       return HTTPResponse(contentType: format.contentType, content: HTTPContent(text))
@@ -66,7 +66,7 @@ struct InspectorPage: Sendable {
       let type = String(cString: file.type)
       let content = HTTPContent(UnsafeBufferPointer(start: file.bytes, count: file.size))
       let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
-      router.add(.get, index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
+      router.add(index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
         var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
         // Browsers revalidate each time, because the files of two releases do not work together.
         response.cacheControl = "no-cache"

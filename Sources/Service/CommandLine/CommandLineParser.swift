@@ -40,6 +40,9 @@ struct CommandLineParser {
       throw UsageError("--\(name) is given more than once; give it once")
     }
     let value = try self.value(of: option, attached: parts.count > 1 ? String(parts[1]) : nil)
+    guard option.choices.isEmpty || option.isRepeatable || option.choices.contains(value) else {
+      throw UsageError("--\(name) is '\(value)'; allowed: \(option.choices.joined(separator: ", "))")
+    }
     invocation.values[name, default: []].append(value)
   }
 

@@ -73,7 +73,7 @@ package struct OptionSpecification: Sendable, Equatable {
   package let isRepeatable: Bool
   /// One sentence for the help.
   package let help: String
-  /// The possible values, for shell completions; empty if they cannot be listed.
+  /// The possible values, or the beginnings of those of a repeatable option; empty if they cannot be listed.
   package var choices: [String] = []
 
   /// An option without a value. Repeating it has no effect.

@@ -83,17 +83,15 @@ package struct ConfigurationDocument: Sendable, Equatable {
   ///
   /// - Parameter variable: the value of an environment variable; nil if it is not set.
   /// - Throws: ``ConfigurationError`` for the alphabetically first key with a reference that cannot be resolved.
-  package mutating func resolve(variable: (String) -> String?) throws(ConfigurationError) {
-    try withoutActuallyEscaping(variable) { variable throws(ConfigurationError) in
-      let references = ConfigurationReferences(variable: variable)
-      for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
-        guard case .string(let text) = entry.value else { continue }
-        guard let expanded = try references.expand(text, key: key, place: entry.place) else { continue }
-        entries[key] =
-          expanded.hasReference
-          ? ConfigurationEntry(text: expanded.text, source: entry.source, reference: text)
-          : ConfigurationEntry(value: .string(expanded.text), source: entry.source)
-      }
+  package mutating func resolve(variable: @escaping (String) -> String?) throws(ConfigurationError) {
+    for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
+      guard case .string(let text) = entry.value else { continue }
+      let references = ConfigurationReferences(key: key, place: entry.place, variable: variable)
+      guard let expanded = try references.expand(text) else { continue }
+      entries[key] =
+        expanded.hasReference
+        ? ConfigurationEntry(text: expanded.text, source: entry.source, reference: text)
+        : ConfigurationEntry(value: .string(expanded.text), source: entry.source)
     }
   }
 

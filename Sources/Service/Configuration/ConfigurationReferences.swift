@@ -1,5 +1,8 @@
 /// Resolves `${env:NAME}` and `${file:PATH}` in values. `$${` is an escaped `${`.
 struct ConfigurationReferences {
+  /// The key whose value is resolved, and its source, for errors.
+  let key: String
+  let place: String
   /// The value of an environment variable; nil if it is not set.
   let variable: (String) -> String?
 
@@ -23,27 +26,21 @@ struct ConfigurationReferences {
   ///
   /// - Returns: the text, and whether it had a reference; nil if there was nothing to replace.
   /// - Throws: ``ConfigurationError`` with the key, the source and the remedy, but not the value.
-  func expand(
-    _ text: String,
-    key: String,
-    place: String
-  ) throws(ConfigurationError) -> (text: String, hasReference: Bool)? {
+  func expand(_ text: String) throws(ConfigurationError) -> (text: String, hasReference: Bool)? {
     guard text.utf8.contains(UInt8(ascii: "$")) else { return nil }
     var result = ""
     var hasReference = false
     for piece in Self.pieces(of: text) {
       switch piece {
       case .text(let literal): result += literal
-      case .open: throw Self.fault("has a '${' without a '}'; \(Self.forms)", key, place)
+      case .open: throw fault("has a '${' without a '}'; \(Self.forms)")
       case .reference(let reference):
         hasReference = true
-        result += try value(of: reference, key, place)
+        result += try value(of: reference)
       }
-      guard result.utf8.count <= Self.mostBytes else {
-        throw Self.fault("has more than \(Self.mostBytes) bytes", key, place)
-      }
+      guard result.utf8.count <= Self.mostBytes else { throw fault("has more than \(Self.mostBytes) bytes") }
     }
-    guard !result.utf8.contains(0) else { throw Self.fault("has a zero byte in it", key, place) }
+    guard !result.utf8.contains(0) else { throw fault("has a zero byte in it") }
     return result == text && !hasReference ? nil : (result, hasReference)
   }
 
@@ -58,35 +55,22 @@ struct ConfigurationReferences {
     pieces(of: text).contains(where: \.isReference)
   }
 
-  private func value(
-    of reference: String,
-    _ key: String,
-    _ place: String
-  ) throws(ConfigurationError) -> String {
-    let parts = reference.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
-      String.init
-    )
-    guard parts.count == 2, !parts[1].isEmpty else {
-      throw Self.fault("refers to '${\(reference)}'; \(Self.forms)", key, place)
-    }
-    switch parts[0] {
-    case "env":
-      guard let value = variable(parts[1]) else {
-        throw Self.fault(
-          "refers to the environment variable \(parts[1]), which is not set; set it, or correct '${\(reference)}'",
-          key,
-          place
-        )
-      }
-      return value
-    case "file":
+  private func value(of reference: String) throws(ConfigurationError) -> String {
+    let kind = reference.prefix { $0 != ":" }
+    let name = String(reference[kind.endIndex...].dropFirst())
+    switch kind {
+    case "env" where !name.isEmpty:
+      if let value = variable(name) { return value }
+      throw fault(
+        "refers to the environment variable \(name), which is not set; set it, or correct '${\(reference)}'"
+      )
+    case "file" where !name.isEmpty:
       do throws(FileError) {
-        return try SecretFile.text(parts[1], atMost: Self.mostBytes)
+        return try SecretFile.text(name, atMost: Self.mostBytes)
       } catch {
-        throw Self.fault("refers to a file: \(error)", key, place)
+        throw fault("refers to a file: \(error)")
       }
-    default:
-      throw Self.fault("refers to '${\(reference)}'; \(Self.forms)", key, place)
+    default: throw fault("refers to '${\(reference)}'; \(Self.forms)")
     }
   }
 
@@ -117,7 +101,7 @@ struct ConfigurationReferences {
     return pieces
   }
 
-  private static func fault(_ text: String, _ key: String, _ place: String) -> ConfigurationError {
+  private func fault(_ text: String) -> ConfigurationError {
     ConfigurationError("\(key) \(text)", place: place)
   }
 

@@ -50,8 +50,7 @@ package final class DiagnosticOutput: Sendable {
 
   /// The terminal's width in columns; 80 if it is unknown.
   package var columns: Int {
-    var size = winsize()
-    guard isTerminal, ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    guard isTerminal, let size = StandardOutput.size(of: 2) else { return 80 }
     return Int(size.ws_col)
   }
 
@@ -80,15 +79,16 @@ package enum StandardOutput {
   static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
   /// The terminal's width in columns; 80 if it is unknown.
-  package static var columns: Int { size.map { Int($0.ws_col) } ?? 80 }
+  package static var columns: Int { size(of: 1).map { Int($0.ws_col) } ?? 80 }
 
   /// The terminal's height in lines; 24 if it is unknown.
-  package static var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
+  package static var rows: Int { size(of: 1).map { Int($0.ws_row) } ?? 24 }
 
-  private static var size: winsize? {
+  /// The size of the terminal that a descriptor is; nil if it is unknown.
+  fileprivate static func size(of descriptor: Int32) -> winsize? {
     var size = winsize()
-    guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
-    return size
+    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
+    return isKnown ? size : nil
   }
 
   /// The `errno` value of the first call that failed; 0 if none has.

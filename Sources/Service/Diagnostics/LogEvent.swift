@@ -154,12 +154,5 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
   }
 
   /// The position among all cases.
-  var severity: Int {
-    switch self {
-    case .debug: 0
-    case .info: 1
-    case .warning: 2
-    case .error: 3
-    }
-  }
+  var severity: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -229,7 +229,13 @@ enum LogText {
   static let longestLine = 16_000
 
   /// Escapes a message, or a value in the text format, as in `\n` and `\u{1b}`.
-  static func escaped(_ text: String, quotes: Bool = false) -> String {
+  ///
+  /// - Parameter control: the escape of a control character.
+  static func escaped(
+    _ text: String,
+    quotes: Bool = false,
+    control: (Unicode.Scalar) -> String = { "\\u{" + String($0.value, radix: 16) + "}" }
+  ) -> String {
     bounded(text) { scalar in
       switch scalar {
       case "\n": "\\n"
@@ -237,7 +243,7 @@ enum LogText {
       case "\t": "\\t"
       case "\"" where quotes: "\\\""
       case "\\" where quotes: "\\\\"
-      case _ where scalar.isControl: "\\u{" + String(scalar.value, radix: 16) + "}"
+      case _ where scalar.isControl: control(scalar)
       default: nil
       }
     }
@@ -254,18 +260,7 @@ enum LogText {
 
   /// A JSON string with quotes. Terminal control characters are escaped as well, although JSON does not require it.
   static func json(_ text: String) -> String {
-    let content = bounded(text) { scalar in
-      switch scalar {
-      case "\n": "\\n"
-      case "\r": "\\r"
-      case "\t": "\\t"
-      case "\"": "\\\""
-      case "\\": "\\\\"
-      case _ where scalar.isControl: jsonEscape(scalar)
-      default: nil
-      }
-    }
-    return "\"" + content + "\""
+    "\"" + escaped(text, quotes: true, control: jsonEscape) + "\""
   }
 
   /// A single escape suffices, because all control characters are in the basic multilingual plane.

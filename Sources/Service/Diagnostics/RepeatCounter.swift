@@ -167,11 +167,6 @@ enum RepeatText {
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
   private static func isPartOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80..., UInt8(ascii: "_"), UInt8(ascii: "-"),
-      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "#"), UInt8(ascii: "."):
-      true
-    default: false
-    }
+    byte.isLetterOrDigit || byte >= 0x80 || "_-/:#.".utf8.contains(byte)
   }
 }

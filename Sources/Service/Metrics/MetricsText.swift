@@ -16,9 +16,12 @@ package struct MetricsText: Sendable {
   private mutating func add(_ family: MetricFamily) {
     // A family without samples is omitted.
     if family.samples.isEmpty { return }
-    let name = headName(of: family)
+    // Prometheus's format has only sample names; in OpenMetrics, the family's name has no suffix.
+    let name = family.name + (format == .prometheus ? family.kind.suffix : "")
     let type = format == .prometheus && family.kind == .info ? "gauge" : family.kind.rawValue
-    lines += "# HELP \(name) \(escapedHelp(family.help))\n# TYPE \(name) \(type)\n"
+    // Only OpenMetrics requires escaped quotes here.
+    let help = Self.escaped(family.help, quotes: format == .openMetrics)
+    lines += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     if format == .openMetrics, !family.unit.isEmpty { lines += "# UNIT \(name) \(family.unit)\n" }
     for sample in family.samples {
       lines += family.name
@@ -27,15 +30,6 @@ package struct MetricsText: Sendable {
       lines += " "
       lines += Self.number(sample.value)
       lines += "\n"
-    }
-  }
-
-  /// Prometheus's format has only sample names; in OpenMetrics, the family's name has no suffix.
-  private func headName(of family: MetricFamily) -> String {
-    switch (format, family.kind) {
-    case (.prometheus, .counter): family.name + "_total"
-    case (.prometheus, .info): family.name + "_info"
-    default: family.name
     }
   }
 
@@ -51,11 +45,6 @@ package struct MetricsText: Sendable {
       separator = ","
     }
     lines += "}"
-  }
-
-  private func escapedHelp(_ text: String) -> String {
-    // Only OpenMetrics requires escaped quotes here.
-    Self.escaped(text, quotes: format == .openMetrics)
   }
 
   private static func escaped(_ text: String, quotes: Bool) -> String {
@@ -141,14 +130,8 @@ package struct MetricFamily: Sendable, Equatable {
 
   /// Adds a sample of a counter, a gauge or an info.
   package mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
-    let suffix: String
-    switch kind {
-    case .counter: suffix = "_total"
-    case .info: suffix = "_info"
-    case .gauge: suffix = ""
-    case .histogram, .summary: preconditionFailure("\(name) has no plain samples")
-    }
-    append(suffix, Self.list(labels), value)
+    precondition(kind != .histogram && kind != .summary, "\(name) has no plain samples")
+    append(kind.suffix, Self.list(labels), value)
   }
 
   /// Adds a sample with an integer value.
@@ -196,9 +179,7 @@ package struct MetricFamily: Sendable, Equatable {
 
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
-    return text.utf8.allSatisfy {
-      (0x61...0x7A).contains($0) || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
-    }
+    return text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
   }
 }
 
@@ -214,6 +195,9 @@ package enum MetricKind: String, Sendable {
   case summary
   /// Facts, as labels of a sample that is always 1.
   case info
+
+  /// What the name of a plain sample has after the family's.
+  fileprivate var suffix: String { self == .counter ? "_total" : self == .info ? "_info" : "" }
 }
 
 /// A label that distinguishes a sample from others of its family.

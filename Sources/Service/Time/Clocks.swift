@@ -3,11 +3,7 @@ import Glibc
 /// A monotonic clock for durations and deadlines. Its zero is arbitrary (the machine's boot).
 package enum MonotonicClock {
   /// Nanoseconds since the clock's zero.
-  package static func nanoseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
-  }
+  package static func nanoseconds() -> Int64 { Service.nanoseconds(of: CLOCK_MONOTONIC) }
 
   /// Milliseconds since the clock's zero, rounded down.
   package static func milliseconds() -> Int64 {
@@ -16,25 +12,20 @@ package enum MonotonicClock {
 
   /// The same, up to some milliseconds old, at a fraction of the cost; for checks before every record.
   package static func coarseMilliseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
-    return Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
+    Service.nanoseconds(of: CLOCK_MONOTONIC_COARSE) / 1_000_000
   }
+}
+
+private func nanoseconds(of clock: clockid_t) -> Int64 {
+  var now = timespec()
+  clock_gettime(clock, &now)
+  return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
 }
 
 /// The time of day, which may jump when the machine's clock is set. For timestamps, not for durations.
 package enum WallClock {
-  /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds.
-  package static func nanoseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
-  }
-
-  /// Milliseconds since 1970-01-01T00:00:00Z, rounded down: the unit of a Kafka timestamp.
-  package static func milliseconds() -> Int64 {
-    nanoseconds() / 1_000_000
-  }
+  /// Milliseconds since 1970-01-01T00:00:00Z without leap seconds, rounded down: the unit of a Kafka timestamp.
+  package static func milliseconds() -> Int64 { nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
 }
 
 /// A pause or a timeout that doubles with each failure, up to a maximum.

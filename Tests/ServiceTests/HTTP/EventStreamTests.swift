@@ -22,7 +22,7 @@ import Testing
     _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in }
   ) throws -> HTTPTestServer {
     try HTTPTestServer(change) { router in
-      router.add(.get, "/events", produces: ["text/event-stream"]) { request in
+      router.add("/events", produces: ["text/event-stream"]) { request in
         .events { stream in
           if let last = request.header("Last-Event-ID") {
             _ = stream.write(ServerSentEvent(data: Array("after \(last)".utf8)).encoded())
@@ -30,7 +30,7 @@ import Testing
           opened.add(stream)
         }
       }
-      router.add(.get, "/other") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("other"))
+      router.add("/other") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("other"))
       }
     }
   }

@@ -11,10 +11,10 @@ import Testing
     _ change: (inout HTTPServerConfiguration) throws -> Void = { $0.token = try BearerToken(token) }
   ) throws -> HTTPTestServer {
     try HTTPTestServer(change) { router in
-      router.add(.get, "/secret") { _ in
+      router.add("/secret") { _ in
         HTTPResponse(contentType: "text/plain", content: HTTPContent("secret"))
       }
-      router.add(.get, "/health", isOpen: true) { _ in HTTPResponse(status: 204) }
+      router.add("/health", isOpen: true) { _ in HTTPResponse(status: 204) }
     }
   }
 
@@ -45,10 +45,10 @@ import Testing
     let server = try HTTPTestServer {
       $0.token = try BearerToken(Self.token)
     } routes: { router in
-      router.add(.get, "/events", produces: ["text/event-stream"]) { _ in
+      router.add("/events", produces: ["text/event-stream"]) { _ in
         .events { stream in _ = stream.write(ServerSentEvent(data: Array("first".utf8)).encoded()) }
       }
-      router.add(.get, "/secret") { _ in HTTPResponse(status: 204) }
+      router.add("/secret") { _ in HTTPResponse(status: 204) }
     }
     let reader = try server.connect()
     try reader.request("GET /events", "Authorization: Bearer \(Self.token)")
@@ -154,7 +154,7 @@ import Testing
 
   @Test func `without a token, requests from pages of other sites are refused`() throws {
     let server = try HTTPTestServer { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
     }
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors").status == 403)
     // Following a link to it is allowed.

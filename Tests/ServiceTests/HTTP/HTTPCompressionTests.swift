@@ -18,7 +18,7 @@ import Testing
     )
     return try HTTPTestServer { router in
       for (path, content) in [("/long", long), ("/short", short), ("/random", random)] {
-        router.add(.get, path) { _ in
+        router.add(path) { _ in
           HTTPResponse(contentType: "text/plain", content: content, entityTag: "1")
         }
       }

@@ -10,7 +10,7 @@ import Testing
     -> HTTPTestServer
   {
     try HTTPTestServer(change) { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
     }
   }
 

@@ -7,8 +7,8 @@ import Testing
 @Suite struct HTTPLimitTests {
   private func server(_ change: (inout HTTPServerConfiguration) throws -> Void) throws -> HTTPTestServer {
     try HTTPTestServer(change) { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
-      router.add(.get, "/events", produces: ["text/event-stream"]) { _ in .events { _ in } }
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add("/events", produces: ["text/event-stream"]) { _ in .events { _ in } }
     }
   }
 
@@ -81,8 +81,8 @@ import Testing
     let server = try HTTPTestServer {
       $0.maxConnections = 8
     } routes: { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
-      router.add(.get, "/large") { _ in HTTPResponse(contentType: "text/plain", content: content) }
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add("/large") { _ in HTTPResponse(contentType: "text/plain", content: content) }
     }
     let greedy = try (0..<8).map { number in
       let client = try server.connect(from: "127.0.0.\(2 + number % 2)", receiveBufferBytes: 4096)
@@ -204,7 +204,7 @@ import Testing
       $0.answerMilliseconds = 50
       $0.answerBytesPerSecond = 1 << 40
     } routes: { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: content) }
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: content) }
     }
     let client = try server.connect(receiveBufferBytes: 4096)
     try client.request("GET /")
@@ -217,7 +217,7 @@ import Testing
     let transfers = Mutex<[HTTPTransfer]>([])
     let content = HTTPContent(count: 32 << 20) { _ in }
     let server = try HTTPTestServer { router in
-      router.add(.get, "/") { _ in
+      router.add("/") { _ in
         var response = HTTPResponse(contentType: "text/plain", content: content)
         response.onTransfer = { transfer, count in
           #expect(count == 32 << 20)
@@ -248,7 +248,7 @@ import Testing
     let entered = BlockingFlag()
     let mayReturn = BlockingFlag()
     let server = try HTTPTestServer { router in
-      router.add(.get, "/slow") { _ in
+      router.add("/slow") { _ in
         entered.set()
         mayReturn.wait()
         return HTTPResponse(contentType: "text/plain", content: HTTPContent("done"))

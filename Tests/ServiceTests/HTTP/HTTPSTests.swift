@@ -81,7 +81,7 @@ import Testing
       $0.tls = try certificate.credentials()
       change(&$0)
     } routes: { router in
-      router.add(.get, "/a") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("served")) }
+      router.add("/a") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("served")) }
     }
   }
 

@@ -8,13 +8,13 @@ import Testing
   private static let page = HTTPContent("<p>hello")
 
   private static func addRoutes(_ router: inout HTTPRouter) {
-    router.add(.get, "/page") { _ in
+    router.add("/page") { _ in
       var response = HTTPResponse(contentType: "text/html", content: page, entityTag: "v1")
       response.cacheControl = "no-cache"
       response.contentSecurityPolicy = "default-src 'self'"
       return response
     }
-    router.add(.get, "/rooms/{room}/items/{item}") { request in
+    router.add("/rooms/{room}/items/{item}") { request in
       let values = request.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
       let query = request.query.map { "\($0.name)=\($0.value)" }
       return HTTPResponse(
@@ -22,16 +22,12 @@ import Testing
         content: HTTPContent((values + query).joined(separator: "\n"))
       )
     }
-    router.add(.get, "/rooms/hall/items/{item}") { _ in
+    router.add("/rooms/hall/items/{item}") { _ in
       HTTPResponse(contentType: "text/plain", content: HTTPContent("the hall"))
     }
-    router.add(.get, "/typed", produces: ["application/json", "text/plain"]) { request in
+    router.add("/typed", produces: ["application/json", "text/plain"]) { request in
       HTTPResponse(contentType: request.mediaType ?? "none", content: HTTPContent("{}"))
     }
-    router.add(.post, "/echo") { request in
-      HTTPResponse(status: 201, contentType: "text/plain", content: HTTPContent(request.body))
-    }
-    router.add(.delete, "/echo") { _ in HTTPResponse(status: 204) }
   }
 
   private func server(
@@ -125,8 +121,7 @@ import Testing
   @Test func anotherMethodIs405WithThoseThatGo() throws {
     let server = try server()
     #expect(try server.ask("POST /page")["Allow"] == "GET, HEAD")
-    #expect(try server.ask("GET /echo")["Allow"] == "POST, DELETE")
-    #expect(try server.ask("BREW /echo").status == 405)
+    #expect(try server.ask("BREW /page").status == 405)
     #expect(try server.ask("OPTIONS /page").status == 405)
   }
 
@@ -146,27 +141,24 @@ import Testing
     #expect(refusal.text.contains("application/json, text/plain"))
   }
 
-  @Test func `content is accepted up to the limit`() throws {
-    let server = try server { $0.head.contentBytes = 100_000 }
-    let content = String(repeating: "x", count: 100_000)
-    let response = try server.ask("POST /echo", body: content)
-    #expect(response.status == 201)
-    #expect(response.text == content)
-    #expect(try server.ask("POST /echo", body: "").text == "")
-    #expect(try server.ask("DELETE /echo").status == 204)
+  @Test func `content up to the limit is skipped`() throws {
+    let client = try server { $0.head.contentBytes = 100_000 }.connect()
+    for count in [100_000, 1, 0] {
+      #expect(try client.ask("GET /page", body: String(repeating: "x", count: count)).text == "<p>hello")
+    }
   }
 
   @Test(arguments: ["100001", "9223372036854775807"])
   func `content above the limit is rejected before it is sent`(_ length: String) throws {
     let client = try server { $0.head.contentBytes = 100_000 }.connect()
-    let response = try client.ask("POST /echo", "Content-Length: \(length)")
+    let response = try client.ask("POST /page", "Content-Length: \(length)")
     #expect(response.status == 413)
     #expect(client.isAtEnd())
   }
 
   @Test func contentWithoutALengthIs411() throws {
     let client = try server().connect()
-    #expect(try client.ask("POST /echo", "Transfer-Encoding: chunked").status == 411)
+    #expect(try client.ask("POST /page", "Transfer-Encoding: chunked").status == 411)
   }
 
   @Test func `a head that is too large or invalid is refused`() throws {
@@ -183,7 +175,7 @@ import Testing
 
   @Test func `a response header with a line break is omitted`() throws {
     let server = try HTTPTestServer { router in
-      router.add(.get, "/") { _ in
+      router.add("/") { _ in
         var response = HTTPResponse(status: 204)
         response.headers = [HTTPField("X-A", "1\r\nX-B: 2"), HTTPField("X-C", "3")]
         return response

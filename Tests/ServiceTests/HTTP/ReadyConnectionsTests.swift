@@ -12,8 +12,8 @@ import Testing
     let server = try HTTPTestServer {
       $0.maxConnections = 2 * count
     } routes: { router in
-      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: hello) }
-      router.add(.get, "/slow") { _ in
+      router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: hello) }
+      router.add("/slow") { _ in
         entered.set()
         mayReturn.wait()
         return HTTPResponse(contentType: "text/plain", content: hello)

@@ -37,7 +37,7 @@ private func followMany() throws {
     $0.maxStreamQueueBytes = 32_768
     $0.socketBytes = 4096
   } routes: { router in
-    router.add(.get, "/events") { _ in
+    router.add("/events") { _ in
       .events { stream in
         stream.onEnd { ends.add(1, ordering: .relaxed) }
         streams.withLock { $0.append(stream) }

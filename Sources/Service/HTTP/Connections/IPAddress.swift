@@ -2,26 +2,17 @@ import Glibc
 
 /// A numeric IPv4 or IPv6 address.
 struct IPAddress: Sendable, Equatable, CustomStringConvertible {
-  private enum Bytes: Equatable {
-    case v4([UInt8])
-    case v6([UInt8])
-  }
-
-  private var bytes: Bytes
+  /// 4 bytes of an IPv4 address, or 16 of an IPv6 one.
+  private var bytes: [UInt8]
 
   /// Parses an address such as `127.0.0.1` or `::1`; nil if it is not valid.
   init?(_ text: String) {
     // `inet_pton` stops at a zero byte.
     guard !text.utf8.contains(0) else { return nil }
-    var v4 = [UInt8](repeating: 0, count: 4)
-    var v6 = [UInt8](repeating: 0, count: 16)
-    if inet_pton(AF_INET, text, &v4) == 1 {
-      bytes = .v4(v4)
-    } else if inet_pton(AF_INET6, text, &v6) == 1 {
-      bytes = .v6(v6)
-    } else {
-      return nil
-    }
+    bytes = [UInt8](repeating: 0, count: 4)
+    if inet_pton(AF_INET, text, &bytes) == 1 { return }
+    bytes = [UInt8](repeating: 0, count: 16)
+    guard inet_pton(AF_INET6, text, &bytes) == 1 else { return nil }
   }
 
   /// nil for other address families.
@@ -30,42 +21,32 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     let raw = UnsafeRawPointer(address)
     switch Int32(address.pointee.sa_family) {
     case AF_INET:
-      let internet = raw.loadUnaligned(as: sockaddr_in.self)
-      bytes = .v4(withUnsafeBytes(of: internet.sin_addr) { Array($0) })
+      bytes = withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in.self).sin_addr) { Array($0) }
     case AF_INET6:
-      let internet = raw.loadUnaligned(as: sockaddr_in6.self)
-      bytes = .v6(withUnsafeBytes(of: internet.sin6_addr) { Array($0) })
+      bytes = withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
     default: return nil
     }
   }
 
   /// Whether only this machine can reach it.
   var isLoopback: Bool {
-    switch bytes {
-    case .v4(let bytes): bytes[0] == 127
-    case .v6(let bytes): bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
-    }
+    family == AF_INET ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
   }
 
   /// A key shared by all addresses that one client can easily obtain: an IPv4 address, also if it is mapped to IPv6, or
   /// the /64 network of an IPv6 address.
   var clientGroup: String {
-    guard case .v6(let bytes) = bytes else { return description }
+    guard family == AF_INET6 else { return description }
     if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
       return bytes[12...].map(String.init).joined(separator: ".")
     }
     guard !isLoopback else { return description }
     var network = self
-    network.bytes = .v6(bytes[..<8] + [UInt8](repeating: 0, count: 8))
+    network.bytes = bytes[..<8] + [UInt8](repeating: 0, count: 8)
     return network.description + "/64"
   }
 
-  var family: Int32 {
-    switch bytes {
-    case .v4: AF_INET
-    case .v6: AF_INET6
-    }
-  }
+  var family: Int32 { bytes.count == 4 ? AF_INET : AF_INET6 }
 
   /// The host part of a URL: an IPv6 address has brackets.
   var host: String {
@@ -74,9 +55,7 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
 
   var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    switch bytes {
-    case .v4(let bytes), .v6(let bytes): _ = inet_ntop(family, bytes, &text, socklen_t(text.count))
-    }
+    _ = inet_ntop(family, bytes, &text, socklen_t(text.count))
     return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }
 
@@ -88,15 +67,14 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     var storage = sockaddr_storage()
     return withUnsafeMutableBytes(of: &storage) { storage in
       let size: Int
-      switch bytes {
-      case .v4(let bytes):
+      if family == AF_INET {
         var internet = sockaddr_in()
         internet.sin_family = sa_family_t(AF_INET)
         internet.sin_port = port.bigEndian
         withUnsafeMutableBytes(of: &internet.sin_addr) { $0.copyBytes(from: bytes) }
         storage.storeBytes(of: internet, as: sockaddr_in.self)
         size = MemoryLayout<sockaddr_in>.size
-      case .v6(let bytes):
+      } else {
         var internet = sockaddr_in6()
         internet.sin6_family = sa_family_t(AF_INET6)
         internet.sin6_port = port.bigEndian

@@ -129,13 +129,7 @@ package struct HTTPHeadCheck: Sendable {
 
   private mutating func checkField(_ line: UnsafeRawBufferPointer) throws(HTTPHeadFault) {
     fieldCount += 1
-    guard fieldCount <= limits.fields else {
-      throw HTTPHeadFault(
-        status: 431,
-        code: "head-too-large",
-        "the request has more than \(limits.fields) header fields"
-      )
-    }
+    try limits.check(fieldCount: fieldCount)
     guard line[0] != Self.space, line[0] != Self.tab else {
       throw HTTPHeadFault("a header field continues on the next line; send each on one line")
     }
@@ -166,10 +160,16 @@ package struct HTTPHeadCheck: Sendable {
 
   /// A byte of `token` in RFC 9110.
   private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    byte.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  }
+}
+
+extension UInt8 {
+  /// Whether it is an ASCII letter or digit.
+  var isLetterOrDigit: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
     }
   }
 }
@@ -215,4 +215,13 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 
   /// The defaults.
   package init() {}
+
+  func check(fieldCount: Int) throws(HTTPHeadFault) {
+    guard fieldCount > fields else { return }
+    throw HTTPHeadFault(
+      status: 431,
+      code: "head-too-large",
+      "the request has more than \(fields) header fields"
+    )
+  }
 }

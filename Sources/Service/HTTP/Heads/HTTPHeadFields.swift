@@ -71,8 +71,7 @@ struct HTTPHeadFields: Sendable {
         "the request has more than one Content-Length; send one"
       )
     }
-    guard !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-    else {
+    guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw HTTPHeadFault(code: "invalid-length", "Content-Length is not a number of digits only")
     }
     length = value
@@ -102,17 +101,19 @@ struct HostField {
     guard !rest.isEmpty else { return }
     guard rest.removeFirst() == ":", rest.utf8.count <= 5 else { return nil }
     // RFC 3986 allows an empty port.
-    guard rest.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-      rest.isEmpty || UInt16(rest) != nil
-    else { return nil }
+    guard rest.utf8.allSatisfy({ (0x30...0x39).contains($0) }), rest.isEmpty || UInt16(rest) != nil else {
+      return nil
+    }
+  }
+
+  /// Whether it is `localhost`, a subdomain of it, or a loopback address.
+  var isLoopback: Bool {
+    let name = host.lowercased()
+    return name == "localhost" || name.hasSuffix(".localhost") || IPAddress(name)?.isLoopback ?? false
   }
 
   /// A byte of `reg-name` in RFC 3986: unreserved characters, percent-encoding, sub-delimiters.
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: "-._~%!$&'()*+,;=".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || "-._~%!$&'()*+,;=".utf8.contains(byte)
   }
 }

@@ -1,7 +1,5 @@
-/// A request, as passed to a route's handler.
+/// A GET or HEAD request, as passed to a route's handler. Its content, if it has any, is skipped.
 package struct HTTPRequest: Sendable {
-  /// The method; GET for HEAD as well, because the server omits the content.
-  package let method: HTTPMethod
   /// The path as it was sent, percent-encoded, without the query.
   package let path: String
   /// The route's parameters by name, decoded. A parameter may hold a slash that was sent as `%2F`.
@@ -10,8 +8,6 @@ package struct HTTPRequest: Sendable {
   package let query: [HTTPField]
   /// The header fields in order, with names as sent.
   package let headers: [HTTPField]
-  /// The request body; at most ``HTTPHeadLimits/contentBytes``.
-  package internal(set) var body: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?
   /// The client's address, without the port. Behind a proxy, the proxy's address.
@@ -31,15 +27,6 @@ package struct HTTPRequest: Sendable {
   package func queryValue(_ name: String) -> String? {
     query.first { $0.name == name }?.value
   }
-}
-
-/// The methods that routes can have. HEAD is answered like GET, without the content.
-package enum HTTPMethod: String, Sendable, CaseIterable {
-  case get = "GET"
-  case post = "POST"
-  case put = "PUT"
-  case patch = "PATCH"
-  case delete = "DELETE"
 }
 
 /// A name and a value: a header field or a query parameter.

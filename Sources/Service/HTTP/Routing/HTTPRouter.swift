@@ -1,8 +1,8 @@
-/// Maps requests to handlers.
+/// Maps paths to handlers, which answer GET and HEAD.
 ///
 /// ```swift
 /// var router = HTTPRouter()
-/// router.add(.get, "/rooms/{room}", produces: ["application/json"]) { request in
+/// router.add("/rooms/{room}", produces: ["application/json"]) { request in
 ///   guard let room = rooms[request.parameters["room"]] else { return … }
 ///   return HTTPResponse(contentType: "application/json", content: room.content, entityTag: room.version)
 /// }
@@ -14,20 +14,14 @@ package struct HTTPRouter: Sendable {
   /// as an ``HTTPContent`` protected by a mutex.
   package typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
 
-  private struct Resource: Sendable {
-    let pattern: PathPattern
-    var routes: [HTTPMethod: HTTPRoute] = [:]
-  }
-
   /// More specific patterns come first.
-  private var resources: [Resource] = []
+  private var routes: [HTTPRoute] = []
 
   package init() {}
 
-  /// Adds a route.
+  /// Adds a route. The server omits the content for HEAD.
   ///
   /// - Parameters:
-  ///   - method: GET includes HEAD.
   ///   - path: begins with a slash. Segments in braces are parameters: `/rooms/{room}`. Literal segments take
   ///     precedence over parameters, in any order of addition. A trailing slash matters.
   ///   - produces: the media types that the handler can produce, best first; the request has the chosen one. A client
@@ -35,57 +29,32 @@ package struct HTTPRouter: Sendable {
   ///   - isOpen: whether no token is needed even if the server has one, for example for probes.
   ///   - handler: answers the requests.
   package mutating func add(
-    _ method: HTTPMethod,
     _ path: String,
     produces: [String] = [],
     isOpen: Bool = false,
     handler: @escaping Handler
   ) {
-    let route = HTTPRoute(produces: produces, isOpen: isOpen, handler: handler)
     let pattern = PathPattern(path)
-    if let index = resources.firstIndex(where: { $0.pattern == pattern }) {
-      precondition(resources[index].routes[method] == nil, "\(method.rawValue) \(path) is there already")
-      resources[index].routes[method] = route
-      return
-    }
-    let resource = Resource(pattern: pattern, routes: [method: route])
-    let index = resources.firstIndex { pattern.isMoreSpecific(than: $0.pattern) }
-    resources.insert(resource, at: index ?? resources.endIndex)
+    precondition(!routes.contains { $0.pattern == pattern }, "\(path) is there already")
+    let route = HTTPRoute(pattern: pattern, produces: produces, isOpen: isOpen, handler: handler)
+    let index = routes.firstIndex { pattern.isMoreSpecific(than: $0.pattern) }
+    routes.insert(route, at: index ?? routes.endIndex)
   }
 
-  /// The result of matching a method and a path.
-  enum Match {
-    case route(HTTPRoute, method: HTTPMethod, parameters: [String: String])
-    /// The path exists, but not with this method; the other methods, as in `Allow`.
-    case otherMethods(String)
-    case nothing
-  }
-
-  /// - Parameters:
-  ///   - method: the method as sent.
-  ///   - path: the decoded segments.
-  func match(_ method: String, _ path: [String]) -> Match {
-    for resource in resources {
-      guard let parameters = resource.pattern.match(path) else { continue }
-      let method = HTTPMethod(rawValue: method == "HEAD" ? "GET" : method)
-      guard let method, let route = resource.routes[method] else {
-        return .otherMethods(Self.allowed(resource.routes))
-      }
-      return .route(route, method: method, parameters: parameters)
+  /// The route for a path, and its parameters' values; nil if there is none.
+  ///
+  /// - Parameter path: the decoded segments.
+  func match(_ path: [String]) -> (route: HTTPRoute, parameters: [String: String])? {
+    for route in routes {
+      if let parameters = route.pattern.match(path) { return (route, parameters) }
     }
-    return .nothing
-  }
-
-  private static func allowed(_ routes: [HTTPMethod: HTTPRoute]) -> String {
-    let names = HTTPMethod.allCases.filter { routes[$0] != nil }.flatMap { method in
-      method == .get ? ["GET", "HEAD"] : [method.rawValue]
-    }
-    return names.joined(separator: ", ")
+    return nil
   }
 }
 
-/// The handler for one method and one path pattern.
+/// The handler for one path pattern.
 struct HTTPRoute: Sendable {
+  let pattern: PathPattern
   let produces: [String]
   let isOpen: Bool
   let handler: HTTPRouter.Handler
@@ -190,12 +159,9 @@ package enum PercentEncoding {
   package static func encode(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
+      if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
         encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
+      } else {
         let digits = String(byte, radix: 16, uppercase: true)
         encoded += "%" + (digits.count < 2 ? "0" : "") + digits
       }
@@ -204,11 +170,6 @@ package enum PercentEncoding {
   }
 
   private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
+    Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
   }
 }

@@ -22,40 +22,38 @@ struct HTTPGate: Sendable {
         )
       )
     }
-    let match = router.match(head.method, parts)
-    var isOpen = false
-    if case .route(let route, _, _) = match { isOpen = route.isOpen }
+    let match = router.match(parts)
+    let isAllowed = ["GET", "HEAD"].contains(head.method)
+    let isOpen = isAllowed && match?.route.isOpen == true
     if let refusal = checkCaller(head, isOpen: isOpen) { return .refused(refusal) }
-    switch match {
-    case .nothing:
+    guard let (route, parameters) = match else {
       return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
-    case .otherMethods(let allowed):
+    }
+    guard isAllowed else {
       var refusal = HTTPResponse.problem(
         status: 405,
         code: "method-not-allowed",
-        detail: "\(path) does not support \(head.method); supported: \(allowed)"
+        detail: "\(path) does not support \(head.method); supported: GET, HEAD"
       )
-      refusal.headers = [HTTPField("Allow", allowed)]
+      refusal.headers = [HTTPField("Allow", "GET, HEAD")]
       return .refused(refusal)
-    case .route(let route, let method, let parameters):
-      var mediaType: String?
-      if !route.produces.isEmpty {
-        mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
-        if mediaType == nil { return .refused(notAcceptable(path, route)) }
-      }
-      return .accepted(
-        route.handler,
-        HTTPRequest(
-          method: method,
-          path: path,
-          parameters: parameters,
-          query: query,
-          headers: head.headers,
-          mediaType: mediaType,
-          clientAddress: head.clientAddress
-        )
-      )
     }
+    var mediaType: String?
+    if !route.produces.isEmpty {
+      mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
+      if mediaType == nil { return .refused(notAcceptable(path, route)) }
+    }
+    return .accepted(
+      route.handler,
+      HTTPRequest(
+        path: path,
+        parameters: parameters,
+        query: query,
+        headers: head.headers,
+        mediaType: mediaType,
+        clientAddress: head.clientAddress
+      )
+    )
   }
 
   /// A client without a required token learns nothing else, not even which paths exist.
@@ -71,7 +69,9 @@ struct HTTPGate: Sendable {
           detail: "without a token, pages of other sites are not served"
         )
       }
-      guard !knowsClients, let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
+      guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
+        return nil
+      }
       return .problem(
         status: 421,
         code: "unknown-host",
@@ -91,13 +91,7 @@ struct HTTPGate: Sendable {
 
   /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.
   private func checkHead(_ head: HTTPRequestHead) throws(HTTPHeadFault) {
-    guard head.headers.count <= limits.fields else {
-      throw HTTPHeadFault(
-        status: 431,
-        code: "head-too-large",
-        "the request has more than \(limits.fields) header fields"
-      )
-    }
+    try limits.check(fieldCount: head.headers.count)
     guard head.query?.count ?? 0 <= limits.parameters else {
       throw HTTPHeadFault(
         status: 414,
@@ -153,6 +147,6 @@ struct HTTPGate: Sendable {
 enum HTTPAdmission: Sendable {
   /// Rejected without calling a handler.
   case refused(HTTPResponse)
-  /// Accepted by a handler; `request` still lacks its content.
+  /// Accepted by a handler.
   case accepted(HTTPRouter.Handler, HTTPRequest)
 }

@@ -6,10 +6,10 @@ import Synchronization
 ///
 /// ```swift
 /// var router = HTTPRouter()
-/// router.add(.get, "/health", isOpen: true) { _ in
+/// router.add("/health", isOpen: true) { _ in
 ///   HTTPResponse(contentType: "text/plain", content: healthy)
 /// }
-/// router.add(.get, "/news", produces: ["text/event-stream"]) { _ in
+/// router.add("/news", produces: ["text/event-stream"]) { _ in
 ///   .events { stream in readers.add(stream) }
 /// }
 /// let server = try HTTPServer(HTTPServerConfiguration(), router: router)
