@@ -3,17 +3,6 @@ package import Service
 /// The sources of a configuration. Later ones override earlier ones: defaults, a command's own settings, the file,
 /// environment variables, `--set`.
 package struct ConfigurationSources: Sendable {
-  /// A command's own settings, which every other source except the defaults overrides.
-  package struct CommandSettings: Sendable {
-    let command: String
-    let settings: [ConfigurationPair]
-
-    package init(command: String, settings: [ConfigurationPair]) {
-      self.command = command
-      self.settings = settings
-    }
-  }
-
   /// A JSON5 file; nil for none.
   package var file: String?
   /// The process's environment. Variables that begin with `FEEDSTORE_` set keys; references in values may name any
@@ -21,18 +10,13 @@ package struct ConfigurationSources: Sendable {
   package var environment: [String: String]
   /// `KEY=VALUE`, as given with `--set`.
   package var assignments: [String]
-  package var command: CommandSettings?
+  /// A command's own settings, which every other source except the defaults overrides.
+  package var command: (name: String, settings: [ConfigurationPair])?
 
-  package init(
-    file: String?,
-    environment: [String: String] = [:],
-    assignments: [String] = [],
-    command: CommandSettings? = nil
-  ) {
+  package init(file: String? = nil, environment: [String: String] = [:], assignments: [String] = []) {
     self.file = file
     self.environment = environment
     self.assignments = assignments
-    self.command = command
   }
 
   /// Reads and checks all sources.
@@ -43,7 +27,7 @@ package struct ConfigurationSources: Sendable {
     var document = ConfigurationDocument()
     if let file { document = try ConfigurationDocument(file: file) }
     for pair in command?.settings ?? [] where document.entries[pair.name] == nil {
-      document.set(pair.name, toText: pair.value, from: .command(command?.command ?? ""))
+      document.set(pair.name, toText: pair.value, from: .command(command?.name ?? ""))
     }
     let unknown = ConfigurationVariables.apply(environment, to: &document)
     for assignment in assignments { try document.set(assignment) }

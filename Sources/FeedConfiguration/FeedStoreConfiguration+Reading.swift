@@ -2,31 +2,32 @@ import Feed
 import FeedStore
 import Service
 
-extension FeedStoreConfiguration {
-  /// Kafka stores a message's size in 32 bits.
-  static let greatestMessage = 2_147_483_647
+/// Kafka stores a message's size in 32 bits.
+private let greatestSize = 2_147_483_647
 
+extension FeedStoreConfiguration {
   /// Each worker has its own thread and clients.
-  static let mostWorkers = 256
+  private static let mostWorkers = 256
 
   /// Reads every key. This is the only place with each key's name, default and range.
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try store.coalescing.read(&reader)
     try store.planner.read(&reader)
-    try store.keyframe.read(&reader)
+    let mostDeltas = KeyframePolicy.greatestMaxDeltas
+    try reader.read("keyframe.maxDeltas", into: &store.keyframe.maxDeltas, from: 1, to: mostDeltas)
+    try reader.read("keyframe.maxBytesRatio", into: &store.keyframe.maxBytesRatio)
     try store.output.read(&reader)
     try store.limits.read(&reader)
-    try store.topics.read(&reader)
+    try reader.readTopic("topics.sections", into: &store.topics.sections)
+    try reader.readTopic("topics.items", into: &store.topics.items)
+    try reader.readTopic("topics.changesets", into: &store.topics.changesets)
+    try reader.readTopic("topics.rejected", into: &store.topics.rejected)
     try reader.read("transactions.maxBytes", .bytes, into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
-    try reader.read(
-      "startup.timeout",
-      .milliseconds,
-      into: &startupTimeoutMilliseconds,
-      from: 0,
-      to: 86_400_000
-    )
-    try standby.read(&reader)
+    let day: Int64 = 86_400_000
+    try reader.read("startup.timeout", .milliseconds, into: &startupTimeoutMilliseconds, from: 0, to: day)
+    standby.isEnabled = try reader.boolean("standby.enabled", default: standby.isEnabled)
+    try reader.read("standby.maxBytes", .bytes, into: &standby.maxBytes, from: 0)
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     logFormat = try reader.choice("log.format", default: logFormat)
@@ -68,22 +69,9 @@ extension PlannerThresholds {
   }
 }
 
-extension KeyframePolicy {
-  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read("keyframe.maxDeltas", into: &maxDeltas, from: 1, to: Self.greatestMaxDeltas)
-    try reader.read("keyframe.maxBytesRatio", into: &maxBytesRatio)
-  }
-}
-
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read(
-      "output.maxMessageBytes",
-      .bytes,
-      into: &maxMessageBytes,
-      from: 65_537,
-      to: FeedStoreConfiguration.greatestMessage
-    )
+    try reader.read("output.maxMessageBytes", .bytes, into: &maxMessageBytes, from: 65_537, to: greatestSize)
     source = try reader.string("output.source", default: source, allowed: "a string that is not empty") {
       !$0.isEmpty
     }
@@ -93,33 +81,14 @@ extension OutputOptions {
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try reader.read("limits.maxIdBytes", .bytes, into: &maxIdBytes, from: 1, to: 255)
-    try reader.read(
-      "limits.maxDataBytes",
-      .bytes,
-      into: &maxDataBytes,
-      from: 1,
-      to: FeedStoreConfiguration.greatestMessage
-    )
+    try reader.read("limits.maxDataBytes", .bytes, into: &maxDataBytes, from: 1, to: greatestSize)
     try reader.read("limits.maxItems", into: &maxItems, from: 0, to: 500_000_000)
     try reader.read("limits.maxSections", into: &maxSections, from: 0, to: 50_000_000)
     try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
     try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 10_000)
-    try reader.read(
-      "limits.maxRecordBytes",
-      .bytes,
-      into: &maxRecordBytes,
-      from: 1,
-      to: FeedStoreConfiguration.greatestMessage
-    )
+    try reader.read("limits.maxRecordBytes", .bytes, into: &maxRecordBytes, from: 1, to: greatestSize)
     try reader.read("limits.maxFeeds", into: &maxFeeds, from: 0)
     try reader.read("limits.maxStateBytes", .bytes, into: &maxStateBytes, from: 0)
-  }
-}
-
-extension StandbyOptions {
-  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    isEnabled = try reader.boolean("standby.enabled", default: isEnabled)
-    try reader.read("standby.maxBytes", .bytes, into: &maxBytes, from: 0)
   }
 }
 
@@ -127,13 +96,8 @@ extension HTTPOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.boolean("http.enabled", default: isEnabled)
     servesFeeds = try reader.boolean("http.feeds", default: servesFeeds)
-    address = try reader.string(
-      "http.address",
-      default: address,
-      allowed: "a numeric address such as 127.0.0.1"
-    ) {
-      !$0.isEmpty
-    }
+    let addresses = "a numeric address such as 127.0.0.1"
+    address = try reader.string("http.address", default: address, allowed: addresses) { !$0.isEmpty }
     try reader.read("http.port", into: &port, from: 0, to: 65_535)
     token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
@@ -149,12 +113,7 @@ extension HTTPOptions {
     )
     try reader.read("http.threads", into: &threads, from: 1, to: 64)
     try reader.read("http.maxConnections", into: &maxConnections, from: 1, to: 1_000_000)
-    try reader.read(
-      "http.maxConnectionsPerAddress",
-      into: &maxConnectionsPerAddress,
-      from: 0,
-      to: 1_000_000
-    )
+    try reader.read("http.maxConnectionsPerAddress", into: &maxConnectionsPerAddress, from: 0, to: 1_000_000)
     try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
     try reader.read("http.maxStreamBytes", .bytes, into: &maxStreamBytes, from: 1024, to: 1 << 30)
     try reader.read("http.maxHistoryBytes", .bytes, into: &maxHistoryBytes, from: 0)
@@ -166,14 +125,5 @@ extension HTTPOptions {
     guard !text.isEmpty else { return true }
     let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     return isVisible && text.utf8.count <= 200 && (text.hasPrefix("http://") || text.hasPrefix("https://"))
-  }
-}
-
-extension TopicNames {
-  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.readTopic("topics.sections", into: &sections)
-    try reader.readTopic("topics.items", into: &items)
-    try reader.readTopic("topics.changesets", into: &changesets)
-    try reader.readTopic("topics.rejected", into: &rejected)
   }
 }

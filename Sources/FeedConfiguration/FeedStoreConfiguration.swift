@@ -32,30 +32,12 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   /// The defaults.
   package init() {}
 
-  /// Reads a configuration: the defaults, overlaid by the file, overlaid by the assignments in their order.
-  ///
-  /// - Parameters:
-  ///   - file: A JSON5 file; nil for none.
-  ///   - assignments: `KEY=VALUE`, as given with `--set`.
-  /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the value and what is allowed.
-  package static func load(
-    file: String?,
-    assignments: [String]
-  ) throws(ConfigurationError) -> FeedStoreConfiguration {
-    try ConfigurationSources(file: file, assignments: assignments).load().configuration
-  }
-
-  /// Reads and checks the settings of a document.
-  package init(_ document: ConfigurationDocument) throws(ConfigurationError) {
-    (self, _) = try Self.read(document)
-  }
-
   /// Reads and checks the settings of a document.
   ///
   /// - Returns: the configuration, and the reading of each key.
-  static func read(
+  package static func read(
     _ document: ConfigurationDocument
-  ) throws(ConfigurationError) -> (FeedStoreConfiguration, [ConfigurationReading]) {
+  ) throws(ConfigurationError) -> (configuration: FeedStoreConfiguration, readings: [ConfigurationReading]) {
     var reader = ConfigurationReader(document, isMasked: isMasked)
     var configuration = FeedStoreConfiguration()
     try configuration.read(&reader)
@@ -99,22 +81,13 @@ package struct StandbyOptions: Sendable, Equatable {
 }
 
 extension KafkaSettings {
-  /// Settings for an existing cluster, with the configured startup timeout.
-  ///
-  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  package init(_ configuration: FeedStoreConfiguration) throws(ConfigurationError) {
-    try self.init(configuration.kafka)
-    connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
-  }
-
-  /// Settings for an existing or an embedded cluster, with the configured startup timeout.
-  ///
-  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  /// Settings with the configured startup timeout; see ``init(_:embedded:mayEmbed:)``.
   package init(
     _ configuration: FeedStoreConfiguration,
-    embedded: [ConfigurationPair]?
+    embedded: [ConfigurationPair]? = nil,
+    mayEmbed: Bool = false
   ) throws(ConfigurationError) {
-    try self.init(configuration.kafka, embedded: embedded)
+    try self.init(configuration.kafka, embedded: embedded, mayEmbed: mayEmbed)
     connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
   }
 }

@@ -60,7 +60,7 @@ package struct Daemon: Sendable {
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
     defer { broker?.stop() }
-    var settings = try KafkaSettings(configuration, embedded: broker?.properties)
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: true)
     settings.isCounting = configuration.http.isEnabled
     try settings.checkProperties()
     let process = ProcessIdentity(group: settings.groupID)
@@ -174,7 +174,8 @@ package struct Daemon: Sendable {
     guard let updater else { return }
     updater.add(
       UpdatablePart(keys: []) { [isEmbedded] configuration in
-        try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil).checkProperties()
+        let kafka = configuration.kafka
+        try KafkaSettings(kafka, embedded: isEmbedded ? [] : nil, mayEmbed: true).checkProperties()
         return nil
       }
     )

@@ -66,15 +66,13 @@ enum DemoCommand: Subcommand {
   private static func demoConfiguration(_ invocation: CommandInvocation) throws -> FeedStoreConfiguration {
     var sources = sources(invocation)
     if sources.file == nil {
-      sources.command = ConfigurationSources.CommandSettings(
-        command: "demo",
-        settings: [
-          ConfigurationPair(name: "coalesce.window", value: "400"),
-          ConfigurationPair(name: "log.level", value: "error"),
-          ConfigurationPair(name: "http.enabled", value: "true"),
-          ConfigurationPair(name: "http.port", value: "0"),
-        ]
-      )
+      let settings = [
+        ConfigurationPair(name: "coalesce.window", value: "400"),
+        ConfigurationPair(name: "log.level", value: "error"),
+        ConfigurationPair(name: "http.enabled", value: "true"),
+        ConfigurationPair(name: "http.port", value: "0"),
+      ]
+      sources.command = ("demo", settings)
     }
     return configuration(try sources.load())
   }

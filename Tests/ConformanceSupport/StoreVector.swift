@@ -205,7 +205,7 @@ public struct ConformanceSettings: Sendable {
     let partKey = "output.maxMessageBytes"
     let assignments = members.filter { $0.key != partKey }.map { "\($0.key)=\($0.value)" }.sorted()
     do {
-      var options = try FeedStoreConfiguration.load(file: nil, assignments: assignments).store
+      var options = try ConfigurationSources(assignments: assignments).load().configuration.store
       if let bytes = members.last(where: { $0.key == partKey }).flatMap({ Int($0.value) }) {
         options.output.maxMessageBytes = bytes
       }

@@ -12,7 +12,7 @@ import Testing
   }()
 
   @Test func `its values are the defaults`() throws {
-    #expect(try FeedStoreConfiguration.load(file: Self.file, assignments: []) == FeedStoreConfiguration())
+    #expect(try ConfigurationSources(file: Self.file).load().configuration == FeedStoreConfiguration())
   }
 
   @Test func `it has exactly the known keys`() throws {

@@ -173,8 +173,8 @@ struct ConfigurationSourcesTests {
 
   @Test func `all other sources override a command's own settings`() throws {
     var sources = ConfigurationSources(file: nil, environment: ["FEEDSTORE_HTTP_PORT": "7"], assignments: [])
-    sources.command = .init(
-      command: "demo",
+    sources.command = (
+      name: "demo",
       settings: [
         ConfigurationPair(name: "http.port", value: "0"), ConfigurationPair(name: "workers", value: "2"),
       ]

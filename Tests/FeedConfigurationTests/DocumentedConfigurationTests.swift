@@ -16,7 +16,8 @@ import Testing
     #expect(Set(rows.map(\.key)) == Set(FeedStoreConfiguration.keys))
     #expect(rows.count == FeedStoreConfiguration.keys.count)
     let assignments = rows.map { "\($0.key)=\($0.value)" }
-    #expect(try FeedStoreConfiguration.load(file: nil, assignments: assignments) == FeedStoreConfiguration())
+    let configuration = try ConfigurationSources(assignments: assignments).load().configuration
+    #expect(configuration == FeedStoreConfiguration())
   }
 
   /// The rows of a section with keys, without those that refer to another page.

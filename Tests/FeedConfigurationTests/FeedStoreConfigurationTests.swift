@@ -6,12 +6,12 @@ import Testing
 
 @Suite struct FeedStoreConfigurationTests {
   private func load(_ assignments: String...) throws(ConfigurationError) -> FeedStoreConfiguration {
-    try FeedStoreConfiguration.load(file: nil, assignments: assignments)
+    try ConfigurationSources(assignments: assignments).load().configuration
   }
 
   private func refusal(_ assignments: String...) throws -> ConfigurationError {
     try #require(throws: ConfigurationError.self) {
-      try FeedStoreConfiguration.load(file: nil, assignments: assignments)
+      try ConfigurationSources(assignments: assignments).load().configuration
     }
   }
 
@@ -178,7 +178,7 @@ import Testing
       name: "test"
     )
     try document.set("kafka.client.id=007")
-    let configuration = try FeedStoreConfiguration(document)
+    let configuration = try FeedStoreConfiguration.read(document).configuration
     #expect(
       configuration.kafka == [
         ConfigurationPair(name: "client.id", value: "007"),

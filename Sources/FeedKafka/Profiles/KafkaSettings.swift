@@ -16,24 +16,15 @@ package struct KafkaSettings: Sendable, Equatable {
   /// The default name of the group and the client.
   static let defaultName = "feedstore"
 
-  /// Settings for an existing cluster.
-  ///
-  /// - Parameter properties: the settings under `kafka.`.
-  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  package init(_ properties: [ConfigurationPair]) throws(ConfigurationError) {
-    try self.init(properties, embedded: nil, otherRemedy: "")
-  }
-
-  /// Settings for an existing or an embedded cluster.
-  ///
   /// - Parameters:
   ///   - properties: the settings under `kafka.`.
   ///   - embedded: the properties of the embedded cluster; nil if there is none.
+  ///   - mayEmbed: whether the command can start one.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
   package init(
     _ properties: [ConfigurationPair],
-    embedded: [ConfigurationPair]?,
-    otherRemedy: String = ", or start one within the process with --embedded"
+    embedded: [ConfigurationPair]? = nil,
+    mayEmbed: Bool = false
   ) throws(ConfigurationError) {
     for pair in properties { try Self.check(pair) }
     let servers = properties.last { Self.serverNames.contains($0.name) }
@@ -46,6 +37,7 @@ package struct KafkaSettings: Sendable, Equatable {
       )
     }
     if servers == nil, embedded == nil {
+      let otherRemedy = mayEmbed ? ", or start one within the process with --embedded" : ""
       throw ConfigurationError(
         """
         kafka.bootstrap.servers is not set; name a broker, as in \

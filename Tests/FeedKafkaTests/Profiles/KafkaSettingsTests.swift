@@ -17,7 +17,7 @@ struct KafkaSettingsTests {
   private static let process = ProcessIdentity(group: "settings")
 
   @Test func `a broker's address is required; the error mentions --embedded for commands that support it`() {
-    let either = #expect(throws: ConfigurationError.self) { try KafkaSettings([], embedded: nil) }
+    let either = #expect(throws: ConfigurationError.self) { try KafkaSettings([], mayEmbed: true) }
     let only = #expect(throws: ConfigurationError.self) { try KafkaSettings([]) }
     #expect(either?.description.contains("--embedded") == true)
     #expect(only?.description.contains("--embedded") == false)

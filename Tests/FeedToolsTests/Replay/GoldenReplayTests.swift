@@ -21,10 +21,8 @@ import Testing
 
   private func configuration(_ name: String) throws -> FeedStoreConfiguration {
     let file = Self.folder.appendingPathComponent("\(name).config.json5")
-    return try FeedStoreConfiguration.load(
-      file: FileManager.default.fileExists(atPath: file.path) ? file.path : nil,
-      assignments: []
-    )
+    let path = FileManager.default.fileExists(atPath: file.path) ? file.path : nil
+    return try ConfigurationSources(file: path).load().configuration
   }
 
   @Test func `there are golden replays`() { #expect(Self.names.count >= 4) }

@@ -20,10 +20,8 @@ import Testing
     #expect(names.count >= 4)
     for name in names {
       let config = golden.appendingPathComponent(name.replacing(".output.ndjson", with: ".config.json5")).path
-      let configuration = try FeedStoreConfiguration.load(
-        file: FileManager.default.fileExists(atPath: config) ? config : nil,
-        assignments: []
-      )
+      let file = FileManager.default.fileExists(atPath: config) ? config : nil
+      let configuration = try ConfigurationSources(file: file).load().configuration
       let path = golden.appendingPathComponent(name).path
       let (told, report) = try await VerifiedReplay.verify([path], configuration.store)
       #expect(told == [], "\(name)")
