@@ -108,9 +108,8 @@ package final class DaemonServer: Sendable {
         throw error.configurationOrDaemonError
       }
       guard token != server.token else { return nil }
-      return UpdatablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
-        server.replaceToken(token)
-      }
+      let key = options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"
+      return ([key], { server.replaceToken(token) })
     }
   }
 
@@ -145,13 +144,14 @@ package final class DaemonServer: Sendable {
       } catch {
         throw error.configurationOrDaemonError
       }
-      return UpdatablePart.Change(keys.filter { $0 != "http.tls.clientAuthority" }) {
+      let apply = { @Sendable in
         do throws(HTTPServerError) {
           try server.replaceCredentials(tls)
         } catch {
           log.write(.configReloadFailed, "certificate not replaced", ["error": error.message])
         }
       }
+      return (keys.filter { $0 != "http.tls.clientAuthority" }, apply)
     }
   }
 

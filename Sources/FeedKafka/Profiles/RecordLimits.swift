@@ -12,9 +12,6 @@ package final class RecordLimits {
   /// The limit of each topic that was asked for; nil if it is not known.
   private var topics: [String: Int?] = [:]
 
-  /// The limit of topics that do not set one.
-  private static let usualTopicBytes = 1_048_588
-
   package init(_ settings: KafkaSettings, _ producer: Producer, log: Log) {
     self.settings = settings
     self.producer = producer
@@ -33,7 +30,7 @@ package final class RecordLimits {
         "has \(bytes) bytes, and kafka.message.max.bytes is \(messageBytes); raise it, or send a smaller record"
     }
     // How small compression makes a record is not known.
-    guard bytes > Self.usualTopicBytes, !settings.compresses else { return nil }
+    guard bytes > TopicRequirements.usualMessageBytes, !settings.compresses else { return nil }
     if producer.isOnEmbeddedCluster {
       guard bytes > EmbeddedBroker.greatestRecordBytes else { return nil }
       return """

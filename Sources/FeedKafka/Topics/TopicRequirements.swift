@@ -107,7 +107,7 @@ package struct TopicRequirements: Sendable, Equatable {
   }
 
   /// The brokers' default `max.message.bytes`.
-  private static let usualMessageBytes: Int64 = 1_048_588
+  package static let usualMessageBytes: Int64 = 1_048_588
 
   /// For inputs with the brokers' default.
   private var newRejectedBytes: Int64 { max(Self.usualMessageBytes + Self.rejectedOverhead, batchBytes) }

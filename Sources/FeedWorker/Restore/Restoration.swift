@@ -14,8 +14,8 @@ struct Restoration {
   enum State: Equatable {
     /// The group's committed offsets are needed. Brokers do not report them while a transaction with offsets is open.
     case needsOffsets
-    /// The ends of the input partition with this index are needed.
-    case needsInputEnds(Int)
+    /// The ends of the next input partition are needed.
+    case needsInputEnds
     /// The end of the changesets partition is needed. It is requested only once the offsets are known, because the changesets
     /// that belong to them are in the topic then.
     case needsEnd
@@ -63,7 +63,7 @@ struct Restoration {
     var restored: RestoreRange? {
       switch state {
       case .opening(let partition), .reading(let partition): partition
-      case .needsOffsets, .needsInputEnds, .needsEnd, .resuming: nil
+      default: nil
       }
     }
   }
@@ -97,17 +97,17 @@ struct Restoration {
 
   var step: Step {
     if let step = firstStep { return step }
-    let resumed = all { $0 == .resuming }
+    let resumed = all(.resuming)
     if !resumed.isEmpty { return .resume(resumed.flatMap { entries[$0]?.starts ?? [] }) }
     return unread.isEmpty ? .nothing : .read
   }
 
   /// The steps before reading, and before input is resumed.
   private var firstStep: Step? {
-    let unknown = all { $0 == .needsOffsets }
+    let unknown = all(.needsOffsets)
     if !unknown.isEmpty { return .requestOffsets(unknown.flatMap { entries[$0]?.inputs ?? [] }) }
     if let (_, input) = inputWithoutEnds { return .requestInputEnds(input) }
-    if let partition = partitionWithoutEnd { return .requestEnd(partition: partition) }
+    if let partition = all(.needsEnd).first { return .requestEnd(partition: partition) }
     let opened = numbers.compactMap { number -> RestoreRange? in
       guard case .opening(let partition)? = entries[number]?.state else { return nil }
       return partition
@@ -116,22 +116,12 @@ struct Restoration {
     return numbers.first { entries[$0]?.restored?.isRead == true }.map { .takeOver(partition: $0) }
   }
 
-  private func all(where isMet: (State) -> Bool) -> [Int32] {
-    numbers.filter { entries[$0].map { isMet($0.state) } == true }
-  }
+  private func all(_ state: State) -> [Int32] { numbers.filter { entries[$0]?.state == state } }
 
-  /// The first input partition whose ends are needed, and its number.
-  private var inputWithoutEnds: (number: Int32, input: TopicPartition)? {
-    for number in numbers {
-      if let entry = entries[number], case .needsInputEnds(let index) = entry.state {
-        return (number, entry.inputs[index])
-      }
-    }
-    return nil
+  /// The first input partition whose ends are needed, with what is known of its partition.
+  private var inputWithoutEnds: (entry: Entry, input: TopicPartition)? {
+    all(.needsInputEnds).first.flatMap { entries[$0] }.map { ($0, $0.inputs[$0.starts.count]) }
   }
-
-  /// The first changesets partition whose end is needed.
-  private var partitionWithoutEnd: Int32? { all { $0 == .needsEnd }.first }
 
   // MARK: Partitions
 
@@ -156,19 +146,18 @@ struct Restoration {
   // MARK: Results of steps
 
   mutating func setOffsets(_ committed: [TopicPartition: CommittedOffset]) {
-    let unknown = all { $0 == .needsOffsets }
+    let unknown = all(.needsOffsets)
     precondition(!unknown.isEmpty, "offsets that were not requested")
     for number in unknown {
       entries[number]?.committed = committed.filter { $0.key.partition == number }
-      entries[number]?.state = .needsInputEnds(0)
+      entries[number]?.state = .needsInputEnds
     }
   }
 
   /// Whether the group has committed an offset beyond these ends, which are those of the requested input partition.
   func isCommittedBeyond(_ ends: Watermarks) -> Bool {
-    guard let (number, input) = inputWithoutEnds, let offset = entries[number]?.committed[input]?.offset
-    else { return false }
-    return offset > ends.high
+    guard let (entry, input) = inputWithoutEnds, let committed = entry.committed[input] else { return false }
+    return committed.offset > ends.high
   }
 
   /// The offset of an input partition that was committed when the restoration began; nil if there was none.
@@ -193,13 +182,14 @@ struct Restoration {
   @discardableResult
   mutating func setInputEnds(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) -> InputStart
   {
-    guard let (number, input) = inputWithoutEnds, var entry = entries[number] else {
+    guard let (known, input) = inputWithoutEnds else {
       preconditionFailure("an input's ends that were not requested")
     }
+    var entry = known
     let start = try InputStart(input, committed: entry.committed[input]?.offset, ends, policy)
     entry.starts.append(start)
-    entry.state = entry.starts.count < entry.inputs.count ? .needsInputEnds(entry.starts.count) : .needsEnd
-    entries[number] = entry
+    if entry.starts.count == entry.inputs.count { entry.state = .needsEnd }
+    entries[input.partition] = entry
     return start
   }
 
@@ -224,7 +214,7 @@ struct Restoration {
 
   /// - Parameter position: everything before it was followed on standby; nil if nothing was.
   mutating func setEnd(_ ends: Watermarks, from position: Int64? = nil) {
-    guard let partition = partitionWithoutEnd else { preconditionFailure("an end that was not requested") }
+    guard let partition = all(.needsEnd).first else { preconditionFailure("an end that was not requested") }
     let restored = RestoreRange(partition, ends, from: position)
     entries[partition]?.usesStandby = position != nil
     entries[partition]?.state = restored.isRead ? .reading(restored) : .opening(restored)
@@ -280,7 +270,7 @@ struct Restoration {
   }
 
   /// The input of the restored partitions is read.
-  mutating func finish() { release(all { $0 == .resuming }) }
+  mutating func finish() { release(all(.resuming)) }
 }
 
 /// How far a partition of the changesets topic has been read, of what has to be read.

@@ -30,7 +30,7 @@ package final class ConfigurationUpdater: Sendable {
     self.log = log
     level = UpdatablePart(keys: ["log.level"]) { configuration in
       guard configuration.logLevel != log.level else { return nil }
-      return UpdatablePart.Change(["log.level"]) { log.setLevel(configuration.logLevel) }
+      return (["log.level"], { log.setLevel(configuration.logLevel) })
     }
     state = Mutex(State(running: Self.values(running), parts: []))
   }
@@ -94,17 +94,8 @@ package final class ConfigurationUpdater: Sendable {
 
 /// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
 package struct UpdatablePart: Sendable {
-  /// What is to be done, once all parts have found the settings right.
-  package struct Change: Sendable {
-    /// What changes, for the log: keys.
-    package let keys: [String]
-    package let apply: @Sendable () -> Void
-
-    package init(_ keys: [String], apply: @escaping @Sendable () -> Void) {
-      self.keys = keys
-      self.apply = apply
-    }
-  }
+  /// What changes, for the log, and what is to be done once all parts have found the settings right.
+  package typealias Change = (keys: [String], apply: @Sendable () -> Void)
 
   /// The keys whose changes it takes over.
   package let keys: Set<String>

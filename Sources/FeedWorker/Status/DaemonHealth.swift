@@ -14,13 +14,8 @@ package struct DaemonHealth: Equatable {
     package let detail: String
   }
 
-  /// What is looked at of a worker.
-  struct Worker {
-    let number: Int
-    /// Milliseconds since it was in its loop.
-    let silence: Int64
-    let statistics: WorkerStatistics
-  }
+  /// What is looked at of a worker; the silence is in milliseconds since it was in its loop.
+  typealias Worker = (number: Int, silence: Int64, statistics: WorkerStatistics)
 
   /// Why it does not live; empty if it does.
   package private(set) var deaths: [Reason] = []
@@ -111,9 +106,7 @@ extension DaemonStatus {
   ///   - now: milliseconds of the monotonic clock.
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
   package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
-    let views = workers.map {
-      DaemonHealth.Worker(number: $0.number, silence: $0.silence(at: now), statistics: $0.statistics)
-    }
+    let views = workers.map { ($0.number, $0.silence(at: now), $0.statistics) }
     return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)
   }
 }

@@ -25,13 +25,20 @@ struct CommitMetadata: Equatable {
   private static let member = "member="
   private static let producer = " producer="
 
-  init(changesetsEnd: Int64?, partitions: Int32? = nil, forgotten: Int64? = nil, author: Author?) {
-    self.changesetsEnd = changesetsEnd
-    self.partitions = partitions
-    self.forgotten = forgotten
-    self.author = author
+  var text: String {
+    var parts: [String] = []
+    if let changesetsEnd { parts.append(Self.end + String(changesetsEnd)) }
+    if let partitions { parts.append(Self.count + String(partitions)) }
+    if let forgotten { parts.append(Self.forgotten + String(forgotten)) }
+    if let author {
+      let text = Self.member + author.member + Self.producer + author.producer
+      if text.utf8.count <= Self.mostAuthorBytes { parts.append(text) }
+    }
+    return parts.joined(separator: " ")
   }
+}
 
+extension CommitMetadata {
   /// Reads what was committed; ignores the metadata of other programs.
   init(_ text: String) {
     var rest = text[...]
@@ -49,18 +56,6 @@ struct CommitMetadata: Equatable {
     let digits = rest.dropFirst(name.count).prefix { $0 != " " }
     rest = rest[digits.endIndex...].drop { $0 == " " }
     return Int64(digits)
-  }
-
-  var text: String {
-    var parts: [String] = []
-    if let changesetsEnd { parts.append(Self.end + String(changesetsEnd)) }
-    if let partitions { parts.append(Self.count + String(partitions)) }
-    if let forgotten { parts.append(Self.forgotten + String(forgotten)) }
-    if let author {
-      let text = Self.member + author.member + Self.producer + author.producer
-      if text.utf8.count <= Self.mostAuthorBytes { parts.append(text) }
-    }
-    return parts.joined(separator: " ")
   }
 }
 

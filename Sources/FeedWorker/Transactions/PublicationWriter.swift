@@ -141,12 +141,10 @@ extension Publication {
 final class RejectedRecordLimit: Sendable {
   private let maxMessageBytes: Atomic<Int>
 
-  /// `max.message.bytes` of a topic where neither it nor its brokers say otherwise.
-  static let defaultBytes = 1_048_588
   /// More than what Kafka adds to a record that is alone in its batch, and to its headers.
   private static let overheadBytes = 1_024
 
-  init(maxMessageBytes: Int = defaultBytes) {
+  init(maxMessageBytes: Int = Int(TopicRequirements.usualMessageBytes)) {
     self.maxMessageBytes = Atomic(maxMessageBytes)
   }
 

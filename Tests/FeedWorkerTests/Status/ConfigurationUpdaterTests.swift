@@ -121,7 +121,7 @@ struct ConfigurationUpdaterTests {
     let applied = Mutex(0)
     reload.add(
       UpdatablePart(keys: ["topics.items"]) { _ in
-        UpdatablePart.Change(["certificate"]) { applied.withLock { $0 += 1 } }
+        (["certificate"], { applied.withLock { $0 += 1 } })
       }
     )
     reload.add(

@@ -15,7 +15,7 @@ import Testing
     statistics.partitions = partitions
     statistics.stopped = stopped
     statistics.restore.read(records: 0, bytes: 0, remaining: 12)
-    return DaemonHealth.Worker(number: number, silence: silence, statistics: statistics)
+    return (number, silence, statistics)
   }
 
   private static func health(_ workers: DaemonHealth.Worker..., isStopping: Bool = false) -> DaemonHealth {

@@ -8,7 +8,7 @@ import Testing
   private static func health(_ phase: WorkerPhase, silence: Int64 = 0) -> DaemonHealth {
     var statistics = WorkerStatistics()
     statistics.phase = phase
-    let worker = DaemonHealth.Worker(number: 0, silence: silence, statistics: statistics)
+    let worker = (number: 0, silence: silence, statistics: statistics)
     return DaemonHealth([worker], longestSilence: 1_000, isStopping: false)
   }
 

@@ -22,6 +22,8 @@ struct WorkerMachine: Equatable {
   static let rejoinMilliseconds: Int64 = 5_000
   /// The longest wait for a producer between two polls of the group.
   static let longestProducerPause: Int64 = 100
+  /// The longest wait for input, so that a request to stop is seen soon.
+  static let longestPoll: Int64 = 100
 
   /// Set by the machine's own files only.
   var state = WorkerState.starting
@@ -153,6 +155,11 @@ struct WorkerMachine: Equatable {
     }
   }
 
+  /// Chooses the next step.
+  ///
+  /// - Parameters:
+  ///   - deadline: when the pending changes are due; nil if there are none.
+  ///   - restoreTime: when the next step in restoring partitions may be taken; nil if there are none to be restored.
   private mutating func choose(
     deadline: Int64?,
     restoreTime: Int64?,
@@ -164,26 +171,18 @@ struct WorkerMachine: Equatable {
       hasRejoined = true
       return enter(.rejoining, .rejoin)
     }
-    let step = WorkerStep(
-      deadline: deadline,
-      now: now,
-      isStopping: isStopping,
-      isProducerReady: transactions.isReady,
-      restoreTime: restoreTime
-    )
-    switch step {
-    case .stop:
-      return enter(.stopping(isPending: deadline != nil), .report(.stopping))
-    case .flush:
-      return flush(then: .loop, at: now)
-    case .prepareProducer:
+    if isStopping { return enter(.stopping(isPending: deadline != nil), .report(.stopping)) }
+    guard transactions.isReady else {
       let pause = max(0, min(producerPauseEnd - now, Self.longestProducerPause))
       return enter(.preparing(.polling), .pollWithoutInput(timeoutMilliseconds: Int32(pause)))
-    case .restore:
-      return enter(.polling(restores: true), .poll(timeoutMilliseconds: 0))
-    case .poll(let timeoutMilliseconds):
-      return enter(.polling(restores: false), .poll(timeoutMilliseconds: timeoutMilliseconds))
     }
+    // What is served goes on while other partitions are restored.
+    if let deadline, deadline <= now { return flush(then: .loop, at: now) }
+    if let restoreTime, restoreTime <= now {
+      return enter(.polling(restores: true), .poll(timeoutMilliseconds: 0))
+    }
+    let wait = min(min(deadline ?? .max, restoreTime ?? .max) - now, Self.longestPoll)
+    return enter(.polling(restores: false), .poll(timeoutMilliseconds: Int32(wait)))
   }
 
   mutating func enter(_ state: WorkerState, _ action: WorkerAction) -> WorkerAction {

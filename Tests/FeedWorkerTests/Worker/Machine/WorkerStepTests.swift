@@ -2,61 +2,68 @@ import Testing
 
 @testable import FeedWorker
 
+/// What the machine chooses to do next.
 struct WorkerStepTests {
-  private static func step(
+  private static func state(
     deadline: Int64? = nil,
     at now: Int64 = 100,
     isStopping: Bool = false,
     isProducerReady: Bool = true,
     restoreTime: Int64? = nil
-  ) -> WorkerStep {
-    WorkerStep(
+  ) -> (WorkerState, WorkerAction) {
+    var machine = WorkerMachine(transactionMilliseconds: 10_000)
+    if isProducerReady { _ = machine.transactions.succeed() }
+    machine.state = .looking
+    let looked = WorkerEvent.looked(
+      ends: [],
       deadline: deadline,
-      now: now,
-      isStopping: isStopping,
-      isProducerReady: isProducerReady,
-      restoreTime: restoreTime
+      restoreTime: restoreTime,
+      isStopping: isStopping
     )
+    let action = machine.handle(looked, at: now)
+    return (machine.state, action)
   }
 
-  @Test func `a wait for input ends at the deadline, and often enough to see a request to stop`() {
-    #expect(Self.step() == .poll(timeoutMilliseconds: 100))
-    #expect(Self.step(deadline: 130) == .poll(timeoutMilliseconds: 30))
-    #expect(Self.step(deadline: 90_000) == .poll(timeoutMilliseconds: 100))
-    #expect(Self.step(deadline: .max, at: 0) == .poll(timeoutMilliseconds: 100))
+  @Test(arguments: [
+    (nil, nil, 100, 100), (130, nil, 100, 30), (90_000, nil, 100, 100), (.max, nil, 0, 100),
+    // A step in restoring that has to wait does not keep input waiting.
+    (nil, 140, 100, 40), (130, 140, 100, 30), (nil, 500, 100, 100),
+  ])
+  func `a wait for input ends when something is due, and often enough to see a request to stop`(
+    deadline: Int64?,
+    restoreTime: Int64?,
+    now: Int64,
+    wait: Int32
+  ) {
+    let (state, action) = Self.state(deadline: deadline, at: now, restoreTime: restoreTime)
+    #expect(state == .polling(restores: false))
+    #expect(action == .poll(timeoutMilliseconds: wait))
   }
 
   @Test(arguments: [100, 101, 5_000]) func `at and after the deadline pending changes are published`(
     now: Int64
   ) {
-    #expect(Self.step(deadline: 100, at: now) == .flush)
+    #expect(Self.state(deadline: 100, at: now).1 == .beginFlush)
+    #expect(Self.state(deadline: 100, at: now, restoreTime: 100).1 == .beginFlush)
   }
 
-  @Test(arguments: [nil, 50, 500]) func `a request to stop comes first`(deadline: Int64?) {
-    #expect(Self.step(deadline: deadline, isStopping: true) == .stop)
+  @Test(arguments: [nil, 50, 101, 500]) func `a request to stop comes first`(deadline: Int64?) {
+    for restoreTime in [nil, 100] as [Int64?] {
+      let (state, _) = Self.state(deadline: deadline, isStopping: true, restoreTime: restoreTime)
+      #expect(state == .stopping(isPending: deadline != nil))
+    }
   }
 
-  @Test(arguments: [nil, 101, 500])
-  func `pending changes come before restoring, and restoring before waiting for input`(
-    deadline: Int64?
-  ) {
-    #expect(Self.step(deadline: deadline, restoreTime: 100) == .restore)
-    #expect(Self.step(deadline: 100, restoreTime: 100) == .flush)
-    #expect(Self.step(deadline: deadline, isStopping: true, restoreTime: 100) == .stop)
-  }
-
-  @Test func `a step in restoring that has to wait does not keep input waiting`() {
-    #expect(Self.step(restoreTime: 140) == .poll(timeoutMilliseconds: 40))
-    #expect(Self.step(deadline: 130, restoreTime: 140) == .poll(timeoutMilliseconds: 30))
-    #expect(Self.step(restoreTime: 500) == .poll(timeoutMilliseconds: 100))
+  @Test(arguments: [nil, 101, 500]) func `restoring comes before waiting for input`(deadline: Int64?) {
+    #expect(Self.state(deadline: deadline, restoreTime: 100).0 == .polling(restores: true))
   }
 
   @Test(arguments: [nil, 0, 500]) func `without a producer nothing is restored, read or published`(
     restoreTime: Int64?
   ) {
     for deadline in [nil, 50, 500] as [Int64?] {
-      let step = Self.step(deadline: deadline, isProducerReady: false, restoreTime: restoreTime)
-      #expect(step == .prepareProducer)
+      let (state, _) = Self.state(deadline: deadline, isProducerReady: false, restoreTime: restoreTime)
+      #expect(state == .preparing(.polling))
     }
   }
 }
