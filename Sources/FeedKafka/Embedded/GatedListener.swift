@@ -257,24 +257,22 @@ final class LocalSocket: Sendable {
 
   /// Reads until the buffer is full; false at the end of the connection.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Bool {
-    var done = 0
-    while done < buffer.count {
-      let count = recv(descriptor, buffer.baseAddress! + done, buffer.count - done, 0)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      done += count
-    }
-    return true
+    Self.all(buffer.count) { recv(descriptor, buffer.baseAddress! + $0, buffer.count - $0, 0) }
   }
 
   /// Writes all bytes; false if the peer is gone.
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    Self.all(bytes.count) { send(descriptor, bytes.baseAddress! + $0, bytes.count - $0, Int32(MSG_NOSIGNAL)) }
+  }
+
+  /// Calls until so many bytes are through; false if a call fails.
+  private static func all(_ count: Int, _ pass: (_ done: Int) -> Int) -> Bool {
     var done = 0
-    while done < bytes.count {
-      let count = send(descriptor, bytes.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      done += count
+    while done < count {
+      let passed = pass(done)
+      if passed < 0, errno == EINTR { continue }
+      guard passed > 0 else { return false }
+      done += passed
     }
     return true
   }

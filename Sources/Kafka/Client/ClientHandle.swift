@@ -67,18 +67,17 @@ final class ClientHandle {
   /// Returns which of the topics exist, and their numbers of partitions.
   ///
   /// It requests all topics and filters the result, because requesting a topic by name can create it.
-  func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
-    var result = TopicMetadata()
-    try ask(topics, Deadline(milliseconds: timeoutMilliseconds), into: &result)
-    result.missing = topics.filter { result.partitionCounts[$0] == nil }
-    return result
-  }
-
-  /// The same for a consumer, whose requests create no topics. It requests only these topics, one after the other.
-  func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+  ///
+  /// - Parameter byName: for a consumer, whose requests create no topics: it requests only these, one after the other.
+  func metadata(
+    _ topics: [String],
+    byName: Bool = false,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     var result = TopicMetadata()
-    for name in topics {
+    if !byName { try ask(topics, deadline, into: &result) }
+    for name in topics where byName {
       guard let topic = rd_kafka_topic_new(client, name, nil) else {
         throw .make(KafkaErrorCode(rd_kafka_last_error()), "read the metadata of \(name)")
       }

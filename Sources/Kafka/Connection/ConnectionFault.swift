@@ -4,33 +4,21 @@
 struct ConnectionFault: Hashable, Sendable {
   /// The cause; texts are those of the broker or of OpenSSL.
   enum Cause: Hashable, Sendable {
-    /// The broker's certificate has expired, or is not valid yet.
     case outdatedCertificate(String)
-    /// The broker's certificate is not signed by a trusted authority.
     case unknownAuthority(String)
-    /// The broker's certificate is for other host names.
     case otherHost(String)
     /// The broker's certificate is invalid for another reason, with OpenSSL's error number.
     case certificate(Int32?, String)
-    /// The broker requires a client certificate, and none is configured.
     case clientCertificateMissing(String)
-    /// The broker rejects the client's certificate.
     case clientCertificateRefused(String)
-    /// The client speaks TLS, and the broker does not.
-    case notTLS
-    /// The broker speaks TLS, and the client does not.
-    case onlyTLS
-    /// The broker requires authentication, and none is configured.
-    case onlySASL
-    /// The broker does not support authentication on this listener.
-    case notSASL
+    /// What the broker speaks or does not speak on this port, unlike the client.
+    case notTLS, onlyTLS, onlySASL, notSASL
     /// The broker does not support the configured mechanism.
     case mechanism(String)
     /// The broker does not know the user, or the password is wrong.
     case credentials(String)
-    /// Authentication failed for another reason.
+    /// Failed for another reason.
     case authentication(String)
-    /// TLS failed for another reason.
     case tls(String)
   }
 
@@ -54,10 +42,8 @@ struct ConnectionFault: Hashable, Sendable {
   /// The error code of calls that fail because of it.
   var kind: KafkaErrorCode {
     switch cause {
-    case .outdatedCertificate, .unknownAuthority, .otherHost, .certificate, .clientCertificateMissing,
-      .clientCertificateRefused, .notTLS, .onlyTLS, .tls:
-      .tls
     case .onlySASL, .notSASL, .mechanism, .credentials, .authentication: .authentication
+    default: .tls
     }
   }
 

@@ -17,9 +17,7 @@ extension Consumer {
   public func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
     let client = try client("assign \(offsets)")
     let list = TopicPartitionList(offsets)
-    if let error = rd_kafka_incremental_assign(client, list.pointer) {
-      throw .make(taking: error, "assign \(offsets)")
-    }
+    try KafkaError.check(rd_kafka_incremental_assign(client, list.pointer), "assign \(offsets)")
   }
 
   /// Stops reading partitions that were added.
@@ -28,9 +26,7 @@ extension Consumer {
     if partitions.isEmpty { return }
     forgetPauses(of: pausedPartitions.intersection(partitions), client)
     let list = TopicPartitionList(partitions)
-    if let error = rd_kafka_incremental_unassign(client, list.pointer) {
-      throw .make(taking: error, "unassign \(partitions)")
-    }
+    try KafkaError.check(rd_kafka_incremental_unassign(client, list.pointer), "unassign \(partitions)")
   }
 
   /// The assigned partitions.

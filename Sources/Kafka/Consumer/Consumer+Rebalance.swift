@@ -116,9 +116,8 @@ extension Consumer {
     let list = TopicPartitionList(partitions.map { TopicPartitionOffset($0, offset: start) })
     let topics = assignmentStart == nil ? [] : pauseAhead(of: partitions, client)
     defer { for topic in topics { rd_kafka_topic_destroy(topic) } }
-    if let error = rd_kafka_incremental_assign(client, list.pointer) {
-      throw .make(taking: error, "take the partitions \(partitions)")
-    }
+    let error = rd_kafka_incremental_assign(client, list.pointer)
+    try KafkaError.check(error, "take the partitions \(partitions)")
     held.formUnion(partitions)
   }
 
@@ -126,9 +125,8 @@ extension Consumer {
     forgetPauses(of: pausedPartitions.intersection(partitions), client)
     let list = TopicPartitionList(partitions)
     held.subtract(partitions)
-    if let error = rd_kafka_incremental_unassign(client, list.pointer) {
-      throw .make(taking: error, "give up the partitions \(partitions)")
-    }
+    let error = rd_kafka_incremental_unassign(client, list.pointer)
+    try KafkaError.check(error, "give up the partitions \(partitions)")
   }
 
   /// Pauses partitions before they are assigned. Otherwise, between the assignment and a pause, librdkafka may fetch at

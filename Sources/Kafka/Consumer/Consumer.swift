@@ -204,7 +204,8 @@ public final class Consumer: KafkaClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> TopicMetadata {
     _ = try client("read metadata")
-    return try handle?.metadataByName(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
+    return try handle?.metadata(topics, byName: true, timeoutMilliseconds: timeoutMilliseconds)
+      ?? TopicMetadata()
   }
 
   /// Leaves the group and releases all resources; a second call does nothing.

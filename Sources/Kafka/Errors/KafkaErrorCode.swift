@@ -18,93 +18,83 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
 
   public var description: String { name }
 
-  public static let timedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__TIMED_OUT)
+  public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
   /// The producer's queue is full: poll, then produce again.
-  public static let queueFull = KafkaErrorCode(RD_KAFKA_RESP_ERR__QUEUE_FULL)
-  public static let transport = KafkaErrorCode(RD_KAFKA_RESP_ERR__TRANSPORT)
-  public static let allBrokersDown = KafkaErrorCode(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+  public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+  public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+  public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
   /// A record was not delivered within `message.timeout.ms`.
-  public static let messageTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+  public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
   /// An argument or a configuration property is not valid.
-  public static let invalidArgument = KafkaErrorCode(RD_KAFKA_RESP_ERR__INVALID_ARG)
+  public static let invalidArgument = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
   /// The call is not allowed in the client's state, for example a commit without a transaction.
-  public static let state = KafkaErrorCode(RD_KAFKA_RESP_ERR__STATE)
-  public static let closed = KafkaErrorCode(RD_KAFKA_RESP_ERR__DESTROY)
-  public static let fatal = KafkaErrorCode(RD_KAFKA_RESP_ERR__FATAL)
+  public static let state = Self(RD_KAFKA_RESP_ERR__STATE)
+  public static let closed = Self(RD_KAFKA_RESP_ERR__DESTROY)
+  public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
   /// A newer producer with the same `transactional.id` has taken over.
-  public static let fenced = KafkaErrorCode(RD_KAFKA_RESP_ERR__FENCED)
+  public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
   /// The owner did not poll within `max.poll.interval.ms` and has left the group.
-  public static let maxPollExceeded = KafkaErrorCode(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
+  public static let maxPollExceeded = Self(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
   /// The requested offset is out of range, and `auto.offset.reset` is `error`.
-  public static let autoOffsetReset = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-  public static let unknownPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-  public static let unknownTopic = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-  public static let unknownTopicOrPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-  public static let topicAlreadyExists = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+  public static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+  public static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+  public static let unknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+  public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+  public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
   /// The brokers do not know this kind of request.
-  public static let unsupportedFeature = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-  public static let unknown = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN)
+  public static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
+  public static let unknown = Self(RD_KAFKA_RESP_ERR_UNKNOWN)
   /// The record is larger than the client or the broker accepts.
-  public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+  public static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
   /// The batch of records is larger than a segment of the topic.
-  public static let recordListTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
+  public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
   /// The broker rejects the record, for example one without a key in a compacted topic.
-  public static let invalidRecord = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_RECORD)
+  public static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
   /// The topic rejects the record's timestamp.
-  public static let invalidTimestamp = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
-  public static let policyViolation = KafkaErrorCode(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
+  public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
+  public static let policyViolation = Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
   /// The topic's message format is too old for the request.
-  public static let unsupportedForMessageFormat = KafkaErrorCode(
-    RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
-  )
-  public static let tls = KafkaErrorCode(RD_KAFKA_RESP_ERR__SSL)
-  public static let authentication = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTHENTICATION)
-  public static let notCoordinator = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
-  public static let coordinatorNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
+  public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
+  public static let tls = Self(RD_KAFKA_RESP_ERR__SSL)
+  public static let authentication = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+  public static let notCoordinator = Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
+  public static let coordinatorNotAvailable = Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
   /// The producer's epoch is outdated: a newer producer has taken over.
-  public static let invalidProducerEpoch = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
+  public static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
   /// The group does not, or no longer, know the consumer as a member.
-  public static let unknownMember = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+  public static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
   /// The group has a newer generation.
-  public static let illegalGeneration = KafkaErrorCode(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
-  /// The client is not authorised to read or write the topic.
-  public static let topicAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
-  /// The client is not authorised to join the group.
-  public static let groupAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
-  /// The client is not authorised to use the `transactional.id`.
-  public static let transactionalIDAuthorizationFailed = KafkaErrorCode(
+  public static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
+  public static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+  public static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+  public static let transactionalIDAuthorizationFailed = Self(
     RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
   )
-  /// The client is not authorised for this action on the cluster.
-  public static let clusterAuthorizationFailed = KafkaErrorCode(
-    RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED
-  )
+  public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
   /// `transaction.timeout.ms` exceeds the brokers' maximum.
-  public static let invalidTransactionTimeout = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
-  public static let unsupportedVersion = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
+  public static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+  public static let unsupportedVersion = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
   /// The committed offsets belong to a transaction that is still open.
-  public static let unstableOffsetCommit = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
-  public static let coordinatorLoading = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
+  public static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
+  public static let coordinatorLoading = Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
   /// The broker did not finish in time; the request may have taken effect.
-  public static let requestTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
-  public static let leaderNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
-  public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
+  public static let requestTimedOut = Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+  public static let leaderNotAvailable = Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+  public static let notLeader = Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
   /// Fewer replicas are in sync than the topic requires; nothing was written.
-  public static let notEnoughReplicas = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
+  public static let notEnoughReplicas = Self(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
   /// Fewer replicas are in sync than the topic requires; the leader has written the record.
-  public static let notEnoughReplicasAfterAppend = KafkaErrorCode(
-    RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
-  )
+  public static let notEnoughReplicasAfterAppend = Self(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND)
   /// The producer's previous transaction has not finished yet.
-  public static let concurrentTransactions = KafkaErrorCode(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
+  public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
   /// A newer producer with the same `transactional.id` has taken over.
-  public static let producerFenced = KafkaErrorCode(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
+  public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
   /// The request is not allowed in the transaction's state.
-  public static let invalidTransactionState = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TXN_STATE)
+  public static let invalidTransactionState = Self(RD_KAFKA_RESP_ERR_INVALID_TXN_STATE)
   /// The members of the group use different assignment strategies.
-  public static let inconsistentGroupProtocol = KafkaErrorCode(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
+  public static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
   /// Another member with the same `group.instance.id` has taken over.
-  public static let fencedInstance = KafkaErrorCode(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+  public static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
 
   /// Whether an error with this code is usually transient, if librdkafka does not say.
   var isUsuallyRetriable: Bool {

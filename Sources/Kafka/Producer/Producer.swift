@@ -248,28 +248,16 @@ public struct HeaderList {
 
   /// Adds a header with bytes as its value; nil for a null.
   public mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {
-    appendName(name)
-    if let value {
-      bytes.append(contentsOf: value)
-      entries[entries.count - 1].value_size = value.count
-    }
+    append(Self.bytes(of: name), value)
   }
 
   /// Adds a header with text as its value.
   public mutating func append(_ name: StaticString, _ value: some StringProtocol) {
-    appendName(name)
-    bytes.append(contentsOf: value.utf8)
-    entries[entries.count - 1].value_size = bytes.count - entries[entries.count - 1].value_offset
+    append(Self.bytes(of: name), value.utf8)
   }
 
   /// Adds a copy of a header.
-  public mutating func append(_ header: Header) {
-    appendName(header.name.utf8)
-    if let value = header.value {
-      bytes.append(contentsOf: value)
-      entries[entries.count - 1].value_size = value.count
-    }
-  }
+  public mutating func append(_ header: Header) { append(header.name.utf8, header.value) }
 
   /// Clears the list and keeps its memory.
   public mutating func removeAll() {
@@ -277,21 +265,18 @@ public struct HeaderList {
     entries.removeAll(keepingCapacity: true)
   }
 
-  private mutating func appendName(_ name: StaticString) {
-    appendName(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+  private static func bytes(of name: StaticString) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
   }
 
-  /// Starts a header. Its value, null by default, follows in `bytes`.
-  private mutating func appendName(_ name: some Collection<UInt8>) {
-    let offset = bytes.count
+  private mutating func append(_ name: some Collection<UInt8>, _ value: (some Collection<UInt8>)?) {
+    let start = bytes.count
     bytes.append(contentsOf: name)
+    let end = bytes.count
+    if let value { bytes.append(contentsOf: value) }
+    let size = value == nil ? -1 : bytes.count - end
     entries.append(
-      feedstore_header_t(
-        name_offset: offset,
-        name_size: name.count,
-        value_offset: bytes.count,
-        value_size: -1
-      )
+      feedstore_header_t(name_offset: start, name_size: end - start, value_offset: end, value_size: size)
     )
   }
 }
