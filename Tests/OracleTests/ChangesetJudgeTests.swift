@@ -116,40 +116,6 @@ struct ChangesetJudgeTests {
     }
   }
 
-  @Test func `reload reasons are checked in order`() {
-    func mode(_ flush: OracleFlush, _ planner: PlannerThresholds = PlannerThresholds()) -> String? {
-      var judge = ChangesetJudge(planner: planner)
-      let value = judge.expectedRecords(flush).first?.value
-      let json = value.flatMap { try? OracleJSON.parse($0) }
-      return (json?.last("reason") ?? json?.last("mode"))?.string.map(text)
-    }
-    let ten = feed("s: a b c d e f g h i j")
-    var planner = PlannerThresholds()
-    planner.minimumItems = 10
-    #expect(mode(change(nil, OracleFeed(), revision: 1)) == "initial")
-    #expect(mode(change(ten, nil)) == "delete")
-    var requested = OracleForced()
-    requested.feedReload = true
-    #expect(mode(change(ten, ten, forced: requested)) == "requested")
-    #expect(mode(change(ten, feed("s: k"))) == "disjoint")
-    #expect(mode(change(ten, feed("s:"))) != "disjoint")
-    #expect(mode(change(ten, feed("s: a b c d")), planner) == "fraction")
-    #expect(mode(change(ten, feed("s: a b c d e")), planner) == "diff")
-    planner.maxChanges = 4
-    #expect(mode(change(ten, feed("s: a b c d e")), planner) == "changes")
-    var kinds = ten
-    for index in 0..<3 { kinds.sections[0].items[index].kind = bytes("ad") }
-    planner.maxKindFraction = 0.25
-    #expect(mode(change(ten, kinds), planner) == "kinds")
-    planner.maxKindFraction = 0.3
-    #expect(mode(change(ten, kinds), planner) == "diff")
-    planner.maxBytesRatio = 0.1
-    #expect(mode(change(ten, kinds), planner) == "bytes")
-    var data = ten
-    for index in 0..<10 { data.sections[0].items[index].data = bytes("\"a long story, told at length\"") }
-    #expect(mode(change(ten, data), planner) == "reconfigure")
-  }
-
   @Test func `keyframes and tombstones follow`() {
     var keyframes = KeyframePolicy()
     keyframes.maxDeltas = 2
