@@ -1,22 +1,45 @@
 public import Foundation
 
-@testable import Oracle
+@testable public import Oracle
+
+/// The files in `conformance`.
+public enum ConformanceFiles {
+  public static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("conformance")
+
+  public static func bytes(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+  }
+
+  /// The lines of a file of JSON.
+  public static func lines(_ name: String) throws -> [OracleJSON] { try lines(bytes(name)) }
+
+  public static func lines(_ bytes: [UInt8]) throws -> [OracleJSON] {
+    try bytes.split(separator: UInt8(ascii: "\n")).map { try OracleJSON.parse(Array($0)) }
+  }
+
+  /// The names of the files in a folder.
+  public static func names(in name: String) -> [String] {
+    let path = folder.appendingPathComponent(name).path
+    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+}
+
+extension OracleJSON {
+  /// A member that is a string, or the text of another value.
+  public func text(_ name: String) -> String? {
+    last(name).map { String(decoding: $0.string ?? $0.minified, as: UTF8.self) }
+  }
+}
 
 /// The conformance vectors in a folder: those for stores with their input, and all generated files.
 public struct ConformanceVectors: Sendable {
-  public let folder: URL
   public let stores: [StoreVector]
   public let replicas: [ReplicaVector]
   private let truths: [String: [String: OracleFeed]]
 
-  public init(folder: URL) throws {
-    self.folder = folder
-    let names = try FileManager.default.contentsOfDirectory(
-      atPath: folder.appendingPathComponent("store").path
-    )
-    stores = try names.sorted().map {
-      try StoreVector(folder: folder.appendingPathComponent("store").appendingPathComponent($0))
-    }
+  public init() throws {
+    stores = try ConformanceFiles.names(in: "store").map { try StoreVector($0) }
     var replicas: [ReplicaVector] = []
     var truths: [String: [String: OracleFeed]] = [:]
     for store in stores {
@@ -123,7 +146,7 @@ public struct ConformanceVectors: Sendable {
     let names = ["checksum", "keys", "merge-patch", "partitioner", "rejections"].map { "\($0).ndjson" }
     let inputs = stores.map { "store/\($0.name)/input.ndjson" }
     for name in names + inputs {
-      files[name] = Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+      files[name] = try ConformanceFiles.bytes(name)
     }
     return files.sorted { $0.key < $1.key }.map { name, bytes in
       let digest = OracleChecksum.text(OracleXXH32.hash(bytes))

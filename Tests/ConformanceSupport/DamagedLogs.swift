@@ -11,21 +11,14 @@ struct DamagedLogs {
   init(_ log: ChangesetLog) {
     self.log = log
     for (place, line) in log.lines.enumerated() {
-      guard let value = line.value, let json = try? OracleJSON.parse(value), Self.text(json, "feed") == "news"
+      guard let value = line.value, let json = try? OracleJSON.parse(value), json.text("feed") == "news"
       else {
         continue
       }
-      let keyframe = Self.text(json, "reason") == "keyframe" ? "keyframe" : ""
-      places[
-        "\(Self.text(json, "epoch"))@\(Self.text(json, "revision"))/\(keyframe)\(Self.text(json, "part", "0"))"
-      ] =
-        place
+      let keyframe = json.text("reason") == "keyframe" ? "keyframe" : ""
+      let revision = "\(json.text("epoch") ?? "")@\(json.text("revision") ?? "")"
+      places["\(revision)/\(keyframe)\(json.text("part") ?? "0")"] = place
     }
-  }
-
-  private static func text(_ json: OracleJSON, _ name: String, _ absent: String = "") -> String {
-    guard let value = json.last(name) else { return absent }
-    return String(decoding: value.string ?? value.minified, as: UTF8.self)
   }
 
   /// The position of a record of the first epoch.

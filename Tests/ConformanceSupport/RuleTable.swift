@@ -31,14 +31,10 @@ public struct RuleTable: Sendable {
   }
 
   private static func vectors(_ vectors: ConformanceVectors) throws -> [Vector] {
-    func lines(_ name: String) throws -> [OracleJSON] {
-      let file = try Data(contentsOf: vectors.folder.appendingPathComponent(name))
-      return try file.split(separator: UInt8(ascii: "\n")).map { try OracleJSON.parse(Array($0)) }
-    }
-    let (checksums, keys, patches) = (
-      try lines("checksum.ndjson"), try lines("keys.ndjson"), try lines("merge-patch.ndjson")
-    )
-    let rejections = try lines("rejections.ndjson").map { vector in
+    let checksums = try ConformanceFiles.lines("checksum.ndjson")
+    let keys = try ConformanceFiles.lines("keys.ndjson")
+    let patches = try ConformanceFiles.lines("merge-patch.ndjson")
+    let rejections = try ConformanceFiles.lines("rejections.ndjson").map { vector in
       let settings = try ConformanceSettings(vector.last("settings"))
       return Vector(name: "rejection: " + String(decoding: vector.last("name")?.string ?? [], as: UTF8.self))
       {

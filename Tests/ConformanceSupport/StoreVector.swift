@@ -1,7 +1,7 @@
 import Feed
 import FeedConfiguration
 public import FeedStore
-public import Foundation
+import Foundation
 
 @testable public import Oracle
 
@@ -21,17 +21,17 @@ public struct StoreVector: Sendable {
   /// The settings in the file, as JSON.
   let settingsText: [UInt8]
 
-  /// Reads `vector.json` and `input.ndjson` of a folder.
-  public init(folder: URL) throws {
-    name = folder.lastPathComponent
-    let json = try OracleJSON.parse(Array(Data(contentsOf: folder.appendingPathComponent("vector.json"))))
+  /// Reads `vector.json` and `input.ndjson` of its folder.
+  public init(_ name: String) throws {
+    self.name = name
+    let json = try OracleJSON.parse(ConformanceFiles.bytes("store/\(name)/vector.json"))
     title = json.last("title")?.string ?? []
     sections = json.last("sections")?.minified ?? Array("[]".utf8)
     isExact = json.last("exact")?.content != .boolean(false)
     isReplica = json.last("replica")?.content != .boolean(false)
     settings = try ConformanceSettings(json.last("settings"))
     settingsText = json.last("settings")?.minified ?? Array("{}".utf8)
-    input = Array(try Data(contentsOf: folder.appendingPathComponent("input.ndjson")))
+    input = try ConformanceFiles.bytes("store/\(name)/input.ndjson")
   }
 
   /// The oracle's result for the input.

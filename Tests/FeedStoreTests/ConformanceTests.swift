@@ -7,25 +7,14 @@ import Testing
 
 /// `ReplicaPartition` has the expected states after each record of the vectors in `conformance/replica`.
 @Suite struct ConformanceTests {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
-
-  private static let names: [String] = {
-    let path = folder.appendingPathComponent("replica").path
-    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
-  }()
-
-  private static func lines(_ name: String) throws -> [OracleJSON] {
-    try Data(contentsOf: folder.appendingPathComponent(name)).split(separator: UInt8(ascii: "\n"))
-      .map { try OracleJSON.parse(Array($0)) }
-  }
+  private static let names = ConformanceFiles.names(in: "replica")
 
   @Test func `there are vectors`() { #expect(Self.names.count >= 60) }
 
   @Test(arguments: names)
   func `every record leads to the vector's state`(name: String) throws {
     var partitions: [Int: ReplicaPartition] = [:]
-    for (number, line) in try Self.lines("replica/\(name)").enumerated() {
+    for (number, line) in try ConformanceFiles.lines("replica/\(name)").enumerated() {
       let place: Comment = "\(name), line \(number + 1)"
       var reader = ReplayLines()
       let record = reader.record(line)
@@ -58,8 +47,8 @@ import Testing
       let id = feed.withUnsafeBytes { ByteText(ByteSpan($0)) }
       let isStale = partition.staleReason(of: id) != nil
       #expect(replica?.epoch == then.last("epoch")?.string, place)
-      #expect(replica.map { "\($0.revision)" } == text(then, "revision"), place)
-      #expect(replica.map { Replica.hexadecimal($0.checksum) } == text(then, "checksum"), place)
+      #expect(replica.map { "\($0.revision)" } == then.text("revision"), place)
+      #expect(replica.map { Replica.hexadecimal($0.checksum) } == then.text("checksum"), place)
       #expect(.boolean(isStale) == then.last("stale")?.content, place)
       let isIncomplete = isStale || then.last("waiting")?.content == .boolean(true)
       #expect((partition.lack(of: id) != nil || isStale) == isIncomplete, place)
@@ -71,7 +60,7 @@ import Testing
   }
 
   @Test func `keys are parsed as in the vectors`() throws {
-    for line in try Self.lines("keys.ndjson") {
+    for line in try ConformanceFiles.lines("keys.ndjson") {
       let key = try #require(line.last("key")?.string)
       key.withUnsafeBytes { bytes in
         let parsed = RecordKey(ByteSpan(bytes))
@@ -80,13 +69,9 @@ import Testing
           kind == line.last("kind")?.string.map { String(decoding: $0, as: UTF8.self) },
           "\(line.minified)"
         )
-        #expect(parsed.map { "\($0.number)" } == text(line, "number"))
+        #expect(parsed.map { "\($0.number)" } == line.text("number"))
         #expect(parsed.map { Array($0.feed.buffer) } == line.last("feed")?.string)
       }
     }
-  }
-
-  private func text(_ json: OracleJSON, _ name: String) -> String? {
-    json.last(name).map { String(decoding: $0.string ?? $0.minified, as: UTF8.self) }
   }
 }

@@ -63,7 +63,6 @@ import Testing
     var lines = try Self.text(of: Self.page).split(separator: "\n", omittingEmptySubsequences: false)
     let blocks = Self.blocks(of: lines).filter { $0.name == name }
     let input = try #require(blocks.first { $0.part == "input" })
-    let temporary = try TemporaryFolder()
     var options = FeedStoreOptions()
     for (key, value) in input.settings {
       switch key {
@@ -72,16 +71,10 @@ import Testing
       default: Issue.record("examples do not use the setting \(key); add it to the test")
       }
     }
-    let replay = Replay(
-      inputs: [try temporary.file("input", Self.text(lines[input.lines]).utf8)],
-      output: temporary.path("output"),
-      rejected: temporary.path("rejected"),
-      options: options
-    )
-    _ = try await replay.run()
+    let run = try await ReplayRun(Self.text(lines[input.lines]).utf8, options)
     // From the last to the first, so that the positions of the others stay valid.
     for block in blocks.reversed() where block.part != "input" {
-      let found = try temporary.read(block.part)
+      let found = block.part == "rejected" ? run.rejected : run.output
       if ProcessInfo.processInfo.environment["FEEDSTORE_UPDATE_GOLDEN"] != nil {
         lines.replaceSubrange(block.lines, with: found.split(separator: "\n"))
         try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: Self.page))

@@ -50,21 +50,13 @@ struct DocumentedPlanTests {
   ]
 
   @Test(arguments: cases) func `a row of the table equals the result of a replay`(row: Case) async throws {
-    let temporary = try TemporaryFolder()
     let records = [Self.feed(0..<row.items), row.event()].enumerated().map { number, event in
       #"{"ts":\#(number * 1000),"key":"f","value":\#(event)}"# + "\n"
     }
-    try Data(records.joined().utf8).write(to: URL(filePath: temporary.path("input")))
     var options = FeedStoreOptions()
     options.output.maxMessageBytes = 2_147_483_647
-    _ = try await Replay(
-      inputs: [temporary.path("input")],
-      output: temporary.path("output"),
-      rejected: nil,
-      options: options
-    ).run()
-
-    let line = try #require(try temporary.read("output").split(separator: "\n").dropFirst().first)
+    let run = try await ReplayRun(records.joined().utf8, options)
+    let line = try #require(run.output.split(separator: "\n").dropFirst().first)
     let record = try OracleJSON.parse(Array(line.utf8))
     let headers = (record.last("headers")?.elements ?? []).compactMap(\.string)
     let plan = try OracleJSON.parse(try #require(headers.last))

@@ -6,7 +6,7 @@ import Testing
 /// The generated files in `conformance` equal the oracle's output. `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`)
 /// rewrites them; review the difference.
 @Suite struct ConformanceFilesTests {
-  private static let vectors = Result { try ConformanceVectors(folder: folder) }
+  private static let vectors = Result { try ConformanceVectors() }
   private static let table = Result { try RuleTable(vectors.get()) }
 
   @Test func `vectors notice all rules but those of which it says why not`() throws {
@@ -18,14 +18,11 @@ import Testing
     #expect(Rule.unseen.count * 20 <= Rule.allCases.count)
   }
 
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
-
   @Test func `the files equal the oracle's output`() throws {
     let files = try Self.vectors.get().files(Self.table.get())
     let writes = ProcessInfo.processInfo.environment["FEEDSTORE_WRITE_CONFORMANCE"] != nil
     for (name, expected) in files {
-      let url = Self.folder.appendingPathComponent(name)
+      let url = ConformanceFiles.folder.appendingPathComponent(name)
       if writes {
         try FileManager.default.createDirectory(
           at: url.deletingLastPathComponent(),
@@ -36,13 +33,13 @@ import Testing
       let isThere = (try? Data(contentsOf: url)) == Data(expected)
       #expect(isThere, "\(name) is not what the oracle makes; `make conformance` rewrites it")
     }
-    let replicas = try FileManager.default.contentsOfDirectory(
-      atPath: Self.folder.appendingPathComponent("replica").path
-    )
+    let replicas = ConformanceFiles.names(in: "replica")
     let surplus = replicas.filter { files["replica/\($0)"] == nil }
     if writes {
       for name in surplus {
-        try FileManager.default.removeItem(at: Self.folder.appendingPathComponent("replica/\(name)"))
+        try FileManager.default.removeItem(
+          at: ConformanceFiles.folder.appendingPathComponent("replica/\(name)")
+        )
       }
     } else {
       #expect(surplus == [], "files that no vector has")

@@ -6,20 +6,12 @@ import Testing
 
 /// The oracle passes the hand-written vectors in `conformance`.
 @Suite struct ConformanceOracleTests {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
-
-  private static func lines(_ name: String) throws -> [OracleJSON] {
-    try Data(contentsOf: folder.appendingPathComponent(name)).split(separator: UInt8(ascii: "\n"))
-      .map { try OracleJSON.parse(Array($0)) }
-  }
-
   private func code(_ outcome: OracleOutcome) -> String? {
     if case .rejected(let rejection) = outcome { rejection.code.rawValue } else { nil }
   }
 
   @Test func `every rejection has its code`() throws {
-    let vectors = try Self.lines("rejections.ndjson")
+    let vectors = try ConformanceFiles.lines("rejections.ndjson")
     for vector in vectors {
       var oracle = Oracle(limits: try ConformanceSettings(vector.last("settings")).options.limits)
       var reader = ReplayLines()
@@ -33,7 +25,7 @@ import Testing
   }
 
   @Test func `every patch has its bytes`() throws {
-    for vector in try Self.lines("merge-patch.ndjson") {
+    for vector in try ConformanceFiles.lines("merge-patch.ndjson") {
       let data = try OracleJSON.parse(vector.last("data")?.string ?? [])
       let patch = try OracleJSON.parse(vector.last("patch")?.string ?? [])
       #expect(OracleMergePatch.merge(patch, into: data) == vector.last("result")?.string)
@@ -41,7 +33,7 @@ import Testing
   }
 
   @Test func `every feed has its checksum`() throws {
-    for vector in try Self.lines("checksum.ndjson") {
+    for vector in try ConformanceFiles.lines("checksum.ndjson") {
       let feed = OracleFeed(vector.last("sections")?.elements ?? [])
       let checksum = OracleChecksum.text(OracleChecksum.of(feed))
       #expect(checksum == vector.last("checksum")?.string.map(text))

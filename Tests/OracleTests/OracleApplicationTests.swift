@@ -4,14 +4,6 @@ import Testing
 struct OracleApplicationTests {
   private static let start = OperationExamples.start
 
-  @Test(arguments: OperationExamples.all)
-  func `operations have their effects`(_ event: String, _ result: String) {
-    var one = OneFeed()
-    one.apply(Self.start)
-    #expect(one.apply(event) == .applied(noOps: []))
-    #expect(one.outlined == result)
-  }
-
   @Test func `absent fields keep their values`() {
     var one = OneFeed()
     one.apply(Self.start)

@@ -16,9 +16,6 @@ func feed(_ outline: String) -> OracleFeed {
   return OracleFeed(sections: sections)
 }
 
-/// The outline of a feed: ids only.
-func outline(_ feed: OracleFeed?) -> String? { feed?.outline }
-
 /// One feed's oracle, which takes values one by one.
 struct OneFeed {
   var oracle: Oracle
@@ -48,13 +45,8 @@ struct OneFeed {
     return oracle.apply(record)
   }
 
-  /// The code with which a value is rejected; nil if it is accepted.
-  mutating func code(_ value: String?) -> OracleRejectCode? {
-    if case .rejected(let rejection) = apply(value) { rejection.code } else { nil }
-  }
-
   mutating func flush() -> OracleChange? { oracle.flush().changes.first }
 
   var current: OracleFeed? { oracle.current(key) }
-  var outlined: String? { outline(current) }
+  var outlined: String? { current?.outline }
 }

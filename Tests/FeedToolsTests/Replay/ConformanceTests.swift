@@ -11,38 +11,15 @@ import Testing
 
 /// `feedstore replay` passes the vectors in `conformance`.
 @Suite struct ConformanceTests {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("conformance")
-
-  private static let names: [String] = {
-    let path = folder.appendingPathComponent("store").path
-    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
-  }()
-
-  private static func bytes(_ name: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: folder.appendingPathComponent(name)))
-  }
-
-  private static func lines(_ bytes: [UInt8]) throws -> [OracleJSON] {
-    try bytes.split(separator: UInt8(ascii: "\n")).map { try OracleJSON.parse(Array($0)) }
-  }
+  private static let names = ConformanceFiles.names(in: "store")
 
   /// The output and the rejected records for an input.
   private func replay(
     _ input: [UInt8],
     _ settings: ConformanceSettings
   ) async throws -> (output: [UInt8], rejected: [OracleJSON]) {
-    let temporary = try TemporaryFolder()
-    let replay = Replay(
-      inputs: [try temporary.file("input", input)],
-      output: temporary.path("output"),
-      rejected: temporary.path("rejected"),
-      options: settings.options
-    )
-    _ = try await replay.run()
-    let output = Array(try temporary.read("output").utf8)
-    return (output, try Self.lines(Array(try temporary.read("rejected").utf8)))
+    let run = try await ReplayRun(input, settings.options)
+    return (Array(run.output.utf8), try ConformanceFiles.lines(Array(run.rejected.utf8)))
   }
 
   private func header(_ name: String, of line: OracleJSON) -> String? {
@@ -57,10 +34,10 @@ import Testing
 
   @Test(arguments: names)
   func `the output equals the vector's`(name: String) async throws {
-    let vector = try StoreVector(folder: Self.folder.appendingPathComponent("store/\(name)"))
+    let vector = try StoreVector(name)
     let (output, rejected) = try await replay(vector.input, vector.settings)
     if vector.isExact {
-      let expected = try Self.bytes("store/\(name)/output.ndjson")
+      let expected = try ConformanceFiles.bytes("store/\(name)/output.ndjson")
       let differing = zip(
         output.split(separator: UInt8(ascii: "\n")),
         expected.split(separator: UInt8(ascii: "\n"))
@@ -78,8 +55,8 @@ import Testing
       ["topic", "partition", "offset"].map { header("feedstore.source.\($0)", of: line) ?? "" }
         + [header("feedstore.error.code", of: line) ?? ""]
     }
-    let expected = try Self.lines(try Self.bytes("store/\(name)/rejected.ndjson")).map { line in
-      ["topic", "partition", "offset", "code"].map { text(line, $0) ?? "" }
+    let expected = try ConformanceFiles.lines("store/\(name)/rejected.ndjson").map { line in
+      ["topic", "partition", "offset", "code"].map { line.text($0) ?? "" }
     }
     #expect(codes == expected)
   }
@@ -96,25 +73,21 @@ import Testing
       }
       found["\(feed.partition) \(feed.id) \(replica.epoch) \(replica.revision)"] = state
     }
-    for line in try Self.lines(try Self.bytes("store/\(name)/states.ndjson"))
+    for line in try ConformanceFiles.lines("store/\(name)/states.ndjson")
     where line.last("deleted") == nil {
       let feed = line.last("feed")?.string ?? []
-      let place = "\(text(line, "partition") ?? "") \(feed) \(line.last("epoch")?.string ?? [])"
-      let state = found["\(place) \(text(line, "revision") ?? "")"]
+      let place = "\(line.text("partition") ?? "") \(feed) \(line.last("epoch")?.string ?? [])"
+      let state = found["\(place) \(line.text("revision") ?? "")"]
       #expect(state?.sectionsText == line.last("sections")?.minified)
-      #expect(state.map { OracleChecksum.text(OracleChecksum.of($0)) } == text(line, "checksum"))
+      #expect(state.map { OracleChecksum.text(OracleChecksum.of($0)) } == line.text("checksum"))
     }
-  }
-
-  private func text(_ json: OracleJSON, _ name: String) -> String? {
-    json.last(name).map { String(decoding: $0.string ?? $0.minified, as: UTF8.self) }
   }
 
   // MARK: - Rejections, patches, partitions
 
   @Test func `every rejection has the vector's code`() async throws {
-    for vector in try Self.lines(try Self.bytes("rejections.ndjson")) {
-      let name = text(vector, "name") ?? ""
+    for vector in try ConformanceFiles.lines("rejections.ndjson") {
+      let name = vector.text("name") ?? ""
       let settings = try ConformanceSettings(vector.last("settings"))
       let records = vector.last("records")?.elements ?? []
       let input = records.flatMap { $0.minified + Array("\n".utf8) }
@@ -133,30 +106,30 @@ import Testing
   }
 
   @Test func `every patch has the vector's bytes`() async throws {
-    let vectors = try Self.lines(try Self.bytes("merge-patch.ndjson"))
+    let vectors = try ConformanceFiles.lines("merge-patch.ndjson")
     var input = ""
     for (number, vector) in vectors.enumerated() {
-      let (data, patch) = (try #require(text(vector, "data")), try #require(text(vector, "patch")))
+      let (data, patch) = (try #require(vector.text("data")), try #require(vector.text("patch")))
       input +=
         #"{"key":"f","value":{"op":"item.upsert","item":"\#(number)","section":"s","data":\#(data)}}"# + "\n"
       input += #"{"key":"f","value":{"op":"item.patch","item":"\#(number)","data":\#(patch)}}"# + "\n"
     }
     let (output, rejected) = try await replay(Array(input.utf8), try ConformanceSettings(nil))
     #expect(rejected.isEmpty)
-    let reload = try #require(try Self.lines(output).first?.last("value"))
+    let reload = try #require(try ConformanceFiles.lines(output).first?.last("value"))
     let items = reload.last("sections")?.elements?.first?.last("items")?.elements ?? []
     #expect(items.count == vectors.count)
     for (item, vector) in zip(items, vectors) {
       let data = item.last("data").map { String(decoding: $0.minified, as: UTF8.self) }
       #expect(
-        data == text(vector, "result"),
-        "\(text(vector, "data") ?? "") with \(text(vector, "patch") ?? "")"
+        data == vector.text("result"),
+        "\(vector.text("data") ?? "") with \(vector.text("patch") ?? "")"
       )
     }
   }
 
   @Test func `every key has the vector's partition`() throws {
-    for vector in try Self.lines(try Self.bytes("partitioner.ndjson")) {
+    for vector in try ConformanceFiles.lines("partitioner.ndjson") {
       guard case .object(let counts)? = vector.last("partitions")?.content else { continue }
       for count in counts {
         let number = try #require(Int32(String(decoding: count.name, as: UTF8.self)))

@@ -31,10 +31,10 @@ import Testing
   func `a replay writes the recorded output`(name: String) async throws {
     let temporary = try TemporaryFolder()
     let replay = Replay(
-      inputs: [Self.folder.appendingPathComponent("\(name).input.ndjson").path],
-      output: temporary.path("output"),
+      [Self.folder.appendingPathComponent("\(name).input.ndjson").path],
+      to: temporary.path("output"),
       rejected: temporary.path("rejected"),
-      options: try configuration(name).store
+      try configuration(name).store
     )
     _ = try await replay.run()
     for part in ["output", "rejected"] {

@@ -81,7 +81,7 @@ import Testing
     let lines = Self.topics.map { Self.line($0, offset: 0, ts: 0, "[]") }
     let fitting = try folder.file("fitting.ndjson", lines.joined(separator: "\n").utf8)
     func replay(_ inputs: [String]) -> Replay {
-      Replay(inputs: inputs, output: "/dev/null", rejected: nil, options: Self.options)
+      Replay(inputs, Self.options)
     }
     _ = try await replay([fitting, fitting]).run()
     let named = Self.line("one.more", offset: 0, ts: 0, "[]")

@@ -10,31 +10,6 @@ import Testing
 @testable import Service
 
 @Suite struct ReplayTests {
-  private func replay(
-    _ input: some Sequence<UInt8>,
-    chunkBytes: Int = 1 << 20,
-    options: FeedStoreOptions = FeedStoreOptions()
-  ) async throws -> (output: String, rejected: String, report: ReplayReport) {
-    let folder = try TemporaryFolder()
-    var replay = Replay(
-      inputs: [try folder.file("in", input)],
-      output: folder.path("out"),
-      rejected: folder.path("rejected"),
-      options: options
-    )
-    replay.chunkBytes = chunkBytes
-    let report = try await replay.run()
-    return (try folder.read("out"), try folder.read("rejected"), report)
-  }
-
-  private func replay(
-    _ input: String,
-    chunkBytes: Int = 1 << 20,
-    options: FeedStoreOptions = FeedStoreOptions()
-  ) async throws -> (output: String, rejected: String, report: ReplayReport) {
-    try await replay(input.utf8, chunkBytes: chunkBytes, options: options)
-  }
-
   private func randomInput(seed: UInt64, _ count: Int) -> String {
     var generator = RecordGenerator(seed: seed)
     let lines = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
@@ -43,10 +18,10 @@ import Testing
 
   @Test func `the output does not depend on the size of reads`() async throws {
     let input = randomInput(seed: 3, 400)
-    let whole = try await replay(input)
+    let whole = try await ReplayRun(input.utf8)
     #expect(!whole.output.isEmpty && !whole.rejected.isEmpty)
     for chunkBytes in [1, 7, 64, 1000, 65536] {
-      let chunked = try await replay(input, chunkBytes: chunkBytes)
+      let chunked = try await ReplayRun(input.utf8, chunkBytes: chunkBytes)
       #expect(chunked.output == whole.output, "read by \(chunkBytes) bytes")
       #expect(chunked.rejected == whole.rejected, "read by \(chunkBytes) bytes")
     }
@@ -59,13 +34,8 @@ import Testing
     let first = try folder.file("a", lines[..<90].joined(separator: "\n").utf8)
     let second = try folder.file("b", lines[90...].joined(separator: "\n").utf8)
     let options = FeedStoreOptions()
-    _ = try await Replay(
-      inputs: [first, second],
-      output: folder.path("out"),
-      rejected: nil,
-      options: options
-    ).run()
-    let whole = try await replay(lines.joined(separator: "\n"))
+    _ = try await Replay([first, second], to: folder.path("out"), options).run()
+    let whole = try await ReplayRun(lines.joined(separator: "\n").utf8)
     #expect(try folder.read("out") == whole.output)
   }
 
@@ -104,12 +74,7 @@ import Testing
     let good = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"#
     let later = #"{"key":"f","ts":1000,"value":{"op":"section.upsert","section":"t"}}"#
     let input = try folder.file("in.ndjson", "\(good)\n\n\(later)\n\(line)\n".utf8)
-    let replay = Replay(
-      inputs: [input],
-      output: folder.path("out"),
-      rejected: nil,
-      options: FeedStoreOptions()
-    )
+    let replay = Replay([input], to: folder.path("out"))
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("in.ndjson:4:") == true, "\(String(describing: error))")
     #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
@@ -174,12 +139,7 @@ import Testing
 
   @Test func `the temporary file of an output is not an input`() async throws {
     let folder = try TemporaryFolder()
-    let replay = Replay(
-      inputs: [try folder.file("out.tmp", "".utf8)],
-      output: folder.path("out"),
-      rejected: nil,
-      options: FeedStoreOptions()
-    )
+    let replay = Replay([try folder.file("out.tmp", "".utf8)], to: folder.path("out"))
     let error = await #expect(throws: UsageError.self) { try await replay.run() }
     #expect(
       error?.description.hasPrefix("--output is first written to \(folder.path("out.tmp")), which is also ")
@@ -191,10 +151,9 @@ import Testing
     let folder = try TemporaryFolder()
     let lines = [#"{"key":"f","value":{"op":"section.upsert","section":"s"}}"#, #"{"key":"f","value":1}"#]
     _ = try await Replay(
-      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
-      output: folder.path("out"),
-      rejected: "\(folder.url.path)/./out",
-      options: FeedStoreOptions()
+      [try folder.file("in", lines.joined(separator: "\n").utf8)],
+      to: folder.path("out"),
+      rejected: "\(folder.url.path)/./out"
     ).run()
     #expect(try folder.read("out").split(separator: "\n").count == 2)
   }
@@ -246,7 +205,7 @@ import Testing
     let isJSON = Array(value.utf8).withUnsafeBytes { (try? JSONIndexer().validated(ByteSpan($0))) != nil }
     if isJSON { lines.append(#"{"key":"f","value":\#(value)}"#) }
     for line in lines {
-      let rejected = try await replay(line).rejected
+      let rejected = try await ReplayRun(line.utf8).rejected
       let message = try JSONSerialization.jsonObject(with: Data(rejected.utf8)) as? [String: Any]
       let headers = message?["headers"] as? [String] ?? []
       #expect(headers.count > 3 && headers[3].contains(problem), "\(line): \(headers)")
@@ -255,12 +214,12 @@ import Testing
 
   @Test func `bytes that are not UTF-8 are located`() async throws {
     let line = Array(#"{"key":"f","payload":"é"#.utf8) + [0xC3, 0x28] + Array("\"}\n".utf8)
-    #expect(try await replay(line).rejected.contains("the value is not UTF-8 at byte 2\""))
+    #expect(try await ReplayRun(line).rejected.contains("the value is not UTF-8 at byte 2\""))
   }
 
   @Test func `gzip, and a byte order mark, are read like the text itself`() async throws {
     let input = randomInput(seed: 8, 300)
-    let whole = try await replay(input)
+    let whole = try await ReplayRun(input.utf8)
     func compressed(_ text: some Sequence<UInt8>) throws -> [UInt8] {
       try Array(text).withUnsafeBytes { try #require(Gzip.compress($0, upTo: .max)) }
     }
@@ -269,20 +228,20 @@ import Testing
       try compressed(mark + Array(input.utf8.prefix(half))) + compressed(input.utf8.dropFirst(half))
     for bytes in [mark + Array(input.utf8), try compressed(input.utf8), members] {
       for chunkBytes in [1, 7, 1000, 1 << 20] {
-        let read = try await replay(bytes, chunkBytes: chunkBytes)
+        let read = try await ReplayRun(bytes, chunkBytes: chunkBytes)
         #expect(read.output == whole.output && read.rejected == whole.rejected, "read by \(chunkBytes) bytes")
         #expect(read.report.bytesRead == bytes.count)
       }
     }
     for bytes in [Array(members.dropLast()), Array(members.prefix(12)), members + [1, 2, 3]] {
-      let error = await #expect(throws: ReplayError.self) { try await replay(bytes) }
+      let error = await #expect(throws: ReplayError.self) { try await ReplayRun(bytes) }
       let isDamaged = error?.message.contains("in: the gzip data is damaged: incorrect header") == true
       let isIncomplete = error?.message.contains("in: the gzip data ends too early") == true
       #expect(bytes.count > members.count ? isDamaged : isIncomplete, "\(String(describing: error))")
     }
     var damaged = members
     damaged[damaged.count - 6] ^= 1
-    let error = await #expect(throws: ReplayError.self) { try await replay(damaged) }
+    let error = await #expect(throws: ReplayError.self) { try await ReplayRun(damaged) }
     #expect(error?.message.contains("incorrect data check") == true, "\(String(describing: error))")
   }
 
@@ -300,19 +259,14 @@ import Testing
     format: String,
     remedy: String
   ) async throws {
-    let error = await #expect(throws: ReplayError.self) { try await replay(bytes) }
+    let error = await #expect(throws: ReplayError.self) { try await ReplayRun(bytes) }
     let message = try #require(error).message
     #expect(message.hasPrefix("cannot read /") && message.contains("in: it is \(format); "), "\(message)")
     #expect(message.contains(remedy) && message.hasSuffix("in | feedstore replay -"), "\(message)")
   }
 
   @Test func `a missing file is named`() async throws {
-    let replay = Replay(
-      inputs: ["/no/such/file"],
-      output: "/dev/null",
-      rejected: nil,
-      options: FeedStoreOptions()
-    )
+    let replay = Replay(["/no/such/file"])
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("/no/such/file") == true)
   }
@@ -328,12 +282,7 @@ import Testing
     for (option, output, rejected) in [
       ("--output", written, nil), ("--rejected", folder.path("out"), written),
     ] {
-      let replay = Replay(
-        inputs: ["/dev/null", input],
-        output: output,
-        rejected: rejected,
-        options: FeedStoreOptions()
-      )
+      let replay = Replay(["/dev/null", input], to: output, rejected: rejected)
       let error = await #expect(throws: UsageError.self) { try await replay.run() }
       let same = written == input ? written : "\(written), the same file as \(input)"
       #expect(error?.description == "\(option) is \(same), which is also read; name another file")
@@ -345,16 +294,15 @@ import Testing
   @Test(arguments: ["out", "./out", "hard", "symbolic"])
   func `changesets and rejected records can share a file, whatever its path`(name: String) async throws {
     let input = randomInput(seed: 6, 300)
-    let separate = try await replay(input)
+    let separate = try await ReplayRun(input.utf8)
     let folder = try TemporaryFolder()
     let output = try folder.file("out", "what was there before".utf8)
     try FileManager.default.linkItem(atPath: output, toPath: folder.path("hard"))
     try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: output)
     _ = try await Replay(
-      inputs: [try folder.file("in", input.utf8)],
-      output: output,
-      rejected: "\(folder.url.path)/\(name)",
-      options: FeedStoreOptions()
+      [try folder.file("in", input.utf8)],
+      to: output,
+      rejected: "\(folder.url.path)/\(name)"
     ).run()
     let lines = try folder.read("out").split(separator: "\n")
     let (changesets, rejected) = (
@@ -366,29 +314,17 @@ import Testing
   }
 
   @Test func `a device may be both read and written`() async throws {
-    let replay = Replay(
-      inputs: ["/dev/null"],
-      output: "/dev/null",
-      rejected: "/dev/null",
-      options: FeedStoreOptions()
-    )
+    let replay = Replay(["/dev/null"], rejected: "/dev/null")
     #expect(try await replay.run().counters.records == 0)
   }
 
   @Test func `a rejected record keeps its value as spelled, or as base64`() async throws {
-    let folder = try TemporaryFolder()
     var input = Array(#"{"key":"f","ts":5,"value":{ "op" : "no" }}"#.utf8) + [0x0A]
     input += Array(#"{"key":"f","value":""#.utf8) + [0xFF] + Array("\"}\n".utf8)
     input += Array(#"{"payload":null,"partition":3}"#.utf8)
-    let replay = Replay(
-      inputs: [try folder.file("in", input)],
-      output: folder.path("out"),
-      rejected: folder.path("rejected"),
-      options: FeedStoreOptions()
-    )
-    let report = try await replay.run()
-    #expect(report.rejectedRecords == 3)
-    let lines = try folder.read("rejected").split(separator: "\n")
+    let run = try await ReplayRun(input)
+    #expect(run.report.rejectedRecords == 3)
+    let lines = run.rejected.split(separator: "\n")
     #expect(lines[0].hasSuffix(#""key":"f","payload":"{ \"op\" : \"no\" }"}"#))
     #expect(lines[0].contains(#""ts":5,"headers":["feedstore.error.code","unknown-op""#))
     #expect(lines[1].hasSuffix(#""key":"f","payloadBase64":"Iv8i"}"#))
@@ -413,12 +349,7 @@ import Testing
     }
     var paths = [try folder.file("in", input)]
     for name in ["first", "second"] {
-      let report = try await Replay(
-        inputs: [paths[paths.count - 1]],
-        output: "/dev/null",
-        rejected: folder.path(name),
-        options: FeedStoreOptions()
-      ).run()
+      let report = try await Replay([paths[paths.count - 1]], rejected: folder.path(name)).run()
       #expect(report.rejectedRecords == 16)
       #expect(report.counters.rejects == [.invalidUTF8: 16])
       paths.append(folder.path(name))
@@ -438,26 +369,26 @@ import Testing
   @Test func `lines without a topic belong to the items topic`() async throws {
     var options = FeedStoreOptions()
     options.topics.items = "other.items"
-    let result = try await replay(
-      #"{"key":"f","value":{"op":"feed.replace","sections":[]}}"#,
-      options: options
+    let result = try await ReplayRun(
+      #"{"key":"f","value":{"op":"feed.replace","sections":[]}}"#.utf8,
+      options
     )
     #expect(result.output.contains(#""epoch":"other.items:0/0""#))
   }
 
   @Test func `the output of a replay can be read as input`() async throws {
-    let first = try await replay(randomInput(seed: 5, 300))
+    let first = try await ReplayRun(randomInput(seed: 5, 300).utf8)
     // Changesets are not events, so all are rejected, but every line is valid.
-    let second = try await replay(first.output + first.rejected)
+    let second = try await ReplayRun((first.output + first.rejected).utf8)
     #expect(second.report.counters.records == (first.output + first.rejected).split(separator: "\n").count)
   }
 
   @Test func `there is no offset after the largest`() async throws {
     let line = #"{"key":"a","value":null"#
     await #expect(throws: ReplayError.self) {
-      try await replay("\(line),\"offset\":9223372036854775806}\n\(line)}\n")
+      try await ReplayRun("\(line),\"offset\":9223372036854775806}\n\(line)}\n".utf8)
     }
-    let largest = try await replay("\(line),\"offset\":9223372036854775806}\n")
+    let largest = try await ReplayRun("\(line),\"offset\":9223372036854775806}\n".utf8)
     #expect(largest.report.counters.records == 1)
   }
 
@@ -472,10 +403,9 @@ import Testing
       lines += [#"{"ts":\#(ts),"key":"f","value":\#(event)\#(number)}}"#, #"{"key":"f","value":1}"#]
     }
     var replay = Replay(
-      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
-      output: folder.path("out"),
-      rejected: folder.path("rejected"),
-      options: FeedStoreOptions()
+      [try folder.file("in", lines.joined(separator: "\n").utf8)],
+      to: folder.path("out"),
+      rejected: folder.path("rejected")
     )
     replay.options.coalescing.windowMilliseconds = 0
     replay.options.keyframe.maxBytesRatio = 100
@@ -499,12 +429,7 @@ import Testing
     let lines = [1_000, 4_102_444_800_000, 2_000, 1_500, 4_102_444_800_001, 4_102_444_740_001, 3_000].map {
       #"{"ts":\#($0),"key":"f","value":{"op":"feed.clear"}}"#
     }
-    var replay = Replay(
-      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
-      output: "/dev/null",
-      rejected: nil,
-      options: FeedStoreOptions()
-    )
+    var replay = Replay([try folder.file("in", lines.joined(separator: "\n").utf8)])
     replay.log = Log(
       output: DiagnosticOutput(isTerminal: false) { line in told.withLock { $0.append(line) } }
     )
@@ -522,13 +447,13 @@ import Testing
 
   @Test func `the report counts fields that are ignored`() async throws {
     let line = #"{"key":"f","value":{"op":"section.upsert","section":"s","items":[],"x\u001b":1}}"#
-    let report = try await replay("\(line)\n\(line)\n").report.text
+    let report = try await ReplayRun("\(line)\n\(line)\n".utf8).report.text
     #expect(report.contains("section.upsert items 2, section.upsert x"), "\(report)")
     #expect(!report.contains("\u{1B}"))
   }
 
   @Test func `a message names the event's number, even in an array of one`() async throws {
-    let result = try await replay(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#)
+    let result = try await ReplayRun(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#.utf8)
     #expect(result.rejected.contains("event 0: field 'section' is missing"))
   }
 }

@@ -19,21 +19,11 @@ struct WrittenBytesTests {
   private func replay(
     _ records: [String],
     _ settings: (inout FeedStoreOptions) -> Void = { _ in }
-  ) async throws
-    -> Written
-  {
-    let temporary = try TemporaryFolder()
-    let input = try temporary.file("input", records.joined().utf8)
+  ) async throws -> Written {
     var options = FeedStoreOptions()
     settings(&options)
-    _ = try await Replay(
-      inputs: [input],
-      output: temporary.path("output"),
-      rejected: nil,
-      options: options
-    ).run()
     var written = Written()
-    for line in try temporary.read("output").split(separator: "\n") {
+    for line in try await ReplayRun(records.joined().utf8, options).output.split(separator: "\n") {
       guard let value = line.range(of: ",\"value\":"), let key = line.range(of: ",\"key\":\"") else {
         continue
       }

@@ -21,9 +21,8 @@ struct VerifiedReplay {
   init(_ input: [String], _ options: FeedStoreOptions) async throws {
     folder = try TemporaryFolder()
     self.options = options
-    let file = try folder.file("input", input.joined(separator: "\n").utf8)
-    _ = try await Replay(inputs: [file], output: folder.path("output"), rejected: nil, options: options).run()
-    lines = try folder.read("output").split(separator: "\n").map(String.init)
+    let run = try await ReplayRun(input.joined(separator: "\n").utf8, options)
+    lines = run.output.split(separator: "\n").map(String.init)
   }
 
   /// Random records, replayed.

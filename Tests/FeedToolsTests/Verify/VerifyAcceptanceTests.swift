@@ -60,12 +60,7 @@ import Testing
     let input =
       #"{"key":"f","value":{"op":"section.upsert","section":"s"}}"# + "\n{\"key\":\"f\",\"value\":1}\n"
     let output = folder.path("verified")
-    _ = try await Replay(
-      inputs: [try folder.file("input", input.utf8)],
-      output: output,
-      rejected: output,
-      options: FeedStoreOptions()
-    ).run()
+    _ = try await Replay([try folder.file("input", input.utf8)], to: output, rejected: output).run()
     let (told, report) = try await VerifiedReplay.verify([output], FeedStoreOptions())
     #expect(told == [])
     #expect(report.counts.records == 1)
