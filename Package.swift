@@ -266,7 +266,7 @@ let package = Package(
         "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
         "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle", "FeedTools",
         "FeedVerification",
-        "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ProcessSupport", "Service",
+        "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

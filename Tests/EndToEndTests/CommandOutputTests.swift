@@ -4,6 +4,7 @@ import FeedTestSupport
 import Foundation
 import Glibc
 import Kafka
+import ObservationSupport
 import Oracle
 import ProcessSupport
 import Testing
@@ -123,7 +124,7 @@ final class CommandOutputTests {
     var ground = try Ground()
     ground.configuration.store.coalescing.maxRecords = 1
     try ground.produce(
-      [StoredRecord("news", #"{"op":"section.upsert","section":"s"}"#), StoredRecord("news", "no JSON")],
+      [TopicRecord("news", #"{"op":"section.upsert","section":"s"}"#), TopicRecord("news", "no JSON")],
       to: "feeds.items"
     )
     _ = try await ground.runDaemon(applying: 2)

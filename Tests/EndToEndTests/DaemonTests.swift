@@ -3,6 +3,7 @@ import FeedConfiguration
 import FeedDaemon
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -18,20 +19,20 @@ struct DaemonTests {
     let ground = try Ground(partitions: 3, rejected: 2)
     defer { ground.cluster.stop() }
     let time: Int64 = 1_795_168_800_000
-    let noKey = StoredRecord(partition: 2, timestamp: time, nil, "{\"op\":\"feed.clear\"}")
-    let notUTF8 = StoredRecord(
+    let noKey = TopicRecord(partition: 2, timestamp: time, nil, "{\"op\":\"feed.clear\"}")
+    let notUTF8 = TopicRecord(
       partition: 2,
       timestamp: time,
       key: Array("a".utf8),
       value: [0x7B, 0xFF, 0x00]
     )
-    let emptyKey = StoredRecord(partition: 1, timestamp: time, "", nil)
-    let empty = StoredRecord(partition: 0, timestamp: time, "b", "")
+    let emptyKey = TopicRecord(partition: 1, timestamp: time, "", nil)
+    let empty = TopicRecord(partition: 0, timestamp: time, "b", "")
     let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
     let records = [
-      noKey, StoredRecord(partition: 2, timestamp: time + 5, "a", section), notUTF8, emptyKey, empty,
-      StoredRecord(partition: 1, timestamp: time, "gone", section),
-      StoredRecord(partition: 1, timestamp: time, "gone", nil),
+      noKey, TopicRecord(partition: 2, timestamp: time + 5, "a", section), notUTF8, emptyKey, empty,
+      TopicRecord(partition: 1, timestamp: time, "gone", section),
+      TopicRecord(partition: 1, timestamp: time, "gone", nil),
     ]
     try ground.produce(records, to: "feeds.items")
     let started = WallClock.milliseconds()
@@ -45,7 +46,7 @@ struct DaemonTests {
     for (source, offset, target, code) in [
       (noKey, 0, 0, "missing-key"), (notUTF8, 2, 0, "invalid-utf8"), (emptyKey, 0, 1, "missing-key"),
       (empty, 0, 0, "invalid-json"),
-    ] as [(StoredRecord, Int, Int32, String)] {
+    ] as [(TopicRecord, Int, Int32, String)] {
       let found = try #require(
         rejected.first {
           $0.headers["feedstore.source.partition"] == String(source.partition)
@@ -79,7 +80,7 @@ struct DaemonTests {
     for (number, time) in times.enumerated() {
       let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
       try ground.produce(
-        [StoredRecord(partition: 0, timestamp: time.0, "f\(number)", section)],
+        [TopicRecord(partition: 0, timestamp: time.0, "f\(number)", section)],
         to: "feeds.items"
       )
     }
@@ -124,7 +125,7 @@ struct DaemonTests {
     defer { ground.cluster.stop() }
     try ground.produce(
       (0..<2).map {
-        StoredRecord(partition: $0, "feed-\($0)", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
+        TopicRecord(partition: $0, "feed-\($0)", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
       },
       to: "feeds.items"
     )

@@ -3,6 +3,7 @@ import FeedConfiguration
 import FeedStore
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -24,18 +25,27 @@ struct DisturbanceTests {
     return ground
   }
 
+  /// With the lines published.
+  private static func published() async throws -> Ground {
+    let ground = try ground()
+    _ = try await ground.publish(lines)
+    return ground
+  }
+
   /// Runs a daemon over all published lines, and compares its feeds with those of a replay.
+  @discardableResult
   private func check(
     _ ground: Ground,
-    _ run: FaultRun = FaultRun(records: lines.count),
     log: Log = Ground.quiet,
     reportsAreLate: Bool = false,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
-  ) async throws {
+  ) async throws -> FaultRun {
+    let run = FaultRun(records: Self.lines.count)
     let daemon = Self.daemon(ground, run, log: log, reportsAreLate: reportsAreLate, onEvent: onEvent)
     let report = try await daemon.run()
     let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
     #expect(report.feeds == expected.feeds)
+    return run
   }
 
   private static func daemon(
@@ -54,9 +64,8 @@ struct DisturbanceTests {
   }
 
   @Test func `brokers that fail within a transaction are waited for`() async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     let isDown = Mutex(false)
     let failures = Mutex(0)
     let log = Ground.log { line in
@@ -76,27 +85,21 @@ struct DisturbanceTests {
   }
 
   @Test func `slow brokers are waited for`() async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     try ground.cluster.setRoundTrip(nil, milliseconds: 80)
-    let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run)
-    #expect(run.ways.isEmpty)
+    #expect(try await check(ground).ways.isEmpty)
   }
 
   @Test func `a commit with a late response is retried, and nothing is rolled back`() async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     try ground.cluster.delayRequest(.endTxn, broker: 1, milliseconds: 6_000)
     let failures = Mutex<[String]>([])
-    let run = FaultRun(records: Self.lines.count)
     let log = Ground.log { line in
       if line.contains("call=commit") { failures.withLock { $0.append(line) } }
     }
-    try await check(ground, run, log: log)
-    #expect(run.ways.isEmpty)
+    #expect(try await check(ground, log: log).ways.isEmpty)
     #expect(failures.withLock { $0.first }?.contains("_TIMED_OUT") == true)
   }
 
@@ -107,8 +110,7 @@ struct DisturbanceTests {
     ground.configuration.kafka.append(ConfigurationPair(name: "transactional.id", value: "moving"))
     let cluster = ground.cluster
     let moves = Mutex<Int32>(0)
-    let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run) { event in
+    let run = try await check(ground) { event in
       guard case .committed = event else { return }
       let broker = moves.withLock { moves in
         moves += 1
@@ -126,26 +128,22 @@ struct DisturbanceTests {
   }
 
   @Test func `a full queue is waited for`() async throws {
-    var ground = try Self.ground()
+    var ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     ground.configuration.kafka.append(
       ConfigurationPair(name: "queue.buffering.max.messages", value: "3")
     )
-    let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run)
-    #expect(run.ways.isEmpty)
+    #expect(try await check(ground).ways.isEmpty)
   }
 
   @Test func `a flush in several transactions publishes the same as in one`() async throws {
-    var ground = try Self.ground()
+    var ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     ground.configuration.maxTransactionBytes = 500
     try await check(ground)
     let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
     let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
-    func texts(_ records: [StoredRecord]) -> Set<String> {
+    func texts(_ records: [TopicRecord]) -> Set<String> {
       Set(records.compactMap { $0.valueText?.withoutEpochTimes })
     }
     #expect(texts(changesets) == texts(expected.changesets))
@@ -156,17 +154,15 @@ struct DisturbanceTests {
   func `batches that are too large for a segment are sent again in smaller ones`(
     reportsAreLate: Bool
   ) async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     try ground.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
     let sizes = Mutex<[String]>([])
     let log = Ground.log { line in
       guard line.contains("event=transaction.batch-too-large") else { return }
       sizes.withLock { $0.append(line) }
     }
-    let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run, log: log, reportsAreLate: reportsAreLate)
+    let run = try await check(ground, log: log, reportsAreLate: reportsAreLate)
     #expect(run.ways == [.withdrawn])
     #expect(sizes.withLock { $0.count } == 1)
     #expect(sizes.withLock { $0.first?.contains("100000") } == true)
@@ -176,9 +172,8 @@ struct DisturbanceTests {
   func `a record that is too large for a segment stops the daemon with the reason`(
     reportsAreLate: Bool
   ) async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     try ground.cluster.pushRequestErrors(.produce, Array(repeating: .recordListTooLarge, count: 100))
     let run = FaultRun(records: Self.lines.count)
     let thrown = await #expect(throws: DaemonError.self) {
@@ -201,9 +196,8 @@ struct DisturbanceTests {
     Refusal(request: .fetch, error: .topicAuthorizationFailed),
   ])
   func `an error that requires an operator stops the daemon with the reason`(refusal: Refusal) async throws {
-    let ground = try Self.ground()
+    let ground = try await Self.published()
     defer { ground.cluster.stop() }
-    _ = try await ground.publish(Self.lines)
     try ground.cluster.pushRequestErrors(refusal.request, Array(repeating: refusal.error, count: 5))
     let run = FaultRun(records: Self.lines.count)
     let thrown = await #expect(throws: DaemonError.self) {
@@ -226,9 +220,7 @@ struct DisturbanceTests {
     try ground.cluster.setCoordinator(.group("feedstore"), broker: 2)
     _ = try await ground.publish(Self.lines)
     try ground.cluster.setRoundTrip(2, milliseconds: 1_500)
-    let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run)
-    #expect(run.ways.isEmpty)
+    #expect(try await check(ground).ways.isEmpty)
   }
 
   @Test func `a record that is rejected while offsets are added stops the daemon with the reason`()
@@ -258,8 +250,8 @@ struct DisturbanceTests {
     let ground = try Ground()
     defer { ground.cluster.stop() }
     let value = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000_000)
-    let record = StoredRecord(key: Array("large".utf8), value: value)
-    try ground.produce([record, StoredRecord("small", "x")], to: "feeds.items")
+    let record = TopicRecord(key: Array("large".utf8), value: value)
+    try ground.produce([record, TopicRecord("small", "x")], to: "feeds.items")
     _ = try await ground.runDaemon(applying: 2)
     let rejected = try ground.contents(of: "feeds.rejected", partitions: 1)
     #expect(rejected.map(\.keyText) == ["large", "small"])
@@ -280,7 +272,7 @@ struct DisturbanceTests {
     ground.configuration.workers = 2
     ground.configuration.store.coalescing.maxRecords = 1
     let records = (0..<20).map { number in
-      StoredRecord(
+      TopicRecord(
         partition: Int32(number % 4),
         "feed-\(number)",
         "{\"op\":\"section.upsert\",\"section\":\"s\"}"

@@ -1,5 +1,6 @@
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -141,7 +142,7 @@ struct EmbeddedInputTests {
       let client: KafkaConfiguration = [
         "bootstrap.servers": configuration.kafka[0].value, "message.max.bytes": "10000000",
       ]
-      try Ground.produce([StoredRecord("a", section)], to: topic, client)
+      try Ground.produce([TopicRecord("a", section)], to: topic, client)
       // Only for this one: on a busy machine others take longer.
       var impatient = client
       impatient["message.timeout.ms"] = "2000"
@@ -151,7 +152,7 @@ struct EmbeddedInputTests {
       try producer.flush(timeoutMilliseconds: 30_000)
       #expect(producer.takeDeliveryErrors().count == 1)
       try producer.close(timeoutMilliseconds: 10_000)
-      try Ground.produce([StoredRecord("b", section)], to: topic, client)
+      try Ground.produce([TopicRecord("b", section)], to: topic, client)
       return 2
     }
     #expect(report.feeds.map(\.feed) == ["a", "b"])

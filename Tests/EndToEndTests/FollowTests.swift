@@ -5,6 +5,7 @@ import FeedStore
 import FeedWorker
 import Foundation
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -19,8 +20,8 @@ struct FollowTests {
     _ item: String,
     _ number: Int,
     partition: Int32 = 0
-  ) -> StoredRecord {
-    StoredRecord(
+  ) -> TopicRecord {
+    TopicRecord(
       partition: partition,
       timestamp: 1_795_168_800_000 + Int64(number),
       feed,
@@ -190,11 +191,11 @@ struct FollowTests {
   @Test func `a state that is outdated is marked, also where there is none`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
-    func changeset(_ feed: String, _ revision: Int, _ mode: String) -> StoredRecord {
+    func changeset(_ feed: String, _ revision: Int, _ mode: String) -> TopicRecord {
       let head =
         "{\"feed\":\"\(feed)\",\"epoch\":\"feeds.items/0\",\"revision\":\(revision),\"base\":\(revision - 1),"
         + "\"mode\":\"\(mode)\",\"time\":\"2026-11-20T10:00:00.000Z\",\"through\":{},\"checksum\":\"00000000\"}"
-      return StoredRecord(partition: 0, timestamp: 1, mode == "reload" ? "k0/\(feed)" : "d1/\(feed)", head)
+      return TopicRecord(partition: 0, timestamp: 1, mode == "reload" ? "k0/\(feed)" : "d1/\(feed)", head)
     }
     try ground.produce(
       [

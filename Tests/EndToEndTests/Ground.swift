@@ -4,6 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import ObservationSupport
 import Oracle
 import ProcessSupport
 import Service
@@ -122,11 +123,11 @@ struct Ground {
   }
 
   /// Appends records in order, without changes.
-  func produce(_ records: [StoredRecord], to topic: String) throws {
+  func produce(_ records: [TopicRecord], to topic: String) throws {
     try Self.produce(records, to: topic, client)
   }
 
-  static func produce(_ records: [StoredRecord], to topic: String, _ client: KafkaConfiguration) throws {
+  static func produce(_ records: [TopicRecord], to topic: String, _ client: KafkaConfiguration) throws {
     let producer = try Producer(configuration: client, log: { _, _, _ in })
     for record in records {
       let key = OwnedBytes(record.key)
@@ -150,19 +151,19 @@ struct Ground {
   }
 
   /// All records of a topic, by partition and offset.
-  func contents(of topic: String, partitions: Int32) throws -> [StoredRecord] {
+  func contents(of topic: String, partitions: Int32) throws -> [TopicRecord] {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
     try consumer.assign(
       (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) }
     )
     let batch = consumer.makeBatch(capacity: 1_000)
-    var records: [StoredRecord] = []
+    var records: [TopicRecord] = []
     var ended: Set<Int32> = []
     let giveUp = ContinuousClock.now + .seconds(300)
     while ended.count < partitions {
       try #require(ContinuousClock.now < giveUp, "the topic's partitions end")
       try consumer.poll(into: batch, timeoutMilliseconds: 100)
-      for index in 0..<batch.count { records.append(StoredRecord(batch[index])) }
+      for index in 0..<batch.count { records.append(TopicRecord(batch[index])) }
       for case .endOfPartition(_, let partition, _) in batch.events { ended.insert(partition) }
     }
     try consumer.close(timeoutMilliseconds: 120_000)
@@ -224,22 +225,7 @@ final class RunningCommand {
   }
 }
 
-/// A record of a topic, copied.
-struct StoredRecord: Equatable {
-  var partition: Int32 = 0
-  var offset: Int64 = 0
-  var timestamp: Int64 = 0
-  var key: [UInt8]?
-  var value: [UInt8]?
-  var headers: [String: String] = [:]
-
-  init(partition: Int32 = 0, timestamp: Int64 = 0, key: [UInt8]?, value: [UInt8]?) {
-    self.partition = partition
-    self.timestamp = timestamp
-    self.key = key
-    self.value = value
-  }
-
+extension TopicRecord {
   init(partition: Int32 = 0, timestamp: Int64 = 0, _ key: String?, _ value: String?) {
     self.init(
       partition: partition,
@@ -254,20 +240,9 @@ struct StoredRecord: Equatable {
       partition: Int32(record.partition),
       timestamp: Int64(record.timestamp),
       key: record.key,
-      value: record.value
+      value: record.value,
+      headers: record.headers.map { Header(name: $0.name, value: $0.value) }
     )
-    for header in record.headers { headers[header.name] = String(decoding: header.value, as: UTF8.self) }
-  }
-
-  init(_ message: Message) {
-    partition = message.partition
-    offset = message.offset
-    timestamp = message.timestampMilliseconds
-    key = message.key.map { Array($0) }
-    value = message.payload.map { Array($0) }
-    for header in message.headers() {
-      headers[header.name] = String(decoding: header.value ?? [], as: UTF8.self)
-    }
   }
 
   var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
@@ -281,8 +256,8 @@ extension String {
 
 /// The output of a replay, as records.
 struct ReplayedOutput {
-  private(set) var changesets: [StoredRecord] = []
-  private(set) var rejected: [StoredRecord] = []
+  private(set) var changesets: [TopicRecord] = []
+  private(set) var rejected: [TopicRecord] = []
   private(set) var feeds: [FeedSummary] = []
 
   init(_ lines: [String], _ options: FeedStoreOptions) async throws {
@@ -301,9 +276,9 @@ struct ReplayedOutput {
 
   private mutating func take(_ store: FeedStore, _ options: FeedStoreOptions) async {
     let flush = await store.published(source: options.output.source)
-    changesets += flush.records.map { StoredRecord($0) }
+    changesets += flush.records.map { TopicRecord($0) }
     for record in flush.rejected {
-      var copy = StoredRecord(
+      var copy = TopicRecord(
         partition: record.partition,
         timestamp: record.timestamp,
         key: record.key,

@@ -5,6 +5,7 @@ import FeedStore
 import FeedWorker
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -13,7 +14,7 @@ import Testing
 
 /// The embedded cluster keeps offsets that are committed outside of transactions.
 struct InputStartOnClusterTests {
-  private static let record = StoredRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
+  private static let record = TopicRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
 
   private func commit(
     _ offset: Int64,
@@ -71,7 +72,7 @@ struct InputStartOnClusterTests {
   }
 
   /// What a daemon has published of a feed whose last record was the one with offset 41.
-  private static let published = StoredRecord(
+  private static let published = TopicRecord(
     "k0/a",
     #"{"feed":"a","epoch":"feeds.items/40","revision":1,"base":0,"mode":"reload","reason":"initial","time":"2026-11-20T10:00:00.000Z","through":{"feeds.items":41},"checksum":"00000000","sections":[]}"#
   )
@@ -116,7 +117,7 @@ struct InputStartOnClusterTests {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     for partition in 0..<2 as Range<Int32> {
-      let records = (0..<2).map { StoredRecord(partition: partition, "a\(partition)", Self.text($0)) }
+      let records = (0..<2).map { TopicRecord(partition: partition, "a\(partition)", Self.text($0)) }
       try ground.produce(records, to: "feeds.items")
       // As if both partitions had had changesets up to here.
       try commit(1, metadata: "changesets=\(partition)", partition: partition, ground)

@@ -4,6 +4,7 @@ import FeedDaemon
 import FeedStore
 import Glibc
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import FeedDaemon
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -14,7 +15,7 @@ struct LostWhileReadTests {
   private static let recordCount = 120
   private static let records = (0..<recordCount).map { number in
     let text = String(repeating: "x", count: 100_000)
-    return StoredRecord(
+    return TopicRecord(
       "a",
       #"{"op":"section.upsert","section":"s","data":{"n":\#(number),"text":"\#(text)"}}"#
     )

@@ -4,6 +4,7 @@ import FeedStore
 import FeedWorker
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ struct NewTopicTests {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.rejected = "late"
-    try ground.produce([StoredRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
+    try ground.produce([TopicRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
     let report = try await ground.runDaemon(applying: 1, log: Self.creating("late", ground))
     #expect(report.counters.records == 1)
   }
@@ -25,7 +26,7 @@ struct NewTopicTests {
   @Test func `input that was not assigned, because a broker did not know it yet, is read`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
-    try ground.produce([StoredRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
+    try ground.produce([TopicRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
     let cluster = ground.cluster
     @Sendable func setError(_ error: KafkaErrorCode?) {
       for topic in ["feeds.items", "feeds.sections"] { try? cluster.setTopicError(topic, error) }

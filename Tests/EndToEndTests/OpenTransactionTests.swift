@@ -3,6 +3,7 @@ import FeedWorker
 import Glibc
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -42,7 +43,7 @@ struct OpenTransactionTests {
     let configuration = try Self.configuration(servers)
     let client: KafkaConfiguration = ["bootstrap.servers": servers]
     let records = (0..<2).map {
-      StoredRecord(partition: $0, "feed-\($0)", #"{"op":"section.upsert","section":"s"}"#)
+      TopicRecord(partition: $0, "feed-\($0)", #"{"op":"section.upsert","section":"s"}"#)
     }
     try Ground.produce(records, to: configuration.store.topics.items, client)
     let received = Mutex(0)
@@ -79,7 +80,7 @@ struct OpenTransactionTests {
     let servers = try #require(Self.bootstrapServers)
     let configuration = try Self.configuration(servers)
     let client: KafkaConfiguration = ["bootstrap.servers": servers]
-    let record = StoredRecord(partition: 1, "feed-1", #"{"op":"section.upsert","section":"s"}"#)
+    let record = TopicRecord(partition: 1, "feed-1", #"{"op":"section.upsert","section":"s"}"#)
     try Ground.produce([record], to: configuration.store.topics.items, client)
     let stop = StopRequest()
     _ = try await Daemon(configuration, stop: stop, log: Ground.quiet) { event in

@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
+import ObservationSupport
 import Oracle
 import Testing
 
@@ -33,7 +34,7 @@ struct PublicationWriterTests {
     /// How often the queue was full.
     var timesFull = 0
     /// The records that were to be written.
-    var records: [StoredRecord] = []
+    var records: [TopicRecord] = []
   }
 
   /// Writes a publication through a producer with a small queue.
@@ -87,7 +88,7 @@ struct PublicationWriterTests {
         }
       }
       try producer.commit()
-      written.records = PublishedPart(part, source: "").records.map { StoredRecord($0) }
+      written.records = PublishedPart(part, source: "").records.map { TopicRecord($0) }
     }
     #expect(producer.takeDeliveryErrors().isEmpty)
     try producer.close(timeoutMilliseconds: 10_000)

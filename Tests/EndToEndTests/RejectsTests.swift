@@ -5,6 +5,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import ObservationSupport
 import Oracle
 import Service
 import Synchronization
@@ -16,14 +17,17 @@ import Testing
 /// `feedstore rejects` on records that a daemon rejected.
 struct RejectsTests {
   /// Two partitions, and a rejected topic with as many. One record in each is rejected, and one is applied.
-  private static func written() async throws -> Ground {
+  private let ground: Ground
+  private let started = WallClock.milliseconds()
+
+  init() async throws {
     var ground = try Ground(partitions: 2, rejected: 2)
     ground.configuration.store.coalescing.maxRecords = 1
     try ground.produce(
       [
-        StoredRecord(partition: 0, timestamp: 1_795_168_800_000, "news", #"{"op":"item.upsert","item":"a"}"#),
-        StoredRecord(partition: 1, timestamp: 1_795_168_801_000, "shop", "no JSON"),
-        StoredRecord(
+        TopicRecord(partition: 0, timestamp: 1_795_168_800_000, "news", #"{"op":"item.upsert","item":"a"}"#),
+        TopicRecord(partition: 1, timestamp: 1_795_168_801_000, "shop", "no JSON"),
+        TopicRecord(
           partition: 1,
           timestamp: 1_795_168_802_000,
           "shop",
@@ -33,7 +37,7 @@ struct RejectsTests {
       to: "feeds.items"
     )
     _ = try await ground.runDaemon(applying: 3)
-    return ground
+    self.ground = ground
   }
 
   private static func list(
@@ -70,9 +74,6 @@ struct RejectsTests {
   }
 
   @Test func `rejected records are listed, also by code and by the time of the rejection`() async throws {
-    let started = WallClock.milliseconds()
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     let (lines, report) = try await Self.list(ground)
     #expect(report.records == 2 && lines.count == 2)
     #expect(lines[0].hasPrefix(#"{"partition":0,"offset":0,"time":""#))
@@ -90,14 +91,10 @@ struct RejectsTests {
   }
 
   @Test func `a listing ends when its output is closed`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     #expect(try await Self.list(ground, isOpen: false).report.records == 1)
   }
 
   @Test func `a record is shown with its headers and the bytes of its value`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     let place = try #require(RejectedPlace("1/0"))
     let record = try await RejectedExcerpt.read(place, ground.configuration, log: Ground.quiet)
     #expect(record.value == Array("no JSON".utf8) && record.printableValue == "no JSON\n")
@@ -110,8 +107,6 @@ struct RejectsTests {
     ("2/0", "the topic has the partitions 0 to 1"), ("1/99", "the partition has the offsets 0 to "),
   ])
   func `a missing record is reported with the existing offsets`(place: String, reason: String) async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     let named = try #require(RejectedPlace(place))
     let error = await #expect(throws: DaemonError.self) {
       try await RejectedExcerpt.read(named, ground.configuration, log: Ground.quiet)
@@ -122,8 +117,6 @@ struct RejectsTests {
   }
 
   @Test func `a repaired record is applied by the daemon`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     let value = #"{"op":"item.upsert","item":"b","section":"s"}"#
     #expect(try await Self.publish(ground, ["1/0"], value: value).lines == ["published 1 record"])
     let input = try ground.contents(of: "feeds.items", partitions: 2)
@@ -139,8 +132,6 @@ struct RejectsTests {
   }
 
   @Test func `a record that can be applied now is sent unchanged`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     #expect(try await Self.publish(ground, ["0/0"]).isComplete)
     let input = try ground.contents(of: "feeds.items", partitions: 2).filter { $0.partition == 0 }
     #expect(input.count == 2 && input[0].key == input[1].key && input[0].value == input[1].value)
@@ -148,8 +139,7 @@ struct RejectsTests {
   }
 
   @Test func `a record that is too large for the brokers is refused`() async throws {
-    var ground = try await Self.written()
-    defer { ground.cluster.stop() }
+    var ground = ground
     let data = String(repeating: "x", count: 3_000)
     ground.configuration.kafka.append(ConfigurationPair(name: "message.max.bytes", value: "2000"))
     let report = try await Self.publish(
@@ -167,8 +157,6 @@ struct RejectsTests {
   }
 
   @Test func `nothing is sent if one of several records is refused`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
     let report = try await Self.publish(ground, ["0/0", "1/0"])
     #expect(report.sent == 0 && !report.isComplete)
     #expect(
@@ -179,6 +167,25 @@ struct RejectsTests {
     #expect(try ground.contents(of: "feeds.items", partitions: 2).count == 3)
   }
 
+  @Test func `the command saves a record to a file, and publishes it from there`() async throws {
+    let files = try TemporaryFolder()
+    let folder = files.url
+    let settings = ["--set", "kafka.bootstrap.servers=\(ground.cluster.bootstrapServers)"]
+    let list = try CommandRun(["rejects", "list", "--since", "2026-11-20"] + settings, in: folder)
+    #expect(list.exitCode == 0 && list.output.split(separator: "\n").count == 2, "\(list.error)")
+    let show = try CommandRun(["rejects", "show", "1/0"] + settings, in: folder)
+    #expect(show.exitCode == 0 && show.output == "no JSON" && show.error.contains("invalid-json"))
+    let refused = try CommandRun(["rejects", "publish", "1/0"] + settings, in: folder)
+    #expect(refused.exitCode == 1 && refused.error.contains("nothing was published"))
+    _ = try files.file("repaired", "[]".utf8)
+    let publish = try CommandRun(["rejects", "publish", "1/0", "--value", "repaired"] + settings, in: folder)
+    #expect(publish.exitCode == 0 && publish.error.contains("published 1 record"), "\(publish.error)")
+    #expect(try ground.contents(of: "feeds.items", partitions: 2).last?.valueText == "[]")
+  }
+}
+
+/// `feedstore rejects` without brokers.
+struct RejectsArgumentsTests {
   @Test func `the command names invalid arguments and the remedy`() throws {
     let folder = FileManager.default.temporaryDirectory
     let arguments = [
@@ -198,23 +205,5 @@ struct RejectsTests {
       #expect(run.exitCode == 2 && run.output.isEmpty)
       #expect(run.error.contains(message), "\(words): \(run.error)")
     }
-  }
-
-  @Test func `the command saves a record to a file, and publishes it from there`() async throws {
-    let ground = try await Self.written()
-    defer { ground.cluster.stop() }
-    let files = try TemporaryFolder()
-    let folder = files.url
-    let settings = ["--set", "kafka.bootstrap.servers=\(ground.cluster.bootstrapServers)"]
-    let list = try CommandRun(["rejects", "list", "--since", "2026-11-20"] + settings, in: folder)
-    #expect(list.exitCode == 0 && list.output.split(separator: "\n").count == 2, "\(list.error)")
-    let show = try CommandRun(["rejects", "show", "1/0"] + settings, in: folder)
-    #expect(show.exitCode == 0 && show.output == "no JSON" && show.error.contains("invalid-json"))
-    let refused = try CommandRun(["rejects", "publish", "1/0"] + settings, in: folder)
-    #expect(refused.exitCode == 1 && refused.error.contains("nothing was published"))
-    _ = try files.file("repaired", "[]".utf8)
-    let publish = try CommandRun(["rejects", "publish", "1/0", "--value", "repaired"] + settings, in: folder)
-    #expect(publish.exitCode == 0 && publish.error.contains("published 1 record"), "\(publish.error)")
-    #expect(try ground.contents(of: "feeds.items", partitions: 2).last?.valueText == "[]")
   }
 }

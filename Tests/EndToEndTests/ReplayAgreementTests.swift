@@ -4,6 +4,7 @@ import FeedStore
 import FeedWorker
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing

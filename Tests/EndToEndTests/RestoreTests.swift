@@ -4,6 +4,7 @@ import FeedDaemon
 import FeedStore
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -15,11 +16,11 @@ import Testing
 /// records that were published.
 struct RestoreTests {
   /// Without deletions: a deleted feed would pass through its states again.
-  private static func records(_ range: Range<Int>) -> [StoredRecord] {
-    range.flatMap { number -> [StoredRecord] in
+  private static func records(_ range: Range<Int>) -> [TopicRecord] {
+    range.flatMap { number -> [TopicRecord] in
       (0..<3).map { feed in
         let item = "i\(number % 40)"
-        return StoredRecord(
+        return TopicRecord(
           partition: Int32(feed % 2),
           timestamp: 1_795_168_800_000 + Int64(number),
           "feed-\(feed)",
@@ -32,16 +33,16 @@ struct RestoreTests {
     }
   }
 
-  private static func ground() throws -> Ground {
+  private let ground: Ground
+
+  init() throws {
     var ground = try Ground(partitions: 2)
     ground.configuration.store.coalescing.maxRecords = 30
     ground.configuration.store.keyframe.maxDeltas = 5
-    return ground
+    self.ground = ground
   }
 
   @Test func `a daemon continues where the previous one ended`() async throws {
-    let ground = try Self.ground()
-    defer { ground.cluster.stop() }
     let first = Self.records(0..<100)
     try ground.produce(first, to: "feeds.items")
     let before = try await ground.runDaemon(applying: first.count)
@@ -87,7 +88,7 @@ struct RestoreTests {
   }
 
   /// The state of a continuous follower, which must not meet a gap.
-  private static func follow(_ records: [StoredRecord]) throws -> [Replica] {
+  private static func follow(_ records: [TopicRecord]) throws -> [Replica] {
     var partitions: [Int32: ReplicaPartition] = [:]
     for record in records {
       let replicas = partitions[record.partition] ?? ReplicaPartition()
@@ -107,8 +108,6 @@ struct RestoreTests {
   }
 
   @Test func `feeds that return after a rebalance are unchanged`() async throws {
-    let ground = try Self.ground()
-    defer { ground.cluster.stop() }
     let records = Self.records(0..<50)
     try ground.produce(records, to: "feeds.items")
 
@@ -190,8 +189,6 @@ struct RestoreTests {
   func `a partition that cannot be restored is stopped, with the position, and others continue`(
     damage: Damage
   ) async throws {
-    let ground = try Self.ground()
-    defer { ground.cluster.stop() }
     let before = try await Self.prepare(ground, damage)
     try ground.produce(Self.records(1..<2), to: "feeds.items")
 
@@ -229,8 +226,6 @@ struct RestoreTests {
   }
 
   @Test func `a stopped partition stays stopped after a slow transaction`() async throws {
-    let ground = try Self.ground()
-    defer { ground.cluster.stop() }
     let damage = Damage(name: "no record", record: { _ in ("k0/feed-1", "{") }, reason: "")
     _ = try await Self.prepare(ground, damage)
     let received = Mutex(0)
@@ -266,7 +261,7 @@ struct RestoreTests {
   /// Has a daemon publish the first changeset of each feed, and damages partition 1.
   ///
   /// - Returns: the changesets before the damage, of which partition 1 has one.
-  private static func prepare(_ ground: Ground, _ damage: Damage) async throws -> [StoredRecord] {
+  private static func prepare(_ ground: Ground, _ damage: Damage) async throws -> [TopicRecord] {
     let good = records(0..<1)
     try ground.produce(good, to: "feeds.items")
     let report = try await ground.runDaemon(applying: good.count)
@@ -277,7 +272,7 @@ struct RestoreTests {
     let text = String(decoding: changeset.value ?? [], as: UTF8.self)
     let epoch = try #require(text.firstMatch(of: /"epoch":"([^"]+)"/)).output.1
     let record = damage.record(String(epoch))
-    try ground.produce([StoredRecord(partition: 1, record.key, record.value)], to: "feeds.changesets")
+    try ground.produce([TopicRecord(partition: 1, record.key, record.value)], to: "feeds.changesets")
     return changesets
   }
 }

@@ -3,6 +3,7 @@ import FeedConfiguration
 import FeedStore
 import FeedVerification
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -26,12 +27,12 @@ struct VerifyTests {
     var ground = try Ground(partitions: 2)
     ground.configuration.store.coalescing.maxRecords = 2
     ground.configuration.store.keyframe.maxDeltas = 2
-    var records: [StoredRecord] = []
+    var records: [TopicRecord] = []
     for number in 0..<40 {
       let feed = "f\(number % 4)"
       let value = number == 32 ? nil : #"{"op":"item.upsert","item":"\#(number)","section":"s"}"#
       records.append(
-        StoredRecord(partition: Int32(number % 4 / 2), timestamp: 1_795_168_800_000, feed, value)
+        TopicRecord(partition: Int32(number % 4 / 2), timestamp: 1_795_168_800_000, feed, value)
       )
     }
     try ground.produce(records, to: "feeds.items")
@@ -77,7 +78,7 @@ struct VerifyTests {
     var again = try #require(stored.last)
     again.timestamp += 1
     again.headers = [:]
-    try ground.produce([again, StoredRecord(partition: 1, "f", "{}")], to: "feeds.changesets")
+    try ground.produce([again, TopicRecord(partition: 1, "f", "{}")], to: "feeds.changesets")
     let (told, report) = try await Self.verify(ground)
     let feed = try #require(again.keyText?.drop { $0 != "/" }.dropFirst())
     #expect(told.count == 2 && report.faults == 2)

@@ -2,7 +2,7 @@ public import Kafka
 public import Oracle
 
 /// A record of a topic, copied.
-public struct TopicRecord: Sendable {
+public struct TopicRecord: Sendable, Equatable {
   public var topic: String
   public var partition: Int32
   public var offset: Int64
@@ -12,13 +12,13 @@ public struct TopicRecord: Sendable {
   public var headers: [String: String] = [:]
 
   public init(
-    topic: String,
-    partition: Int32,
-    offset: Int64,
-    timestamp: Int64,
+    topic: String = "",
+    partition: Int32 = 0,
+    offset: Int64 = 0,
+    timestamp: Int64 = 0,
     key: [UInt8]?,
     value: [UInt8]?,
-    headers: [Header]
+    headers: [Header] = []
   ) {
     self.topic = topic
     self.partition = partition
@@ -29,7 +29,7 @@ public struct TopicRecord: Sendable {
     for header in headers { self.headers[header.name] = String(decoding: header.value ?? [], as: UTF8.self) }
   }
 
-  public init(_ message: Message, topic: String) {
+  public init(_ message: Message, topic: String = "") {
     self.init(
       topic: topic,
       partition: message.partition,

@@ -72,7 +72,7 @@ struct RepeatCounterTests {
 
   @Test func `nothing is lost in any sequence`() {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Numbers(state: seed)
+    var random = SeededRandom(seed)
     for _ in 0..<200 {
       var counter = RepeatCounter<Int, Int>(intervalMilliseconds: 50, capacity: 4)
       var (added, written, now) = ([Int: Int](), [Int: Int](), Int64(0))
@@ -82,23 +82,14 @@ struct RepeatCounterTests {
         }
       }
       for _ in 0..<200 {
-        now += Int64(random.next() % 30)
-        let key = Int(random.next() % 6)
+        now += Int64(random.next(30))
+        let key = random.next(6)
         added[key, default: 0] += 1
         write(counter.add(key, key: key, at: now))
-        if random.next() % 4 == 0 { write(counter.endIntervals(at: now)) }
+        if random.next(4) == 0 { write(counter.endIntervals(at: now)) }
       }
       write(counter.finish())
       #expect(added == written, "seed \(seed)")
-    }
-  }
-
-  private struct Numbers {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state >> 33
     }
   }
 }

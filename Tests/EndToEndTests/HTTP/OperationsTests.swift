@@ -5,6 +5,7 @@ import FeedStore
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -112,10 +113,10 @@ struct OperationsTests {
     let upsert = "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\"}"
     try ground.produce(
       [
-        StoredRecord(partition: 0, timestamp: now, "a", upsert),
-        StoredRecord(partition: 1, timestamp: now, "b", upsert),
-        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\",\"x\":1}"),
-        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.upsert\",\"item\":\"y\"}"),
+        TopicRecord(partition: 0, timestamp: now, "a", upsert),
+        TopicRecord(partition: 1, timestamp: now, "b", upsert),
+        TopicRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\",\"x\":1}"),
+        TopicRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.upsert\",\"item\":\"y\"}"),
       ],
       to: "feeds.items"
     )
@@ -168,7 +169,7 @@ struct OperationsTests {
     try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
     let now = WallClock.milliseconds()
     let upsert = "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\"}"
-    let record = StoredRecord(partition: 0, timestamp: now, "a", upsert)
+    let record = TopicRecord(partition: 0, timestamp: now, "a", upsert)
     try ground.produce([record, record, record], to: "feeds.items")
     let stop = StopRequest()
     let url = Mutex("")

@@ -3,6 +3,7 @@ import Feed
 import FoundationEssentials
 import HTTPTestSupport
 import Kafka
+import ObservationSupport
 import Service
 import Testing
 
@@ -75,7 +76,7 @@ final class ServedGround {
   func publish(_ records: [ChangesetSource.Record], partition: Int32 = 0) throws {
     try Ground.produce(
       records.map { record in
-        var stored = StoredRecord(partition: partition, timestamp: 1, key: record.key, value: record.value)
+        var stored = TopicRecord(partition: partition, timestamp: 1, key: record.key, value: record.value)
         if let plan = record.plan { stored.headers["feedstore.plan"] = String(decoding: plan, as: UTF8.self) }
         return stored
       },
@@ -117,9 +118,7 @@ final class ServedGround {
     _ query: String = "",
     after version: String? = nil,
     receiveBufferBytes: Int32? = nil
-  ) async throws
-    -> EventReader
-  {
+  ) async throws -> EventReader {
     _ = try await ask("GET /v1/feeds/\(PercentEncoding.encode(feed))\(query)", until: 200)
     return try #require(try await open(feed, query, after: version, receiveBufferBytes: receiveBufferBytes))
   }
@@ -141,9 +140,7 @@ final class ServedGround {
     _ query: String = "",
     after version: String? = nil,
     receiveBufferBytes: Int32? = nil
-  ) async throws
-    -> EventReader?
-  {
+  ) async throws -> EventReader? {
     let path = PercentEncoding.encode(feed)
     let client = try HTTPTestClient(port: port, receiveBufferBytes: receiveBufferBytes)
     let condition = version.map { "Last-Event-ID: \($0)\r\n" } ?? ""

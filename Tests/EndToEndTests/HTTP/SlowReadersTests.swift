@@ -4,6 +4,7 @@ import FeedDaemon
 import FeedStore
 import HTTPTestSupport
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 import Testing
@@ -18,9 +19,9 @@ struct SlowReadersTests {
   /// A socket at each end, and the files of other tests.
   private static let neededFiles = 6000
 
-  private static func record(_ number: Int) -> StoredRecord {
+  private static func record(_ number: Int) -> TopicRecord {
     let padding = String(repeating: "x", count: 5_000)
-    return StoredRecord(
+    return TopicRecord(
       timestamp: 1_795_168_800_000 + Int64(number),
       "a",
       "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\",\"data\":{\"n\":\(number),\"p\":\"\(padding)\"}}"

@@ -3,6 +3,7 @@ import FeedStore
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
+import ObservationSupport
 import Oracle
 import Service
 import Synchronization
@@ -95,10 +96,10 @@ struct StandbyFollowerTests {
   }
 
   /// A record for each feed; `feed-0` and `feed-1` are in the partitions of these numbers.
-  private static func records(_ numbers: Range<Int>) -> [StoredRecord] {
+  private static func records(_ numbers: Range<Int>) -> [TopicRecord] {
     numbers.flatMap { number in
       (0..<2).map { feed in
-        StoredRecord(
+        TopicRecord(
           partition: Int32(feed),
           timestamp: WallClock.milliseconds(),
           "feed-\(feed)",

@@ -7,14 +7,8 @@ import Testing
 struct ChangesetHistoryTests {
   private let feed = FeedAddress(0, ByteText("a"))
 
-  private func changeset(_ revision: UInt64, epoch: String = "e/1", bytes: Int = 100) -> StreamedChangeset {
-    StreamedChangeset(
-      base: FeedVersion(epoch: epoch, revision: revision - 1),
-      version: FeedVersion(epoch: epoch, revision: revision),
-      isReload: false,
-      offset: Int64(revision),
-      values: [[UInt8](repeating: 0x20, count: bytes)]
-    )
+  private func changeset(_ revision: UInt64, bytes: Int = 100) -> StreamedChangeset {
+    .made(revision, texts: [String(repeating: " ", count: bytes)])
   }
 
   private func missed(_ history: ChangesetHistory, after revision: UInt64, epoch: String = "e/1") -> [UInt64]?

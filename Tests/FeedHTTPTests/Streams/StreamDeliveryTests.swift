@@ -11,21 +11,13 @@ struct StreamDeliveryTests {
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
   private let queue = ReaderQueue()
 
-  private static func version(_ revision: UInt64, epoch: String = "e/1") -> FeedVersion {
-    FeedVersion(epoch: epoch, revision: revision)
+  private static func version(_ revision: UInt64) -> FeedVersion {
+    FeedVersion(epoch: "e/1", revision: revision)
   }
 
   /// A changeset of revision `n` at the offset `n`.
   private static func changeset(_ revision: UInt64, text: String? = nil) -> StreamStep {
-    .changeset(
-      StreamedChangeset(
-        base: version(revision - 1),
-        version: version(revision),
-        isReload: false,
-        offset: Int64(revision),
-        values: [Array((text ?? "\(revision)").utf8)]
-      )
-    )
+    .changeset(.made(revision, texts: text.map { [$0] }))
   }
 
   private static func state(_ revision: UInt64) -> ReloadCache.Current {
@@ -193,14 +185,7 @@ struct StreamDeliveryTests {
     #expect(send(Self.state(1), to: number, current: Self.description(1, .mustRefetch)) == .sent)
     let told = queue.drain()
     #expect(told.count == 1 && told[0].hasPrefix("must-refetch "))
-    let reload = StreamedChangeset(
-      base: Self.version(7),
-      version: Self.version(8),
-      isReload: true,
-      offset: 8,
-      values: [Array("reload 8".utf8)]
-    )
-    #expect(take(.changeset(reload)) == [])
+    #expect(take(.changeset(.made(8, isReload: true, texts: ["reload 8"]))) == [])
     #expect(queue.drain() == ["reload 8"])
   }
 
@@ -255,13 +240,7 @@ struct StreamDeliveryTests {
     // One with another version is told that there is no such feed.
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(7)))
     // The feed is created again.
-    let reload = StreamedChangeset(
-      base: Self.version(0, epoch: "e/2"),
-      version: Self.version(1, epoch: "e/2"),
-      isReload: true,
-      offset: 9,
-      values: [Array("reload".utf8)]
-    )
+    let reload = StreamedChangeset.made(1, epoch: "e/2", isReload: true, offset: 9, texts: ["reload"])
     #expect(take(.changeset(reload)) == [])
     #expect(queue.drain() == ["reload"])
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(2)))

@@ -9,13 +9,8 @@ import Testing
   private func server() throws -> HTTPTestServer {
     let long = HTTPContent(Self.text)
     let short = HTTPContent("short")
-    var state: UInt64 = 1
-    let random = HTTPContent(
-      (0..<10_000).map { _ in
-        state = state &* 6_364_136_223_846_793_005 &+ 1
-        return UInt8(truncatingIfNeeded: state >> 56)
-      }
-    )
+    var bytes = SeededRandom(1)
+    let random = HTTPContent((0..<10_000).map { _ in UInt8(bytes.next(256)) })
     return try HTTPTestServer { router in
       for (path, content) in [("/long", long), ("/short", short), ("/random", random)] {
         router.add(path) { _ in

@@ -134,18 +134,14 @@ import Testing
   /// The counts equal those of a plain list. A connection being answered is evicted only for a client that has fewer.
   @Test func `random connections are counted correctly`() {
     for seed in UInt64(0)..<200 {
-      var random = seed &* 0x9e37_79b9_7f4a_7c15 | 1
-      func next(_ count: UInt64) -> UInt64 {
-        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (random >> 33) % count
-      }
+      var random = SeededRandom(seed)
       var table = Self.table(6, perAddress: 4)
       for step in 0..<400 {
         let now = Int64(step)
-        let socket = Int32(next(30))
+        let socket = Int32(random.next(30))
         if table.connections[socket] == nil {
           let before = table.connections
-          let address = ["a", "b", "c"][Int(next(3))]
+          let address = ["a", "b", "c"][random.next(3)]
           let admission = table.open(socket, from: address, at: now)
           if case .admitted(let evicted?) = admission, let connection = before[evicted] {
             let counts = Dictionary(
@@ -160,13 +156,13 @@ import Testing
             table.close(evicted)
           }
         } else {
-          switch next(7) {
+          switch random.next(7) {
           case 0:
             table.beginAnswer(socket, receivedBytes: 100, at: now)
             table.serve(socket)
           case 1: table.beginStream(socket, at: now)
-          case 2: table.endAnswer(socket, receivedBytes: 100 + next(2), at: now)
-          case 3: table.observe(socket, receivedBytes: 100 + next(2), at: now)
+          case 2: table.endAnswer(socket, receivedBytes: 100 + UInt64(random.next(2)), at: now)
+          case 3: table.observe(socket, receivedBytes: 100 + UInt64(random.next(2)), at: now)
           case 4:
             table.leave(socket, at: now)
             while let excess = table.excessLeaving() { table.close(excess) }

@@ -122,7 +122,7 @@ import Testing
       "Transfer-Encoding: x", "\t", "\u{e9}", "HTTP/1.0", "[::1]", "x", "\r\n\r\n",
     ]
     for seed in UInt64(0)..<2000 {
-      var random = SplitMix(seed)
+      var random = SeededRandom(seed)
       let text = (0..<random.next(12) + 1).map { _ in parts[random.next(parts.count)] }.joined()
       let bytes = Array((seed % 2 == 0 ? "GET / HTTP/1.1\r\n" + text : text).utf8)
       var check = HTTPHeadCheck()
@@ -136,19 +136,6 @@ import Testing
       if case .complete(let length) = last {
         #expect(bytes[..<length].suffix(4).elementsEqual("\r\n\r\n".utf8), "seed \(seed)")
       }
-    }
-  }
-
-  private struct SplitMix {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next(_ count: Int) -> Int {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return Int((mixed ^ (mixed >> 31)) % UInt64(count))
     }
   }
 }

@@ -1,6 +1,7 @@
 import Feed
 
 @testable import FeedClient
+@testable import FeedHTTP
 
 extension FeedDescription {
   /// A client's description of an empty feed with the epoch `e/1`.
@@ -22,6 +23,25 @@ extension FeedDescription {
       standing: standing,
       outdated: standing == .mustRefetch ? "a gap" : nil,
       lastChangeset: nil
+    )
+  }
+}
+
+extension StreamedChangeset {
+  /// A changeset of the epoch `e/1`, at the offset of its revision.
+  static func made(
+    _ revision: UInt64,
+    epoch: String = "e/1",
+    isReload: Bool = false,
+    offset: Int64? = nil,
+    texts: [String]? = nil
+  ) -> StreamedChangeset {
+    StreamedChangeset(
+      base: FeedVersion(epoch: epoch, revision: revision - 1),
+      version: FeedVersion(epoch: epoch, revision: revision),
+      isReload: isReload,
+      offset: offset ?? Int64(revision),
+      values: (texts ?? ["\(revision)"]).map { Array($0.utf8) }
     )
   }
 }
