@@ -93,12 +93,6 @@ public struct VerificationFault: Error, Sendable, Equatable {
   public let place: VerificationPlace
   /// What was found and what was expected.
   public let message: String
-
-  init(feed: String?, place: VerificationPlace, _ message: String) {
-    self.feed = feed
-    self.place = place
-    self.message = message
-  }
 }
 
 /// Where a record stands, in the caller's numbers: they are handed back with what is found there.

@@ -55,16 +55,9 @@ struct KeyUse {
 /// The keys that have to be nulled next: of the parts that a reload has no use for any more, or of a feed that
 /// was deleted.
 struct NullsDue {
-  private var reloads: Range<Int>
-  private var deltas: Range<Int>
-
-  /// - Parameters:
-  ///   - reloads: numbers of `k` keys.
-  ///   - deltas: numbers of `d` keys, which come after them.
-  init(reloads: Range<Int>, deltas: Range<Int> = 0..<0) {
-    self.reloads = reloads
-    self.deltas = deltas
-  }
+  /// Numbers of `k` keys, and of `d` keys, which come after them.
+  var reloads: Range<Int>
+  var deltas = 0..<0
 
   var isEmpty: Bool { reloads.isEmpty && deltas.isEmpty }
 

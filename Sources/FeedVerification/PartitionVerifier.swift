@@ -140,13 +140,13 @@ final class PartitionVerifier {
     feed.state = .faulty
     counts.faultyFeeds += 1
     feeds[BytesKey(feed.bytes)] = feed
-    return [VerificationFault(feed: feed.name, place: place, message)]
+    return [VerificationFault(feed: feed.name, place: place, message: message)]
   }
 
   private func reportWithoutFeed(_ message: String) -> [VerificationFault] {
     counts.recordsPassedOver += 1
     if hasFaultWithoutFeed { return [] }
     hasFaultWithoutFeed = true
-    return [VerificationFault(feed: nil, place: place, message)]
+    return [VerificationFault(feed: nil, place: place, message: message)]
   }
 }

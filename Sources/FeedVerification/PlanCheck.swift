@@ -2,14 +2,9 @@ import Feed
 
 /// Checks what the header `feedstore.plan` says against the changeset and the feed.
 struct PlanCheck {
-  private let form: ChangesetForm
-  private let plan: ChangesetPlan?
-
-  /// - Parameter plan: the one of the changeset's first part.
-  init(_ form: ChangesetForm, _ plan: ChangesetPlan?) {
-    self.form = form
-    self.plan = plan
-  }
+  let form: ChangesetForm
+  /// The one of the changeset's first part.
+  let plan: ChangesetPlan?
 
   /// Whether a record must have the header; nil if it may have it.
   static func isNeeded(_ record: DecodedChangeset) -> Bool? {
@@ -24,7 +19,7 @@ struct PlanCheck {
       guard form.isKeyframe else { throw Violation("\(form.name) has the plan of a keyframe") }
     case .weighed(let weighed):
       guard !form.isKeyframe else { throw Violation("\(form.name) has the plan of a difference") }
-      let reason = Planner(thresholds: weighed.thresholds).reason(weighed)
+      let reason = weighed.reason
       guard reason != form.record.reason else { return }
       // A difference may also give way as keys have no numbers for it.
       if reason == nil, form.record.reason == .bytes { return }

@@ -228,7 +228,7 @@ extension VerifiedFeed {
     try check.checkResultOrder(known.replica.state)
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
-    try PlanCheck(form, pending.plan).check(
+    try PlanCheck(form: form, plan: pending.plan).check(
       entries,
       differenceBytes: pending.parts == 1 ? form.record.text.bytes.count : nil,
       itemsBefore: itemsBefore,
@@ -255,14 +255,14 @@ extension VerifiedFeed {
       (replica, keys, isWhole) = (known.replica, known.keys, known.isWhole)
       if let comparison { try check(comparison, form, replica) }
       try checkChecksum(form, reloaded ?? replica.state)
-      let plan = PlanCheck(form, pending.plan)
+      let plan = PlanCheck(form: form, plan: pending.plan)
       try plan.check(known.keys, partition.options.keyframes, replica.state)
       try plan.check(itemsBefore: replica.itemCount, after: reloaded ?? replica.state)
       if let reloaded { replica.replace(with: reloaded, form.record) }
     } else {
       guard let reloaded else { preconditionFailure("a reload without a state") }
       try checkChecksum(form, reloaded)
-      try PlanCheck(form, pending.plan).check(itemsBefore: nil, after: reloaded)
+      try PlanCheck(form: form, plan: pending.plan).check(itemsBefore: nil, after: reloaded)
       replica = Replica(feed: name, state: reloaded, form.record)
     }
     let surplus = keys.noteReload(parts: pending.parts, bytes: pending.byteCount)

@@ -81,7 +81,11 @@ final class VerifiedFeed {
     guard partition.options.mayBeCompacted else { throw Violation(message) }
     if case .gap = state { return }
     state = .gap(
-      VerificationFault(feed: name, place: partition.place, message + ", and no later reload makes up for it")
+      VerificationFault(
+        feed: name,
+        place: partition.place,
+        message: message + ", and no later reload makes up for it"
+      )
     )
     time = nil
   }

@@ -4,7 +4,7 @@
 /// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The
 /// records come in the order of the protocol, section 3.2.
 public final class ChangesetPublisher {
-  private let planner: Planner
+  private let planner: PlannerThresholds
   private let keyframes: KeyframePolicy
   private let maxMessageBytes: Int
 
@@ -25,7 +25,7 @@ public final class ChangesetPublisher {
   }
 
   public init(planner: PlannerThresholds, keyframes: KeyframePolicy, output: OutputOptions) {
-    self.planner = Planner(thresholds: planner)
+    self.planner = planner
     self.keyframes = keyframes
     maxMessageBytes = output.maxMessageBytes
   }
@@ -97,14 +97,14 @@ public final class ChangesetPublisher {
   private func planChange(_ feed: PublishedFeed) -> PublicationOutcome? {
     let state = feed.state
     let tally = state.tally()
-    let situation = Planner.Situation(
+    let change = PlannedChange(
       isInitial: feed.version == nil,
       isReloadRequested: feed.isReloadRequested,
       publishedItemCount: state.publishedTotals.itemCount,
       itemCount: state.totals.itemCount,
       tally: tally
     )
-    if let reason = planner.certainReason(situation) { return planReload(feed, reason) }
+    if let reason = change.certainReason { return planReload(feed, reason) }
     if tally.isEmpty { return nil }
 
     let difference = state.difference()
@@ -115,9 +115,9 @@ public final class ChangesetPublisher {
     let headBytes = head.byteCount(scratch: scratch)
     var plan: ChangesetPlan?
     if mode == .diff {
-      let weighed = weigh(feed, difference, situation, headBytes: headBytes)
+      let weighed = weigh(feed, difference, change, headBytes: headBytes)
       plan = .weighed(weighed)
-      if let reason = planner.reason(weighed) { return planReload(feed, reason, plan) }
+      if let reason = weighed.reason { return planReload(feed, reason, plan) }
     }
     if mayPassGreatestNumber(difference, of: state, headBytes: headBytes) {
       return planReload(feed, .bytes, plan)
@@ -129,21 +129,21 @@ public final class ChangesetPublisher {
   private func weigh(
     _ feed: PublishedFeed,
     _ difference: FeedDifference,
-    _ situation: Planner.Situation,
+    _ change: PlannedChange,
     headBytes: Int
   ) -> WeighedDifference {
     let reloadHead = head(feed, .reload, .bytes)
     var weighed = WeighedDifference()
     weighed.weight = difference.weight
-    weighed.itemsBefore = situation.publishedItemCount
-    weighed.itemsAfter = situation.itemCount
-    weighed.changedKinds = situation.tally.changedKindCount
+    weighed.itemsBefore = change.publishedItemCount
+    weighed.itemsAfter = change.itemCount
+    weighed.changedKinds = change.tally.changedKindCount
     weighed.differenceBytes = headBytes + DifferenceBody.byteCount(difference, of: feed.state) + 1
     weighed.reloadBytes = ReloadWriter.byteCount(
       feed.state,
       headBytes: reloadHead.byteCount(scratch: scratch)
     )
-    weighed.thresholds = planner.thresholds
+    weighed.thresholds = planner
     return weighed
   }
 
