@@ -32,11 +32,11 @@ package final class PartitionReader {
     }
   }
 
-  /// - Parameter batchCapacity: small by default, so that records of nearly a megabyte each do not accumulate.
-  package init(topic: String, client: any RecordConsumer, batchCapacity: Int = 100) {
+  package init(topic: String, client: any RecordConsumer) {
     self.topic = topic
     self.client = client
-    batch = client.makeBatch(capacity: batchCapacity)
+    // Few, so that records of nearly a megabyte each do not accumulate.
+    batch = client.makeBatch(capacity: 100)
   }
 
   package func topicPartition(_ number: Int32) -> TopicPartition {

@@ -39,7 +39,6 @@ final class ChangesetFollower {
     _ client: any RecordConsumer,
     _ subscriptions: Subscriptions,
     topicTimeout: Duration,
-    batchCapacity: Int = 100,
     log: @escaping KafkaLogHandler,
     milliseconds: @escaping () -> Int64 = MonotonicClock.milliseconds,
     onProgress: (@Sendable ([PartitionProgress]) -> Void)? = nil
@@ -49,7 +48,7 @@ final class ChangesetFollower {
     self.log = log
     self.milliseconds = milliseconds
     self.onProgress = onProgress
-    reader = PartitionReader(topic: subscriptions.topic, client: client, batchCapacity: batchCapacity)
+    reader = PartitionReader(topic: subscriptions.topic, client: client)
   }
 
   /// Handles a request, or reads once.

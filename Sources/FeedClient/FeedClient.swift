@@ -79,7 +79,6 @@ public final class FeedClient: Sendable {
           consumer,
           subscriptions,
           topicTimeout: options.topicTimeout,
-          batchCapacity: options.batchCapacity,
           log: log,
           onProgress: onProgress
         )
@@ -209,9 +208,6 @@ public struct FeedClientOptions: Sendable {
   /// How long to wait for a topic that the brokers do not know yet, such as one that was just created; the log says so
   /// every few seconds. Brokers that cannot be reached are waited for without limit.
   public var topicTimeout: Duration
-  /// The maximum number of records that are taken from librdkafka at once. `queued.max.messages.kbytes` limits how much
-  /// librdkafka prefetches.
-  public var batchCapacity: Int
 
   /// Creates options; by default, all feeds of the topic are followed from its beginning.
   public init(
@@ -219,15 +215,13 @@ public struct FeedClientOptions: Sendable {
     topic: String = "feeds.changesets",
     partitions: Set<Int32>? = nil,
     feeds: [String]? = nil,
-    topicTimeout: Duration = .seconds(30),
-    batchCapacity: Int = 100
+    topicTimeout: Duration = .seconds(30)
   ) {
     self.kafka = kafka
     self.topic = topic
     self.partitions = partitions
     self.feeds = feeds
     self.topicTimeout = topicTimeout
-    self.batchCapacity = max(1, batchCapacity)
   }
 }
 

@@ -132,16 +132,6 @@ public enum FeedUpdate: Sendable {
   /// The feed's partition and id.
   package var address: FeedAddress { FeedAddress(partition, ByteText(feed)) }
 
-  /// The changeset's mode; nil if there is no changeset to apply.
-  public var mode: ChangesetMode? {
-    switch self {
-    case .present: .reload
-    case .changed(let changeset, _): changeset.change.mode
-    case .mustRefetch: nil
-    case .absent: .delete
-    }
-  }
-
   /// The feed after the update; nil if it was deleted, is not known, or the subscription has no snapshots.
   public var snapshot: Snapshot? {
     switch self {

@@ -79,7 +79,7 @@ extension EmbeddedCluster {
   func client(partitions: Set<Int32>? = nil) -> FeedClient {
     let kafka: KafkaConfiguration = ["bootstrap.servers": bootstrapServers, "fetch.wait.max.ms": "20"]
     return FeedClient(
-      FeedClientOptions(kafka: kafka, partitions: partitions, batchCapacity: 5),
+      FeedClientOptions(kafka: kafka, partitions: partitions),
       log: { _, _, _ in }
     )
   }

@@ -4,6 +4,8 @@ import Synchronization
 
 /// Counts the bytes of all live reloads, records their readers, and disconnects the slowest readers when the total
 /// exceeds the limit.
+///
+/// Only the last reader releases a reload, so all readers of one reload are judged together, by the fastest of them.
 final class ReloadLedger: Sendable {
   private let limit: Int
   private let now: @Sendable () -> Int64
@@ -11,9 +13,24 @@ final class ReloadLedger: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    var loans = ReloadLoans()
-    var readers: [Int: any ReloadReader] = [:]
+    var loans: [Int: Loan] = [:]
+    var nextNumber = 0
   }
+
+  private struct Loan: Sendable {
+    let reload: ObjectIdentifier
+    let reader: any ReloadReader
+    /// The bytes that the reader is sent.
+    let byteCount: Int
+    let since: Int64
+  }
+
+  /// For so many milliseconds, a new reader does not count as slow.
+  private static let graceMilliseconds: Int64 = 2_000
+  /// A reader that takes at least this many bytes per second is not slow.
+  private static let bytesPerSecond = 256 << 10
+  /// Reloads up to this size are always sent, and their readers are never disconnected.
+  private static let smallBytes = 64 << 10
 
   /// - Parameters:
   ///   - limit: the bytes of all reloads that are being sent.
@@ -34,21 +51,18 @@ final class ReloadLedger: Sendable {
   /// - Parameter byteCount: the size of what it is sent.
   /// - Returns: a loan, to be kept until everything has been sent.
   func lend(_ reload: FeedReload, to reader: any ReloadReader, byteCount: Int) -> ReloadLoan {
-    let time = now()
+    let loan = Loan(reload: ObjectIdentifier(reload), reader: reader, byteCount: byteCount, since: now())
     let number = state.withLock { state in
-      let number = state.loans.begin(ObjectIdentifier(reload), byteCount: byteCount, at: time)
-      state.readers[number] = reader
-      return number
+      defer { state.nextNumber += 1 }
+      state.loans[state.nextNumber] = loan
+      return state.nextNumber
     }
     return ReloadLoan(reload, number, self)
   }
 
   func end(_ number: Int) {
     // Released after the lock.
-    _ = state.withLock { state in
-      state.loans.end(number)
-      return state.readers.removeValue(forKey: number)
-    }
+    _ = state.withLock { $0.loans.removeValue(forKey: number) }
   }
 
   /// Disconnects slow readers until the total is within the limit or no reader is slow. Takes the readers' locks.
@@ -57,74 +71,27 @@ final class ReloadLedger: Sendable {
   /// - Returns: whether it can be sent: there is room, or it is so small that it always is.
   func makeRoom(for reload: FeedReload) -> Bool {
     while isFull {
-      let (loans, readers) = state.withLock { ($0.loans, $0.readers) }
-      let slowest = loans.slowest(
-        at: now(),
-        except: ObjectIdentifier(reload),
-        remaining: readers.mapValues(\.remainingBytes)
-      )
+      let loans = state.withLock(\.loans)
+      let slowest = slowest(of: loans, except: ObjectIdentifier(reload))
       guard !slowest.isEmpty else { break }
       for number in slowest {
-        readers[number]?.cut()
+        loans[number]?.reader.cut()
         end(number)
       }
     }
     // Another reader of the same reload costs nothing more.
-    return !isFull || reload.byteCount <= ReloadLoans.smallBytes || isAlone(reload)
-  }
-
-  /// Whether no other large reload is being sent. A reload larger than the limit can be sent only then.
-  private func isAlone(_ reload: FeedReload) -> Bool {
-    state.withLock { state in
-      state.loans.loans.values.allSatisfy {
-        $0.reload == ObjectIdentifier(reload) || $0.byteCount <= ReloadLoans.smallBytes
-      }
-    }
-  }
-}
-
-/// Which readers are being sent which reload, and since when. It has no clock: the caller passes times in milliseconds.
-///
-/// When too many bytes are queued, the slowest readers are disconnected. Only the last reader releases a reload, so all
-/// readers of one reload are judged together, by the fastest of them.
-struct ReloadLoans: Sendable {
-  struct Loan: Sendable {
-    let reload: ObjectIdentifier
-    /// The bytes that the reader is sent.
-    let byteCount: Int
-    let since: Int64
-  }
-
-  /// For so many milliseconds, a new reader does not count as slow.
-  static let graceMilliseconds: Int64 = 2_000
-  /// A reader that takes at least this many bytes per second is not slow.
-  static let bytesPerSecond = 256 << 10
-  /// Reloads up to this size are always sent, and their readers are never disconnected.
-  static let smallBytes = 64 << 10
-
-  private(set) var loans: [Int: Loan] = [:]
-  private var nextNumber = 0
-
-  mutating func begin(_ reload: ObjectIdentifier, byteCount: Int, at now: Int64) -> Int {
-    defer { nextNumber += 1 }
-    loans[nextNumber] = Loan(reload: reload, byteCount: byteCount, since: now)
-    return nextNumber
-  }
-
-  mutating func end(_ number: Int) {
-    loans[number] = nil
+    return !isFull || reload.byteCount <= Self.smallBytes || isAlone(reload)
   }
 
   /// The readers to disconnect first: all readers of the slowest reload. None if every reload has a reader that is not
   /// slow.
   ///
-  /// - Parameters:
-  ///   - kept: a reload whose readers must not be disconnected.
-  ///   - remaining: queued bytes by loan.
-  func slowest(at now: Int64, except kept: ObjectIdentifier?, remaining: [Int: Int]) -> [Int] {
+  /// - Parameter kept: a reload whose readers must not be disconnected.
+  private func slowest(of loans: [Int: Loan], except kept: ObjectIdentifier) -> [Int] {
+    let now = now()
     var readers: [ObjectIdentifier: (numbers: [Int], rate: Int)] = [:]
     for (number, loan) in loans where loan.reload != kept && loan.byteCount > Self.smallBytes {
-      let taken = max(0, loan.byteCount - (remaining[number] ?? 0))
+      let taken = max(0, loan.byteCount - loan.reader.remainingBytes)
       let age = now - loan.since
       let rate = age < Self.graceMilliseconds ? Int.max : taken / Int(age) * 1000
       let known = readers[loan.reload] ?? ([], 0)
@@ -134,6 +101,15 @@ struct ReloadLoans: Sendable {
     let slowest = readers.values.min { ($0.rate, $0.numbers.min() ?? 0) < ($1.rate, $1.numbers.min() ?? 0) }
     guard let slowest, slowest.rate < Self.bytesPerSecond else { return [] }
     return slowest.numbers
+  }
+
+  /// Whether no other large reload is being sent. A reload larger than the limit can be sent only then.
+  private func isAlone(_ reload: FeedReload) -> Bool {
+    state.withLock { state in
+      state.loans.values.allSatisfy {
+        $0.reload == ObjectIdentifier(reload) || $0.byteCount <= Self.smallBytes
+      }
+    }
   }
 }
 

@@ -21,14 +21,9 @@ final class FeedListing: Sendable {
     let hasMore: Bool
   }
 
-  private struct Made {
-    let feeds: Feeds
-    /// In milliseconds of the monotonic clock.
-    let validUntil: Int64
-  }
-
   private let client: FeedClient
-  private let made = Mutex<Made?>(nil)
+  /// The latest list. Milliseconds of the monotonic clock.
+  private let made = Mutex<(feeds: Feeds, validUntil: Int64)?>(nil)
 
   /// The minimum lifetime of a list, in milliseconds.
   private static let leastAge: Int64 = 250
@@ -46,7 +41,7 @@ final class FeedListing: Sendable {
       if let made, made.validUntil > start { return made.feeds }
       let feeds = Self.sorted(client.feeds())
       let end = MonotonicClock.milliseconds()
-      made = Made(feeds: feeds, validUntil: end + max(Self.leastAge, Self.ageFactor * (end - start)))
+      made = (feeds, validUntil: end + max(Self.leastAge, Self.ageFactor * (end - start)))
       return feeds
     }
   }

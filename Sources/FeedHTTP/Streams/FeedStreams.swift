@@ -107,10 +107,14 @@ final class FeedStreams: Sendable {
 
   private func sendStateWhenDrained(to readers: [StreamDelivery.Numbered], of feed: FeedAddress) {
     for (number, stream) in readers {
-      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.sendState(to: number, stream, of: feed)
-      }
-      if !isWaiting { sendState(to: number, stream, of: feed) }
+      whenDrained(stream) { $0.sendState(to: number, stream, of: feed) }
     }
+  }
+
+  /// Calls the body when the stream's queue is empty, which may be now.
+  private func whenDrained(_ stream: EventStream, _ body: @escaping @Sendable (FeedStreams) -> Void) {
+    let isWaiting = stream.notifyWhenDrained { [weak self] in self.map(body) }
+    if !isWaiting { body(self) }
   }
 
   /// Sends a lagging reader the feed's current state. O(n) for n elements, unless this version is cached or being sent.
@@ -189,10 +193,7 @@ final class FeedStreams: Sendable {
     let full = delivery.withLock {
       $0.sendUpToDate(feed, current: description(of: feed), standing: client.standing)
     }
-    for (number, stream) in full {
-      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.resendUpToDate(number, of: feed) }
-      if !isWaiting { resendUpToDate(number, of: feed) }
-    }
+    for (number, stream) in full { whenDrained(stream) { $0.resendUpToDate(number, of: feed) } }
   }
 
   private func resendUpToDate(_ number: Int, of feed: FeedAddress) {

@@ -43,7 +43,7 @@ package struct DemoFollower: Sendable {
     let updates = session.client.updates(options)
     return try await session.run { client in
       async let faults = tellUpdates(updates)
-      let ends = try await WorkerThread.withKafka("follower") { try followRejected() }
+      let ends = try await WorkerThread.withKafka("follower", configuration, followRejected)
       while !hasReached(ends, client.partitions) {
         if let deadline = stop.deadline, MonotonicClock.milliseconds() > deadline {
           let topic = configuration.store.topics.changesets
@@ -74,8 +74,7 @@ package struct DemoFollower: Sendable {
   /// Prints rejected records until a stop is requested and all are printed.
   ///
   /// - Returns: the ends of the changesets topic then, by partition.
-  private func followRejected() throws -> [Int64] {
-    let settings = try KafkaSettings(configuration)
+  @Sendable private func followRejected(_ settings: KafkaSettings) throws -> [Int64] {
     let reader = try TopicReader.ofRejected(settings, configuration, log: log)
     defer { try? reader.close() }
     let partitions = 0..<(try reader.partitionCount())

@@ -34,8 +34,7 @@ package struct Publisher: Sendable {
   /// - Throws: ``ReplayError`` for a file or a line; ``DaemonError`` for a topic or the brokers;
   ///   ``ConfigurationError``.
   package func run() async throws -> PublishReport {
-    let settings = try KafkaSettings(configuration)
-    return try await WorkerThread.withKafka("publisher") { try PublishRun(self, settings).run() }
+    try await WorkerThread.withKafka("publisher", configuration) { try PublishRun(self, $0).run() }
   }
 }
 

@@ -27,8 +27,7 @@ package enum RejectedListing {
     log: Log,
     write: @escaping @Sendable (String) -> Bool
   ) async throws -> RejectedReport {
-    let settings = try KafkaSettings(configuration)
-    return try await WorkerThread.withKafka("rejects") {
+    try await WorkerThread.withKafka("rejects", configuration) { settings in
       let reader = try TopicReader.ofRejected(settings, configuration, log: log)
       defer { try? reader.close() }
       var report = RejectedReport()
@@ -146,8 +145,7 @@ package struct RejectedExcerpt: Sendable {
     _ configuration: FeedStoreConfiguration,
     log: Log
   ) async throws -> RejectedExcerpt {
-    let settings = try KafkaSettings(configuration)
-    return try await WorkerThread.withKafka("rejects") {
+    try await WorkerThread.withKafka("rejects", configuration) { settings in
       let reader = try TopicReader.ofRejected(settings, configuration, log: log)
       defer { try? reader.close() }
       let copy = try reader.rejectedCopy(at: place)

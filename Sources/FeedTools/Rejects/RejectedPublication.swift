@@ -33,8 +33,7 @@ package struct RejectedPublication: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition does not exist, or the brokers fail.
   package func run() async throws -> RejectedPublicationReport {
-    let settings = try KafkaSettings(configuration)
-    return try await WorkerThread.withKafka("rejects") {
+    try await WorkerThread.withKafka("rejects", configuration) { settings in
       let copies = try read(settings)
       let topics = configuration.store.topics.inputs
       let refusals = copies.compactMap { copy in

@@ -42,8 +42,7 @@ package struct TopicSetup: Sendable {
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached, the number of partitions
   ///   does not match, or topics are to be created on an embedded broker. The report includes topics that could not be created.
   package func run() async throws -> TopicReport {
-    let settings = try KafkaSettings(configuration)
-    return try await WorkerThread.withKafka("topics") { try work(settings) }
+    try await WorkerThread.withKafka("topics", configuration) { try work($0) }
   }
 
   private func work(_ settings: KafkaSettings) throws -> TopicReport {

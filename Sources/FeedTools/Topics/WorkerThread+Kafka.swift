@@ -1,3 +1,4 @@
+import FeedConfiguration
 import FeedKafka
 import Kafka
 import Service
@@ -6,16 +7,18 @@ extension WorkerThread {
   /// Runs a body that calls librdkafka, which blocks, on a separate thread.
   ///
   /// - Parameter name: the thread's.
-  /// - Throws: the errors of `body`; Kafka errors as ``ConfigurationError`` or ``DaemonError``.
+  /// - Throws: ``ConfigurationError`` for `kafka.*`; the errors of `body`; Kafka errors as ``ConfigurationError`` or ``DaemonError``.
   static func withKafka<Result: Sendable>(
     _ name: String,
-    _ body: @Sendable () throws -> Result
+    _ configuration: FeedStoreConfiguration,
+    _ body: @Sendable (KafkaSettings) throws -> Result
   ) async throws -> Result {
+    let settings = try KafkaSettings(configuration)
     let thread = WorkerThread(name: name)
     defer { thread.stop() }
     return try await withTaskExecutorPreference(thread) { @concurrent in
       do {
-        return try body()
+        return try body(settings)
       } catch let error as KafkaError {
         throw error.configurationOrDaemonError
       }

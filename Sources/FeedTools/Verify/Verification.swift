@@ -41,10 +41,9 @@ package enum Verification {
       try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
     case .topic:
       verifier = FaultReporter(options, .topic(configuration.store.topics.changesets), tell)
-      let settings = try KafkaSettings(configuration)
       // This waits, and uses it only afterwards.
       nonisolated(unsafe) let verifier = verifier
-      try await WorkerThread.withKafka("verify") {
+      try await WorkerThread.withKafka("verify", configuration) { settings in
         try TopicVerification(settings, configuration, log: log).run(verifier)
       }
     }
