@@ -5,7 +5,6 @@ package import Service
 
 /// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
 package struct FeedStoreConfiguration: Sendable, Equatable {
-  /// The options of the store.
   package var store = FeedStoreOptions()
   /// What happens if a topic has lost unread input.
   package var lostInput = LostInputPolicy.fail
@@ -18,7 +17,6 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   package var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether the process follows partitions that its workers do not have.
   package var standby = StandbyOptions()
-  /// The HTTP server's options.
   package var http = HTTPOptions()
   /// Whether librdkafka may load libraries.
   package var allowsPlugins = false
@@ -26,7 +24,6 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   package var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
   package var logLevel = LogLevel.info
-  /// The format of log lines.
   package var logFormat = LogFormat.text
 
   /// The defaults.

@@ -20,18 +20,15 @@ package struct HTTPOptions: Sendable, Equatable {
   package var tlsKey = ""
   /// A file that has the authorities of the certificates that clients must show, in PEM; empty if they need none.
   package var tlsClientAuthority = ""
-  /// Whether metrics are served without a token.
   package var metricsWithoutToken = false
   /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   package var advertisedURL = ""
   /// Threads that serve connections.
   package var threads = 2
-  /// The maximum number of connections.
   package var maxConnections = 2048
   /// The maximum number of connections from one client address; 0 for three quarters of all, so that no address can
   /// block all others.
   package var maxConnectionsPerAddress = 0
-  /// The maximum number of streams.
   package var maxStreams = 1024
   /// The maximum number of bytes queued for one slow reader of a stream.
   package var maxStreamBytes = 1 << 20

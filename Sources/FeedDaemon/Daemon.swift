@@ -72,16 +72,8 @@ package struct Daemon: Sendable {
     // These tasks are cancelled at the end of this scope, after the workers have published the pending changes.
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
-    let supervision = supervisor.map {
-      Supervision(
-        socket: $0,
-        status: status,
-        stop: stop,
-        longestSilence: settings.maxPollMilliseconds,
-        updater: updater
-      )
-    }
-    async let _ = supervision?.run()
+    let longestSilence = settings.maxPollMilliseconds
+    async let _ = supervisor?.report(status, stop, longestSilence: longestSilence, updater)
     // A server follows the topic already.
     let standby = server?.follower == nil ? makeStandby(process, settings, status) : nil
     async let _ = follow(standby)

@@ -95,7 +95,7 @@ package struct Demo: Sendable {
     var iterator = events.makeAsyncIterator()
     var published = PublishReport()
     var publishing = configuration
-    publishing.kafka += broker.gatedProperties
+    publishing.kafka.append(ConfigurationPair(name: "bootstrap.servers", value: broker.bootstrapServers))
     while let event = await iterator.next() {
       guard case .assigned = event else { continue }
       published = try await publish(publishing)

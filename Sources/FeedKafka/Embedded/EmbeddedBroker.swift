@@ -37,9 +37,7 @@ package final class EmbeddedBroker: Sendable {
     }
     guard let port = cluster.bootstrapServers.split(separator: ":").last.flatMap({ UInt16($0) }),
       let listener = GatedListener(brokerPort: port, gate: gate)
-    else {
-      throw DaemonError(.kafka, "the embedded broker cannot listen on a port of 127.0.0.1")
-    }
+    else { throw DaemonError(.kafka, "the embedded broker cannot listen on a port of 127.0.0.1") }
     self.listener = listener
   }
 
@@ -55,11 +53,6 @@ package final class EmbeddedBroker: Sendable {
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
     ]
-  }
-
-  /// Additional properties for clients of this process that use the gate.
-  package var gatedProperties: [ConfigurationPair] {
-    [ConfigurationPair(name: "bootstrap.servers", value: bootstrapServers)]
   }
 
   /// Stops the cluster and discards its data.

@@ -1,7 +1,6 @@
 import FeedStore
 
 extension TopicRequirements {
-  /// Checks each topic against its requirements.
   package func check(_ states: [String: TopicState]) -> [TopicRequirement] {
     roles.flatMap { topic, role in
       let settings = TopicSettings(topic: topic, state: states[topic] ?? TopicState())

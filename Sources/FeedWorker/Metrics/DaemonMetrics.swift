@@ -99,16 +99,12 @@ package struct DaemonMetrics: Sendable {
 
   private static func addOutput(_ counters: StoreCounters, to table: inout MetricTable) {
     for mode in ChangesetMode.allCases where mode != .reload {
-      table["feedstore_changesets"].add(
-        counters.changesets[mode] ?? 0,
-        ["mode": mode.rawValue, "reason": ""]
-      )
+      let labels: KeyValuePairs = ["mode": mode.rawValue, "reason": ""]
+      table["feedstore_changesets"].add(counters.changesets[mode] ?? 0, labels)
     }
     for reason in ReloadReason.allCases {
-      table["feedstore_changesets"].add(
-        counters.reloads[reason] ?? 0,
-        ["mode": ChangesetMode.reload.rawValue, "reason": reason.rawValue]
-      )
+      let labels: KeyValuePairs = ["mode": ChangesetMode.reload.rawValue, "reason": reason.rawValue]
+      table["feedstore_changesets"].add(counters.reloads[reason] ?? 0, labels)
     }
     table["feedstore_changeset_entries"].add(counters.entries.deletes, ["kind": "delete"])
     table["feedstore_changeset_entries"].add(counters.entries.inserts, ["kind": "insert"])
@@ -325,7 +321,6 @@ private struct MetricTable {
       guard parts.count == 3, let kind = MetricKind(rawValue: parts[0]) else {
         preconditionFailure("no metric: \(line)")
       }
-      let unit = ["bytes", "seconds"].first { parts[1].hasSuffix("_" + $0) }
-      return MetricFamily(kind, parts[1], unit: unit ?? "", help: parts[2])
+      return MetricFamily(kind, parts[1], help: parts[2])
     }
 }

@@ -111,11 +111,7 @@ final class Restorer {
   /// Hands revoked partitions over to the standby, as they were published.
   ///
   /// - Parameter isConfirmed: whether no other member can have written to them yet. Nothing of them may be pending.
-  func leave(
-    _ numbers: Set<Int32>,
-    isConfirmed: Bool,
-    _ store: isolated FeedStore
-  ) throws(KafkaError) {
+  func leave(_ numbers: Set<Int32>, isConfirmed: Bool, _ store: isolated FeedStore) throws(KafkaError) {
     guard let standby = environment.standby else { return }
     for number in numbers {
       // Nothing else owns it any more.
@@ -127,12 +123,7 @@ final class Restorer {
         } else if isConfirmed, state == nil, restoration.stopped[number] == nil,
           let end = publisher.end(of: number), let feeds = store.takeOut(partition: number)
         {
-          partition = ReadPartition(
-            options.topics.changesets,
-            number,
-            continuing: feeds.replicas,
-            from: end
-          )
+          partition = ReadPartition(options.topics.changesets, number, continuing: feeds.replicas, from: end)
         }
       }
       standby.giveBack(number, partition)
@@ -221,11 +212,13 @@ final class Restorer {
   }
 
   /// Notes that a step has failed and may succeed later, and says whether that began less than this long ago.
-  private func noteDoubt(_ milliseconds: Int64) -> Bool {
-    let now = now
-    let since = doubtfulSince ?? now
-    doubtfulSince = since
-    return now - since < milliseconds
+  private func noteDoubt(_ milliseconds: Int64) -> Bool { Self.duration(&doubtfulSince, now) < milliseconds }
+
+  /// How long something lasts, which begins now unless it has begun before.
+  private static func duration(_ start: inout Int64?, _ now: Int64) -> Int64 {
+    let since = start ?? now
+    start = since
+    return now - since
   }
 
   /// The error, or what has happened to the topics if an assigned partition does not exist.
@@ -234,10 +227,7 @@ final class Restorer {
       return DaemonError(error)
     }
     do {
-      let metadata = try member.consumer.metadata(
-        options.topics.distinct,
-        timeoutMilliseconds: timeout
-      )
+      let metadata = try member.consumer.metadata(options.topics.distinct, timeoutMilliseconds: timeout)
       _ = try TopicLayout(options.topics, metadata)
     } catch let problem as DaemonError {
       return problem
@@ -295,18 +285,15 @@ final class Restorer {
       if error.kind == .timedOut { endAbandonedTransactions(of: inputs) }
       throw error
     }
-    for input in inputs where hadFewerPartitions(input) {
-      let earlier = restoration.metadata(of: input).partitions ?? 0
+    for earlier in inputs.compactMap(earlierPartitions) {
       log.write(environment.status.changeTopics { $0.note(earlierInputs: earlier) })
     }
   }
 
-  /// Whether the inputs had fewer partitions when an offset was committed.
-  private func hadFewerPartitions(_ input: TopicPartition) -> Bool {
-    guard let earlier = restoration.metadata(of: input).partitions, let layout = publisher.layout else {
-      return false
-    }
-    return earlier < layout.inputPartitions
+  /// How many partitions the inputs had when an offset was committed; nil if not fewer than now.
+  private func earlierPartitions(_ input: TopicPartition) -> Int32? {
+    let now = publisher.layout?.inputPartitions ?? 0
+    return restoration.metadata(of: input).partitions.flatMap { $0 < now ? $0 : nil }
   }
 
   private func requestEnd(of number: Int32) throws {
@@ -314,24 +301,17 @@ final class Restorer {
     let end = try ends(of: partition, timeoutMilliseconds: timeout)
     let least = restoration.leastEnd(of: number)
     guard end.high < least else {
-      restoration.setEnd(end, from: try takeFromStandby(number, end))
+      let mayUseStandby = restoration.mayUseStandby(number)
+      let followed = mayUseStandby ? environment.standby?.take(number, within: end) : nil
+      let position = followed?.position
+      if let followed { try openedSource().adopt(followed) }
+      restoration.setEnd(end, from: position)
       // Only the owner of the partition writes to it.
       publisher.setEnd(end.high, of: number)
       return
     }
     if noteDoubt(Self.staleMilliseconds) { throw StaleEnd(partition: partition) }
     stop(number, .cutChangesets(partition, end: end.high, least: least))
-  }
-
-  /// Continues from what was followed on standby.
-  ///
-  /// - Returns: the offset before which everything was read; nil if nothing usable was followed.
-  private func takeFromStandby(_ number: Int32, _ ends: Watermarks) throws(KafkaError) -> Int64? {
-    guard restoration.mayUseStandby(number), let followed = environment.standby?.take(number, within: ends)
-    else { return nil }
-    let position = followed.position
-    try openedSource().adopt(followed)
-    return position
   }
 
   // MARK: Reading
@@ -349,19 +329,14 @@ final class Restorer {
     let remaining = restoration.unread.reduce(0) { $0 + $1.remaining }
     status.update { $0.restore.read(records: read.records, bytes: read.bytes, remaining: remaining) }
     for (partition, error) in read.unreadable { stop(partition, error) }
-    if read.records > 0 { quietSince = nil } else { noteQuiet() }
-    logProgress()
-    if let failure = read.failure { throw failure }
-  }
-
-  /// Nothing was read: an abandoned transaction may hold back the rest.
-  private func noteQuiet() {
-    let now = now
-    let since = quietSince ?? now
-    quietSince = since
-    if now - since >= Self.quietMilliseconds {
+    if read.records > 0 {
+      quietSince = nil
+    } else if Self.duration(&quietSince, now) >= Self.quietMilliseconds {
+      // An abandoned transaction may hold back the rest.
       endAbandonedTransactions(of: restoration.unreadInputs)
     }
+    logProgress()
+    if let failure = read.failure { throw failure }
   }
 
   private func endAbandonedTransactions(of inputs: [TopicPartition]) {
@@ -475,7 +450,7 @@ final class Restorer {
     try member.consumer.seek(starts.map(\.position), timeoutMilliseconds: timeout)
     try member.consumer.resume(starts.map(\.position.topicPartition))
     // A loss or a change that was accepted must not be found again at the next start.
-    for start in starts where start.isLoss || hadFewerPartitions(start.position.topicPartition) {
+    for start in starts where start.isLoss || earlierPartitions(start.position.topicPartition) != nil {
       store.cover(start.position, at: now)
     }
     let numbers = Set(starts.map(\.position.partition))

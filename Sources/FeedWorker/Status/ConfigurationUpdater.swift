@@ -35,7 +35,6 @@ package final class ConfigurationUpdater: Sendable {
     state = Mutex(State(running: Self.values(running), parts: []))
   }
 
-  /// Adds a part of the daemon.
   package func add(_ part: UpdatablePart) { state.withLock { $0.parts.append(part) } }
 
   /// Notifies the service manager of updates from now on. Call it once the daemon is ready.
@@ -44,9 +43,7 @@ package final class ConfigurationUpdater: Sendable {
   /// Reads the configuration, and takes over what can be. Blocks while files are read.
   package func run() {
     state.withLock { state in
-      state.supervisor?.send([
-        "RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)",
-      ])
+      state.supervisor?.send(["RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)"])
       defer { state.supervisor?.send(["READY=1"]) }
       do {
         try update(&state)

@@ -1,58 +1,40 @@
 import FeedStore
 package import Service
 
-/// Tells the service manager how the daemon is, for as long as the daemon runs.
-package struct Supervision {
-  let socket: SupervisorSocket
-  let status: DaemonStatus
-  let stop: StopRequest
-  /// Milliseconds that a worker may stay away from its loop.
-  let longestSilence: Int64
-  /// Tells the manager of reloads as soon as it knows that the daemon is ready.
-  let updater: ConfigurationUpdater?
-
-  package init(
-    socket: SupervisorSocket,
-    status: DaemonStatus,
-    stop: StopRequest,
+extension SupervisorSocket {
+  /// Tells the service manager how the daemon is. Returns when the task is cancelled, after a last notice.
+  ///
+  /// - Parameters:
+  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  ///   - updater: tells the manager of reloads as soon as it knows that the daemon is ready.
+  package func report(
+    _ status: DaemonStatus,
+    _ stop: StopRequest,
     longestSilence: Int64,
-    updater: ConfigurationUpdater?
-  ) {
-    self.socket = socket
-    self.status = status
-    self.stop = stop
-    self.longestSilence = longestSilence
-    self.updater = updater
-  }
-
-  private static let lookMilliseconds: Int64 = 1_000
-
-  /// Returns when the task is cancelled, after a last notice.
-  package func run() async {
-    var notices = SupervisorNotices(watchdogMilliseconds: socket.watchdogMilliseconds)
+    _ updater: ConfigurationUpdater?
+  ) async {
+    var notices = SupervisorNotices(watchdogMilliseconds: watchdogMilliseconds)
     // What the manager had no room for; of each kind only the newest.
     var unsent: [String] = []
-    let pause = min(Self.lookMilliseconds, max(1, (socket.watchdogMilliseconds ?? .max) / 2))
+    func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
+    func tell(isStopping: Bool) {
+      let now = MonotonicClock.milliseconds()
+      let health = status.health(at: now, longestSilence: longestSilence, isStopping: isStopping)
+      let text = SupervisorNotices.status(health, status.statistics)
+      let assignments = notices.next(health, status: text, isStopping: isStopping, at: now)
+      let names = Set(assignments.map(name))
+      unsent.removeAll { names.contains(name($0)) }
+      unsent += assignments
+      guard !unsent.isEmpty, send(unsent) else { return }
+      if unsent.contains("READY=1") { updater?.tell(self) }
+      unsent = []
+    }
+    let pause = min(1_000, max(1, (watchdogMilliseconds ?? .max) / 2))
     repeat {
-      tell(&notices, &unsent, isStopping: stop.isRequested)
+      tell(isStopping: stop.isRequested)
     } while (try? await Task.sleep(for: .milliseconds(pause))) != nil
-    tell(&notices, &unsent, isStopping: true)
+    tell(isStopping: true)
   }
-
-  private func tell(_ notices: inout SupervisorNotices, _ unsent: inout [String], isStopping: Bool) {
-    let now = MonotonicClock.milliseconds()
-    let health = status.health(at: now, longestSilence: longestSilence, isStopping: isStopping)
-    let text = SupervisorNotices.status(health, status.statistics)
-    let assignments = notices.next(health, status: text, isStopping: isStopping, at: now)
-    let names = Set(assignments.map(Self.name))
-    unsent.removeAll { names.contains(Self.name($0)) }
-    unsent += assignments
-    guard !unsent.isEmpty, socket.send(unsent) else { return }
-    if unsent.contains("READY=1") { updater?.tell(socket) }
-    unsent = []
-  }
-
-  private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
 }
 
 /// What the service manager is sent, and when: a state machine without a clock.

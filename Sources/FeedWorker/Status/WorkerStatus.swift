@@ -56,7 +56,6 @@ package final class WorkerStatus: Sendable {
     }
   }
 
-  /// A transaction has ended.
   func ended(_ outcome: TransactionOutcome, withdrawnInARow: Int = 0) {
     state.withLock {
       $0.transactions[outcome, default: 0] += 1

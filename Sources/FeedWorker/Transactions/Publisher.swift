@@ -60,9 +60,7 @@ final class Publisher {
   /// How far a partition of the changesets topic reaches at least; nil if nothing is known.
   func end(of partition: Int32) -> Int64? { writer?.ends.end(of: partition) }
 
-  private func reportStatistics() {
-    producer.onStatistics = { [status] in status.record(.producer, $0) }
-  }
+  private func reportStatistics() { producer.onStatistics = { [status] in status.record(.producer, $0) } }
 
   /// Delivers statistics, which would wait in the producer's queue while nothing is published.
   func serve() { _ = try? producer.poll(timeoutMilliseconds: 0) }
@@ -117,10 +115,7 @@ final class Publisher {
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
-        return .wrote(
-          endsTransaction: flush?.isAtEndOfTransaction == true,
-          isLast: flush?.isAtEnd == true
-        )
+        return .wrote(endsTransaction: flush?.isAtEndOfTransaction == true, isLast: flush?.isAtEnd == true)
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
         try addOffsets(store, context)
@@ -149,11 +144,7 @@ final class Publisher {
     } catch {
       if error.kind != .queueFull {
         failures.fail(error)
-        log.write(
-          .transactionCallFailed,
-          "transaction call failed",
-          ["call": step.rawValue, "error": error]
-        )
+        log.write(.transactionCallFailed, "transaction call failed", ["call": step.rawValue, "error": error])
       }
       return refusal(behind: error).map { .refused($0) } ?? .failed(error)
     }
@@ -383,16 +374,12 @@ struct TransactionFailures {
   /// Records of the transaction that could not be delivered.
   private(set) var undelivered = DeliveryErrors()
   private(set) var batchLimit = BatchLimit()
-  /// Whether a batch of one record was too large.
   private var isRecordTooLarge = false
 
-  /// A call has failed.
   mutating func fail(_ error: KafkaError) { last = error }
 
-  /// A transaction was committed.
   mutating func commit() { last = nil }
 
-  /// The producer is lost.
   mutating func lose() { lossCause = last }
 
   /// Records could not be delivered. If they came in too large a batch, the next producer's are smaller.

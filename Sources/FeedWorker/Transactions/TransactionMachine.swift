@@ -282,7 +282,6 @@ struct SlowTransactions: Equatable {
   /// A transaction was begun.
   mutating func begin(at now: Int64) { start = now }
 
-  /// The transaction was committed.
   mutating func commit() { self = SlowTransactions() }
 
   /// The transaction has failed; told more than once, it counts once.

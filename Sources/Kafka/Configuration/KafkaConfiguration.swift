@@ -9,7 +9,6 @@ import CRdkafka
 /// One configuration serves consumers and producers: librdkafka ignores and logs a producer's property in a consumer,
 /// and vice versa.
 public struct KafkaConfiguration: Sendable, Hashable {
-  /// One property.
   public struct Property: Sendable, Hashable {
     public let name: String
     public internal(set) var value: String

@@ -29,7 +29,6 @@ extension Consumer {
     try KafkaError.check(rd_kafka_incremental_unassign(client, list.pointer), "unassign \(partitions)")
   }
 
-  /// The assigned partitions.
   public func assignment() throws(KafkaError) -> [TopicPartition] {
     let client = try client("read the assignment")
     var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

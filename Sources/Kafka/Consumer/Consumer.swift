@@ -195,7 +195,6 @@ public final class Consumer: KafkaClient {
     }
   }
 
-  /// The name of the topic with this index.
   public func topicName(at index: Int) -> String { topics.name(at: index) }
 
   /// The same as `metadata`, for regular checks: it requests only these topics, whatever else the cluster has.

@@ -212,7 +212,6 @@ public struct DeliveryErrors: Sendable, Hashable {
   /// The maximum number of errors that are kept; further ones are only counted.
   public static let maxErrors = 16
 
-  /// Creates an empty value.
   public init() {}
 
   public var isEmpty: Bool { count == 0 }

@@ -34,7 +34,6 @@ public struct BrokerStatistics: Sendable, Equatable, Decodable {
   /// The broker's id; -1 for an address that is known only from the configuration. A connection to a coordinator has
   /// the id of its broker.
   public var number: Int32 = -1
-  /// Requests that are queued.
   public var queuedRequests = 0
   /// Requests that await a response.
   public var requestsInFlight = 0

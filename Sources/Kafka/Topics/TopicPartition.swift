@@ -1,7 +1,6 @@
 import CRdkafka
 import Glibc
 
-/// One partition of a topic.
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
   public var topic: String
   /// The number of the partition, from 0.

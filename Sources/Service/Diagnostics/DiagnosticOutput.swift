@@ -5,7 +5,6 @@ import Synchronization
 ///
 /// The status line is always the last: it is erased before a line is written, and redrawn after it.
 package final class DiagnosticOutput: Sendable {
-  /// Standard error of this process.
   package static let standardError = DiagnosticOutput(
     isTerminal: isatty(2) == 1 && StandardOutput.knowsEscapes(StandardOutput.variable("TERM")),
     write: { text in

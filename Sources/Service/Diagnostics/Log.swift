@@ -36,7 +36,6 @@ package struct Log: Sendable {
   /// Changes the level of this log and of all logs related to it by ``with(_:)``.
   package func setLevel(_ level: LogLevel) { writer.level = level }
 
-  /// The format of the lines.
   package var format: LogFormat { writer.format }
 
   /// The same log, with fields appended to every line.
@@ -118,9 +117,7 @@ final class LogWriter: Sendable {
   }
 
   /// Writes the counts of repeated lines.
-  func finish() {
-    state.withLock { emit($0.repeats.finish()) }
-  }
+  func finish() { state.withLock { emit($0.repeats.finish()) } }
 
   private func endIntervals() {
     state.withLock { state in

@@ -78,7 +78,6 @@ struct LogLine: Sendable {
   }
 }
 
-/// The format of log lines.
 package enum LogFormat: String, Sendable, CaseIterable {
   /// For people: time, level, message, event, and fields as `key=value`.
   case text
@@ -134,9 +133,7 @@ package struct LogFigure: Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  package static func count(_ count: some BinaryInteger) -> LogFigure {
-    LogFigure(count, "", String(count))
-  }
+  package static func count(_ count: some BinaryInteger) -> LogFigure { LogFigure(count, "", String(count)) }
 
   package static func bytes(_ bytes: some BinaryInteger) -> LogFigure {
     LogFigure(bytes, "Bytes", Quantity.bytes(bytes))

@@ -15,17 +15,14 @@ package struct ReportTable: Sendable {
     self.title = title
   }
 
-  /// Adds a count.
   package mutating func add(_ label: String, count: some BinaryInteger) {
     rows.append((label, Quantity.count(count)))
   }
 
-  /// Adds a number of bytes.
   package mutating func add(_ label: String, bytes: some BinaryInteger) {
     rows.append((label, Quantity.bytes(bytes)))
   }
 
-  /// Adds a duration.
   package mutating func add(_ label: String, nanoseconds: Int64) {
     rows.append((label, Quantity.duration(nanoseconds: nanoseconds)))
   }
@@ -36,10 +33,7 @@ package struct ReportTable: Sendable {
     rows.append((label, rate.isFinite ? Quantity.fixed(rate, digits: 0) + "/s" : "-"))
   }
 
-  /// Adds text.
-  package mutating func add(_ label: String, text: String) {
-    rows.append((label, text))
-  }
+  package mutating func add(_ label: String, text: String) { rows.append((label, text)) }
 
   /// The report, with labels left-aligned and values right-aligned. Every line ends with a line feed.
   package var text: String {

@@ -61,7 +61,6 @@ package final class AtomicFile {
     close(descriptor)
   }
 
-  /// Appends bytes.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     let number = WholeFile.write(bytes, to: descriptor)
     if number != 0 { throw FileError("write \(temporaryPath)", number) }

@@ -76,7 +76,6 @@ package struct MetricsText: Sendable {
   }
 }
 
-/// The format of metrics.
 package enum MetricsFormat: Sendable, CaseIterable {
   /// Prometheus's text format, version 0.0.4.
   case prometheus
@@ -112,19 +111,17 @@ package struct MetricFamily: Sendable, Equatable {
   /// The name without `_total` of counters and `_info` of infos.
   package let name: String
   /// A Prometheus base unit, such as `seconds`, with which the name ends; empty for counts.
-  package let unit: String
+  package var unit: String { ["bytes", "seconds"].first { name.hasSuffix("_" + $0) } ?? "" }
   /// A sentence for people.
   package let help: String
   package private(set) var samples: [MetricSample] = []
 
   /// - Parameter name: a valid Prometheus name; an invalid one is a programming error and ends the process.
-  package init(_ kind: MetricKind, _ name: String, unit: String = "", help: String) {
+  package init(_ kind: MetricKind, _ name: String, help: String) {
     precondition(Self.isName(name), "\(name.debugDescription) cannot be a metric's name")
-    precondition(unit.isEmpty || name.hasSuffix("_" + unit), "\(name) does not end with its unit \(unit)")
     precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) has its suffix already")
     self.kind = kind
     self.name = name
-    self.unit = unit
     self.help = help
   }
 
@@ -134,12 +131,10 @@ package struct MetricFamily: Sendable, Equatable {
     append(kind.suffix, Self.list(labels), value)
   }
 
-  /// Adds a sample with an integer value.
   package mutating func add(_ value: some BinaryInteger, _ labels: KeyValuePairs<String, String> = [:]) {
     add(Double(value), labels)
   }
 
-  /// Adds the samples of a histogram.
   package mutating func add(_ histogram: Histogram, _ labels: KeyValuePairs<String, String> = [:]) {
     precondition(kind == .histogram, "\(name) is no histogram")
     let labels = Self.list(labels)
@@ -153,7 +148,6 @@ package struct MetricFamily: Sendable, Equatable {
     append("_count", labels, Double(total))
   }
 
-  /// Adds the samples of a summary.
   package mutating func add(
     sum: Double,
     count: Int,

@@ -5,9 +5,7 @@ import Glibc
 package struct ProcessUsage: Sendable, Equatable {
   /// Processor time of all threads in seconds, user and system.
   package var cpuSeconds = 0.0
-  /// Resident memory in bytes.
   package var residentBytes = 0
-  /// Virtual memory in bytes.
   package var virtualBytes = 0
   /// The start of the process, in seconds since 1970 UTC.
   package var startSeconds = 0.0

@@ -16,7 +16,6 @@ struct PartitionTable: Equatable {
   /// The state of a partition; nil if it is not this worker's.
   func state(of number: Int32) -> PartitionState? { states[number] }
   func has(_ state: PartitionState) -> Bool { states.values.contains(state) }
-  /// The input partitions in a state.
   func inputs(_ state: PartitionState) -> [TopicPartition] {
     // Asked for after each batch: nothing is allocated if there are none.
     has(state) ? inputs.filter { states[$0.partition] == state } : []
@@ -24,7 +23,6 @@ struct PartitionTable: Equatable {
 
   // MARK: Changes
 
-  /// Partitions were assigned.
   mutating func assign(_ partitions: [TopicPartition]) {
     inputs.removeAll { partitions.contains($0) }
     inputs += partitions

@@ -45,9 +45,7 @@ package final class EventStream: Sendable {
   }
 
   /// Queues a message.
-  package func write(_ event: EncodedEvent) -> EventStreamWrite {
-    change { $0.append(event) }
-  }
+  package func write(_ event: EncodedEvent) -> EventStreamWrite { change { $0.append(event) } }
 
   /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
   /// partially received, then this one.
@@ -98,7 +96,6 @@ package final class EventStream: Sendable {
   /// Whether the stream accepts no more messages.
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
-  /// The number of queued bytes.
   package var queuedBytes: Int { state.withLock(\.queue.byteCount) }
 
   /// Requests one callback when the stream ends; at once if it has ended.

@@ -4,9 +4,7 @@ import Synchronization
 package struct HTTPCounters: Sendable, Equatable {
   /// Requests by response status. Malformed requests that libmicrohttpd rejects itself are not counted.
   package var requestsByStatus: [Int: Int] = [:]
-  /// The number of open connections.
   package var openConnections = 0
-  /// The number of open streams.
   package var openStreams = 0
   /// The number of streams opened since the start.
   package var streams = 0
@@ -19,7 +17,6 @@ package struct HTTPCounters: Sendable, Equatable {
   /// Bytes of content passed on for sending, without heads. Clients may have disconnected before they received them.
   package var contentBytes = 0
 
-  /// Counters at zero.
   package init() {}
 }
 
@@ -32,17 +29,11 @@ final class HTTPCounterStore: Sendable {
   private let streams = Atomic(0)
   private let requestsByStatus = Mutex<[Int: Int]>([:])
 
-  func countAnswer(status: Int) {
-    requestsByStatus.withLock { $0[status, default: 0] += 1 }
-  }
+  func countAnswer(status: Int) { requestsByStatus.withLock { $0[status, default: 0] += 1 } }
 
-  func countStream() {
-    streams.add(1, ordering: .relaxed)
-  }
+  func countStream() { streams.add(1, ordering: .relaxed) }
 
-  func countBytes(_ count: Int) {
-    contentBytes.add(count, ordering: .relaxed)
-  }
+  func countBytes(_ count: Int) { contentBytes.add(count, ordering: .relaxed) }
 
   func countWrite(_ result: EventStreamWrite) {
     switch result {

@@ -134,9 +134,7 @@ struct HTTPGate: Sendable {
     var decoded: [HTTPField] = []
     for field in query {
       guard let name = PercentEncoding.decode(field.name), let value = PercentEncoding.decode(field.value)
-      else {
-        return nil
-      }
+      else { return nil }
       decoded.append(HTTPField(name, value))
     }
     return decoded
@@ -147,6 +145,5 @@ struct HTTPGate: Sendable {
 enum HTTPAdmission: Sendable {
   /// Rejected without calling a handler.
   case refused(HTTPResponse)
-  /// Accepted by a handler.
   case accepted(HTTPRouter.Handler, HTTPRequest)
 }

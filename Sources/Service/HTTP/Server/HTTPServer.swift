@@ -23,7 +23,6 @@ import Synchronization
 /// With ``HTTPServerConfiguration/tls`` it serves HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server
 /// that is never stopped is never released.
 package final class HTTPServer: Sendable {
-  /// The configuration.
   package let configuration: HTTPServerConfiguration
   /// The actual port, also if 0 was requested.
   package let port: Int
@@ -107,7 +106,6 @@ package final class HTTPServer: Sendable {
     for stream in streams.all { stream.close() }
   }
 
-  /// The current counters.
   package var counters: HTTPCounters {
     var counters = counterStore.read()
     counters.openConnections = connections.count
@@ -152,10 +150,7 @@ package final class HTTPServer: Sendable {
   /// - Throws: ``HTTPServerError``.
   package func check(_ tls: TLSCredentials) throws(HTTPServerError) {
     guard configuration.tls != nil else {
-      throw HTTPServerError(
-        .certificate,
-        "the server speaks plain HTTP; restart it to serve HTTPS"
-      )
+      throw HTTPServerError(.certificate, "the server speaks plain HTTP; restart it to serve HTTPS")
     }
     guard (tls.clientAuthority != nil) == gate.knowsClients else {
       throw HTTPServerError(
