@@ -6,9 +6,11 @@ public import Feed
 /// It reports what a replica tolerates, too, and the first fault of each feed; later records of that feed are not checked.
 /// Memory grows with the feeds that exist, not with the number of records. Not thread-safe.
 public final class ChangesetVerifier {
-  private let options: VerificationOptions
-  private let decoder = ChangesetDecoder()
+  let options: VerificationOptions
+  let decoder = ChangesetDecoder()
   private var partitions: [Int32: PartitionVerifier] = [:]
+  /// What was verified so far; feeds are counted by `finish`.
+  public internal(set) var counts = VerificationCounts()
 
   public init(_ options: VerificationOptions) {
     self.options = options
@@ -19,7 +21,7 @@ public final class ChangesetVerifier {
   /// - Returns: the faults that it shows.
   public func check(_ record: VerifiedRecord, in partition: Int32) -> [VerificationFault] {
     if let known = partitions[partition] { return known.check(record) }
-    let verifier = PartitionVerifier(options, decoder: decoder)
+    let verifier = PartitionVerifier(self)
     partitions[partition] = verifier
     return verifier.check(record)
   }
@@ -28,12 +30,8 @@ public final class ChangesetVerifier {
   ///
   /// - Returns: the faults that only the end shows.
   public func finish() -> [VerificationFault] {
-    partitions.sorted { $0.key < $1.key }.flatMap { $0.value.finish() }
-  }
-
-  /// What was verified so far; feeds are counted by `finish`.
-  public var counts: VerificationCounts {
-    partitions.values.reduce(into: VerificationCounts()) { $0.add($1.counts) }
+    counts.feeds = 0
+    return partitions.sorted { $0.key < $1.key }.flatMap { $0.value.finish() }
   }
 }
 
@@ -73,17 +71,6 @@ public struct VerificationCounts: Sendable, Equatable {
   public var feeds = 0
 
   public init() {}
-
-  mutating func add(_ other: VerificationCounts) {
-    records += other.records
-    bytes += other.bytes
-    nulls += other.nulls
-    changesets.merge(other.changesets) { $0 + $1 }
-    keyframes += other.keyframes
-    recordsPassedOver += other.recordsPassedOver
-    faultyFeeds += other.faultyFeeds
-    feeds += other.feeds
-  }
 }
 
 /// What is wrong with a feed's records: the first thing, and where.

@@ -2,8 +2,7 @@ import Feed
 
 /// Verifies the records of one partition of the changesets topic, in the order of their offsets.
 final class PartitionVerifier {
-  let options: VerificationOptions
-  let decoder: ChangesetDecoder
+  private unowned let verifier: ChangesetVerifier
   private let headers: HeaderCheck
   /// Feeds that are there, and those of which a fault is known: memory follows the state.
   private var feeds: [BytesKey: VerifiedFeed] = [:]
@@ -12,19 +11,20 @@ final class PartitionVerifier {
   /// Where what is reported stands.
   private(set) var place = VerificationPlace(source: 0, position: 0)
   private var hasFaultWithoutFeed = false
-  private(set) var counts = VerificationCounts()
 
-  init(_ options: VerificationOptions, decoder: ChangesetDecoder) {
-    self.options = options
-    self.decoder = decoder
-    headers = HeaderCheck(options)
+  init(_ verifier: ChangesetVerifier) {
+    self.verifier = verifier
+    headers = HeaderCheck(verifier.options)
   }
+
+  var options: VerificationOptions { verifier.options }
+  var decoder: ChangesetDecoder { verifier.decoder }
 
   /// Takes the next record; returns the faults that it shows, at most one for each of two feeds.
   func check(_ record: VerifiedRecord) -> [VerificationFault] {
     place = record.place
-    counts.records += 1
-    counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
+    verifier.counts.records += 1
+    verifier.counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
     var faults: [VerificationFault] = []
     guard let key = record.key.flatMap({ RecordKey($0) }) else {
       return reportWithoutFeed(
@@ -38,7 +38,7 @@ final class PartitionVerifier {
     let feed = feeds[BytesKey(key.feed)] ?? VerifiedFeed(key.feed, in: self)
     feeds[BytesKey(feed.bytes)] = feed
     if case .faulty = feed.state {
-      counts.recordsPassedOver += 1
+      verifier.counts.recordsPassedOver += 1
       return faults
     }
     do throws(Violation) {
@@ -66,7 +66,7 @@ final class PartitionVerifier {
       place = fault.place
       faults += report(feed, fault.message)
     }
-    counts.feeds = feeds.values.count {
+    verifier.counts.feeds += feeds.values.count {
       if case .known = $0.state { true } else { false }
     }
     return faults
@@ -81,7 +81,7 @@ final class PartitionVerifier {
     _ due: Expectation?
   ) throws(Violation) -> Expectation? {
     guard let value = record.value else {
-      counts.nulls += 1
+      verifier.counts.nulls += 1
       try headers.checkNone(record.headers)
       if let time = feed.time { try checkTimestamp(record, time) }
       return try feed.takeNull(key, due)
@@ -106,9 +106,9 @@ final class PartitionVerifier {
     try headers.checkPlan(record.headers, form)
     if form.record.part + 1 == form.record.parts {
       if form.isKeyframe {
-        counts.keyframes += 1
+        verifier.counts.keyframes += 1
       } else {
-        counts.changesets[form.record.mode, default: 0] += 1
+        verifier.counts.changesets[form.record.mode, default: 0] += 1
       }
     }
     return next
@@ -138,13 +138,13 @@ final class PartitionVerifier {
   /// Reports a feed's first fault, and forgets what it is.
   private func report(_ feed: VerifiedFeed, _ message: String) -> [VerificationFault] {
     feed.state = .faulty
-    counts.faultyFeeds += 1
+    verifier.counts.faultyFeeds += 1
     feeds[BytesKey(feed.bytes)] = feed
     return [VerificationFault(feed: feed.name, place: place, message: message)]
   }
 
   private func reportWithoutFeed(_ message: String) -> [VerificationFault] {
-    counts.recordsPassedOver += 1
+    verifier.counts.recordsPassedOver += 1
     if hasFaultWithoutFeed { return [] }
     hasFaultWithoutFeed = true
     return [VerificationFault(feed: nil, place: place, message: message)]
