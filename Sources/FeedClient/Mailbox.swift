@@ -12,15 +12,8 @@ struct Mailbox {
     case newest(FeedAddress, passedOver: Int)
   }
 
-  private struct Waiting {
-    let number: Int
-    let feed: FeedAddress
-    let update: FeedUpdate
-    let byteCount: Int
-  }
-
   let options: SubscriptionOptions
-  private var updates = Queue<Waiting>()
+  private var updates = Queue<(number: Int, feed: FeedAddress, update: FeedUpdate, byteCount: Int)>()
   private var feeds = Queue<(number: Int, feed: FeedAddress)>()
   /// For each feed in `feeds`, the number of updates that were replaced.
   private var passedOver: [FeedAddress: Int] = [:]
@@ -47,7 +40,7 @@ struct Mailbox {
       addNewest(feed)
       passedOver[feed, default: 0] += 1
     } else {
-      updates.append(Waiting(number: takeNumber(), feed: feed, update: update, byteCount: size))
+      updates.append((takeNumber(), feed, update, size))
       byteCount += size
     }
   }

@@ -61,8 +61,13 @@ final class FeedListing: Sendable {
     let count = feeds.count
     if let after {
       let after = (ByteText(after), partition ?? .max)
-      let start = feeds.partitioningIndex { after < (ByteText($0.feed), $0.partition) }
-      feeds = feeds[start...]
+      var (low, high) = (feeds.startIndex, feeds.endIndex)
+      while low < high {
+        let middle = (low + high) / 2
+        let isBehind = after < (ByteText(feeds[middle].feed), feeds[middle].partition)
+        if isBehind { high = middle } else { low = middle + 1 }
+      }
+      feeds = feeds[low...]
     }
     return Page(feeds: Array(feeds.prefix(limit)), count: count, hasMore: feeds.count > limit)
   }
@@ -96,24 +101,5 @@ final class FeedListing: Sendable {
       }
       return false
     }
-  }
-}
-
-extension RandomAccessCollection {
-  /// The index of the first element that satisfies the condition. All later elements must satisfy it, too. O(log n).
-  fileprivate func partitioningIndex(where condition: (Element) -> Bool) -> Index {
-    var low = startIndex
-    var count = distance(from: startIndex, to: endIndex)
-    while count > 0 {
-      let half = count / 2
-      let middle = index(low, offsetBy: half)
-      if condition(self[middle]) {
-        count = half
-      } else {
-        low = index(after: middle)
-        count -= half + 1
-      }
-    }
-    return low
   }
 }

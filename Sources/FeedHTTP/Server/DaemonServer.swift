@@ -7,6 +7,7 @@ import FeedStore
 package import FeedWorker
 import Kafka
 package import Service
+import Synchronization
 
 /// A daemon's HTTP server: health, status and metrics, and feeds if configured.
 package final class DaemonServer: Sendable {
@@ -49,7 +50,7 @@ package final class DaemonServer: Sendable {
       options.servesFeeds
       ? FeedServer(configuration, settings, status, served: served, seed: seed, log, pause: pause) : nil
     if configuration.standby.isEnabled { status.standby = feeds?.follower }
-    let counters = LateValue(HTTPCounters())
+    let started = StartedServer()
     let longestSilence = settings.maxPollMilliseconds
     let health: @Sendable () -> DaemonHealth = {
       status.health(
@@ -64,7 +65,7 @@ package final class DaemonServer: Sendable {
       planner: configuration.store.planner,
       instance: settings.clientID,
       health: health,
-      counters: { counters.value }
+      counters: { started.counters }
     )
     var sharedIDs: (@Sendable () -> Int)?
     if let client = feeds?.feeds.client { sharedIDs = { client.sharedIDCount } }
@@ -74,7 +75,7 @@ package final class DaemonServer: Sendable {
       stateLimit: configuration.store.limits.maxStateBytes,
       sharedIDs: sharedIDs,
       health: health,
-      http: { counters.value }
+      http: { started.counters }
     )
     var router = HTTPRouter()
     OperationRoutes(
@@ -85,7 +86,7 @@ package final class DaemonServer: Sendable {
     ).add(to: &router)
     feeds?.add(to: &router)
     let server = try HTTPServer(HTTPServerConfiguration(options, token: token, tls: tls), router: router)
-    counters.provide { server.counters }
+    started.server.withLock { $0 = server }
     self.server = server
     url = server.url
   }
@@ -172,6 +173,53 @@ package final class DaemonServer: Sendable {
     defer { thread.stop() }
     await withTaskExecutorPreference(thread) { @concurrent in
       _ = server.stop(withinMilliseconds: Self.stopMilliseconds)
+    }
+  }
+}
+
+/// The server, for routes, which are made before it.
+private final class StartedServer: Sendable {
+  let server = Mutex<HTTPServer?>(nil)
+
+  // Counted outside of the lock.
+  var counters: HTTPCounters { server.withLock { $0 }?.counters ?? HTTPCounters() }
+}
+
+extension HTTPServerConfiguration {
+  package init(_ options: HTTPOptions, token: BearerToken?, tls: TLSCredentials?) {
+    self.init()
+    self.token = token
+    self.tls = tls
+    address = options.address
+    port = options.port
+    threads = options.threads
+    maxConnections = options.maxConnections
+    maxConnectionsPerAddress =
+      options.maxConnectionsPerAddress > 0
+      ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
+    // No route accepts a request body.
+    head.contentBytes = 0
+    maxStreams = options.maxStreams
+    maxStreamQueueBytes = options.maxStreamBytes
+    heartbeatMilliseconds = options.heartbeatMilliseconds
+    idleTimeoutSeconds = options.idleTimeoutSeconds
+  }
+}
+
+extension HTTPServerError {
+  /// The error as a configuration error, if another start would fail the same way.
+  package var configurationOrDaemonError: any Error {
+    switch code {
+    case .tokenNeeded:
+      ConfigurationError(
+        "http.address: \(message); the keys are http.tokenFile and http.tls.clientAuthority"
+      )
+    case .address, .token: ConfigurationError("http.address: \(message)")
+    case .certificate: ConfigurationError("http.tls.certificate: \(message)")
+    case .key: ConfigurationError("http.tls.key: \(message)")
+    case .clientAuthority: ConfigurationError("http.tls.clientAuthority: \(message)")
+    case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
+    case .openFiles, .system: DaemonError(.http, "http: \(message)")
     }
   }
 }

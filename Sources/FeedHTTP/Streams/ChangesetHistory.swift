@@ -4,13 +4,8 @@ import FeedClient
 /// The newest changesets of all feeds, for readers that reconnect. A limit in bytes bounds it: the oldest changesets
 /// are dropped first.
 struct ChangesetHistory {
-  private struct Kept {
-    let number: Int
-    let changeset: StreamedChangeset
-  }
-
   private let limit: Int
-  private var kept: [FeedAddress: Queue<Kept>] = [:]
+  private var kept: [FeedAddress: Queue<(number: Int, changeset: StreamedChangeset)>] = [:]
   private(set) var order = EvictionOrder()
   /// The number of changesets.
   private var count = 0
@@ -25,7 +20,7 @@ struct ChangesetHistory {
       // A reload does not continue from earlier changesets.
       return removeAll(of: feed)
     }
-    kept[feed, default: Queue()].append(Kept(number: order.append(feed), changeset: changeset))
+    kept[feed, default: Queue()].append((order.append(feed), changeset))
     count += 1
     byteCount += changeset.byteCount
     while byteCount > limit, let oldest = order.removeFirst() { remove(oldest.feed, number: oldest.number) }

@@ -22,7 +22,7 @@ final class FileVerification {
     rejected = Array(topics.rejected.utf8)
   }
 
-  func run(_ verifier: FaultReporter) throws(ReplayError) {
+  func run(_ verifier: FaultReporter) throws {
     while let record = try next(verifier) {
       let topic = record.position.topic
       if topic == changesets {
@@ -54,15 +54,13 @@ final class FileVerification {
   }
 
   /// The next line that is a record.
-  private func next(_ verifier: FaultReporter) throws(ReplayError) -> InputRecord? {
+  private func next(_ verifier: FaultReporter) throws -> InputRecord? {
     while true {
       do {
         return try reader.current()
-      } catch let error as ReplayError {
-        guard error.code == .invalidLine, let problem = error.problem else { throw error }
-        reportStray("the line \(problem)", verifier)
       } catch {
-        fatalError("unexpected error \(error)")
+        guard let problem = (error as? ReplayError)?.problem else { throw error }
+        reportStray("the line \(problem)", verifier)
       }
     }
   }

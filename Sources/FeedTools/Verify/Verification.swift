@@ -37,10 +37,14 @@ package enum Verification {
     let verifier: FaultReporter
     switch input {
     case .files(let paths):
-      verifier = FaultReporter(options, .files(paths), tell)
+      verifier = FaultReporter(options, tell) { place in
+        let path = paths[place.source]
+        return "\(path == "-" ? "standard input" : path):\(place.position)"
+      }
       try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
     case .topic:
-      verifier = FaultReporter(options, .topic(configuration.store.topics.changesets), tell)
+      let topic = configuration.store.topics.changesets
+      verifier = FaultReporter(options, tell) { "\(topic) [\($0.source)], offset \($0.position)" }
       // This waits, and uses it only afterwards.
       nonisolated(unsafe) let verifier = verifier
       try await WorkerThread.withKafka("verify", configuration) { settings in
@@ -87,32 +91,20 @@ package struct VerificationReport: Sendable {
 
 /// A verifier that reports faults as lines with their positions.
 final class FaultReporter {
-  /// How to name positions.
-  enum Places {
-    /// By file and line.
-    case files([String])
-    /// By partition of this topic and offset.
-    case topic(String)
-
-    func text(of place: VerificationPlace) -> String {
-      switch self {
-      case .files(let paths):
-        let path = paths[place.source]
-        return "\(path == "-" ? "standard input" : path):\(place.position)"
-      case .topic(let topic): return "\(topic) [\(place.source)], offset \(place.position)"
-      }
-    }
-  }
-
   private let verifier: ChangesetVerifier
-  private let places: Places
   private let tell: (String) -> Void
+  private let text: (VerificationPlace) -> String
   private(set) var faults = 0
 
-  init(_ options: VerificationOptions, _ places: Places, _ tell: @escaping (String) -> Void) {
+  /// - Parameter text: names a position: a file and a line, or a partition and an offset.
+  init(
+    _ options: VerificationOptions,
+    _ tell: @escaping (String) -> Void,
+    text: @escaping (VerificationPlace) -> String
+  ) {
     verifier = ChangesetVerifier(options)
-    self.places = places
     self.tell = tell
+    self.text = text
   }
 
   var counts: VerificationCounts { verifier.counts }
@@ -135,6 +127,6 @@ final class FaultReporter {
   func report(_ message: String, at place: VerificationPlace) {
     faults += 1
     // Ids and keys may have anything in them.
-    tell(UpdateText.printable("\(places.text(of: place)): \(message)"))
+    tell(UpdateText.printable("\(text(place)): \(message)"))
   }
 }
