@@ -41,10 +41,8 @@ enum FeedStoreCommand {
       }
       if let failure = StandardOutput.failure { throw failure }
       code.exit()
-    } catch let error as UsageError {
-      fail(error.description, .usage)
-    } catch let error as ConfigurationError {
-      fail(error.description, .usage)
+    } catch let error where error is UsageError || error is ConfigurationError {
+      fail(String(describing: error), .usage)
     } catch let error as ReplayError where error.code == .cannotWrite && StandardOutput.isClosed {
       // The reader has read what it wanted.
       ExitCode.done.exit()

@@ -117,11 +117,9 @@ package struct WorkerIdentity: Sendable, Equatable {
 
 /// The addresses that instances announce to each other through the consumer group, in their client ids.
 package enum InstanceAddress {
-  private static let separator: Character = "@"
-
   /// The client id of a member with a URL.
   static func clientID(_ name: String, url: String) -> String {
-    url.isEmpty ? name : "\(name)\(separator)\(url)"
+    url.isEmpty ? name : "\(name)@\(url)"
   }
 
   /// The URL in a client id; nil if there is none.

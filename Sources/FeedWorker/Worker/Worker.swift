@@ -47,7 +47,6 @@ package final class Worker: @unchecked Sendable {
   var clock: any WorkerClients { environment.clients }
   var consumer: any GroupConsumer { member.consumer }
   var batch: KafkaBatch { member.batch }
-  var lostInput: LostInputPolicy { configuration.lostInput }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
 
   var backlog: Backlog

@@ -41,7 +41,11 @@ struct HTTPGate: Sendable {
     var mediaType: String?
     if !route.produces.isEmpty {
       mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
-      if mediaType == nil { return .refused(notAcceptable(path, route)) }
+      guard mediaType != nil else {
+        let types = route.produces.joined(separator: ", ")
+        let detail = "\(path) is available as \(types); accept one of these types"
+        return .refused(.problem(status: 406, code: "not-acceptable", detail: detail))
+      }
     }
     return .accepted(
       route.handler,
@@ -119,14 +123,6 @@ struct HTTPGate: Sendable {
         throw HTTPHeadFault("the header field \(name) continues on the next line; send each on one line")
       }
     }
-  }
-
-  private func notAcceptable(_ path: String, _ route: HTTPRoute) -> HTTPResponse {
-    .problem(
-      status: 406,
-      code: "not-acceptable",
-      detail: "\(path) is available as \(route.produces.joined(separator: ", ")); accept one of these types"
-    )
   }
 
   private func decodedQuery(_ head: HTTPRequestHead) -> [HTTPField]? {
