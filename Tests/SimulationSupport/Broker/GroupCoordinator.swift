@@ -38,8 +38,6 @@ public final class GroupCoordinator {
     var held: [TopicPartition]
     var sessionTimeout: Int64
     var rebalanceTimeout: Int64
-    /// The assignment strategies that the member supports.
-    var strategies: [String]
   }
 
   private unowned let cluster: SimulatedCluster

@@ -58,9 +58,6 @@ extension SimulatedConsumer {
         wait()
         continue
       }
-      if options.isEager, !positions.isEmpty, !membership.isLost {
-        give(.revoking, positions.map(\.partition))
-      }
       if membership.isLost || waitsToJoin() { continue }
       membership.needsToJoin = false
       if !joinOnce() { membership.needsToJoin = true }
@@ -94,8 +91,7 @@ extension SimulatedConsumer {
       instanceID: options.instanceID,
       held: holds(membership.topics),
       sessionTimeout: options.sessionTimeout * 1_000,
-      rebalanceTimeout: options.maxPollInterval * 1_000,
-      strategies: [options.isEager ? "range" : "cooperative-sticky"]
+      rebalanceTimeout: options.maxPollInterval * 1_000
     )
     let joined: Result<GroupCoordinator.JoinAnswer, RefusedRequest> = network.call(
       .joinGroup,
@@ -203,7 +199,6 @@ extension SimulatedConsumer {
     let all = membership.topics.flatMap { topic in
       (cluster.topics[topic] ?? []).map(\.partition)
     }
-    if options.isEager { return range(all, members.map(\.id).sorted()) }
     var owner: [TopicPartition: String] = [:]
     for (id, held) in members { for partition in held { owner[partition] = id } }
     var assignments: [String: [TopicPartition]] = [:]
@@ -231,21 +226,6 @@ extension SimulatedConsumer {
     // What is left over would be nobody's.
     for (index, partition) in free.enumerated() {
       assignments[members[members.count - 1 - index % members.count].id, default: []].append(partition)
-    }
-    return assignments
-  }
-
-  private func range(_ all: [TopicPartition], _ ids: [String]) -> [String: [TopicPartition]] {
-    var assignments: [String: [TopicPartition]] = [:]
-    for topic in membership.topics {
-      let partitions = all.filter { $0.topic == topic }
-      let (least, extra) = partitions.count.quotientAndRemainder(dividingBy: ids.count)
-      var next = 0
-      for (index, id) in ids.enumerated() {
-        let count = least + (index < extra ? 1 : 0)
-        assignments[id, default: []] += partitions[next..<(next + count)]
-        next += count
-      }
     }
     return assignments
   }

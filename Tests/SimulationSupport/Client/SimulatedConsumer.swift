@@ -530,8 +530,6 @@ public struct ConsumerOptions {
   public var maxPollInterval: Int64 = 300_000
   /// Whether an offset that is out of range is an error, and not another beginning.
   public var failsOutOfRange = false
-  /// Whether a rebalance takes all partitions away first.
-  public var isEager = false
   /// Whether partitions are paused when they are assigned.
   public var pausesAssigned = false
 

@@ -51,14 +51,9 @@ final class Laboratory {
     SimulatedProducer(network, process, transactionalID: id, timeoutMilliseconds: timeout, capacity: capacity)
   }
 
-  func member(
-    _ process: SimulatedProcess,
-    isEager: Bool = false,
-    instanceID: String? = nil
-  ) -> SimulatedConsumer {
+  func member(_ process: SimulatedProcess, instanceID: String? = nil) -> SimulatedConsumer {
     var options = ConsumerOptions()
     options.hasGroup = true
-    options.isEager = isEager
     options.instanceID = instanceID
     options.maxPollInterval = 60_000
     return SimulatedConsumer(network, process, options)

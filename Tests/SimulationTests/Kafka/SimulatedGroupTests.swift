@@ -110,20 +110,6 @@ import Testing
     }
   }
 
-  @Test func `a member that gives everything up before it joins again still gets its share`() {
-    let first = Holdings()
-    laboratory.run { [self] process in
-      let member = laboratory.member(process, isEager: true)
-      try member.subscribe(["in", "out"])
-      try poll(member, first)
-      #expect(first.held.count == 4)
-      let other = laboratory.member(process, isEager: true)
-      try other.subscribe(["in", "out"])
-      try poll(member, first) { $0.rebalance?.kind == .revoking }
-      #expect(first.held.isEmpty)
-    }
-  }
-
   @Test func `a static member that is replaced keeps its partitions, and the one before is fenced`() {
     let first = Holdings()
     let second = Holdings()
