@@ -16,11 +16,6 @@ import Testing
     return result
   }
 
-  @Test(arguments: MergePatchExamples.all)
-  func `has the results of the examples`(target: String, patch: String, result: String) {
-    #expect(patched(target, patch) == result)
-  }
-
   /// Makes targets and patches that have many names in common.
   private struct ObjectGenerator {
     var random: SplitMix64
