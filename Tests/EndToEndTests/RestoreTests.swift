@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedConfiguration
 import FeedDaemon
@@ -93,13 +94,7 @@ struct RestoreTests {
     for record in records {
       let replicas = partitions[record.partition] ?? ReplicaPartition()
       partitions[record.partition] = replicas
-      let key = OwnedBytes(record.key)
-      let value = OwnedBytes(record.value)
-      let outcome = try replicas.apply(
-        key: key.bytes.map { ByteSpan($0) } ?? .empty,
-        value: value.bytes.map { ByteSpan($0) }
-      )
-      switch outcome {
+      switch try replicas.apply(record.key ?? [], record.value) {
       case .applied, .skipped: break
       case let other: Issue.record("a follower in step met \(other)")
       }

@@ -106,9 +106,7 @@ import Testing
     return try log.lines.enumerated().map { number, line in
       let outcome = oracle.take(partition: 0, key: line.key, value: line.value)
       let record = ChangesetSource.Record(key: line.key, value: line.value)
-      record.withBytes { key, value in
-        _ = try? replicas.apply(key: ByteSpan(key), value: value.map { ByteSpan($0) })
-      }
+      _ = try? replicas.apply(record)
       board.take([record])
       guard let key = outcome.feed else { return nil }
       let expected = oracle.replicas[key]

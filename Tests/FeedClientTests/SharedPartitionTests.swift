@@ -30,12 +30,6 @@ struct SharedPartitionTests {
     var description: String { "\(feed) \(version.map { "\($0)" } ?? "nil") \(checksum) \(stateBytes)" }
   }
 
-  private static func apply(_ entry: ChangesetLog.Entry, to replicas: ReplicaPartition) throws {
-    try entry.record.withBytes { key, value in
-      _ = try replicas.apply(key: ByteSpan(key), value: value.map { ByteSpan($0) })
-    }
-  }
-
   private static func take(_ entry: ChangesetLog.Entry, on board: Subscriptions) {
     entry.record.withBytes { key, value in
       _ = board.take(0, offset: entry.offset, key: ByteSpan(key), value: value.map { ByteSpan($0) })
@@ -66,7 +60,7 @@ struct SharedPartitionTests {
     let whole = ReplicaPartition(describesChanges: false)
     let alone = Subscriptions.opened()
     for entry in log.entries {
-      try Self.apply(entry, to: whole)
+      try whole.apply(entry.record)
       Self.take(entry, on: alone)
     }
     let expected = try Self.taken(whole)
@@ -83,7 +77,7 @@ struct SharedPartitionTests {
       var (left, right) = (log.entries[cut...], log.entries[cut...])
       while !left.isEmpty || !right.isEmpty {
         if random.chance(50), let entry = left.popFirst() { Self.take(entry, on: board) }
-        if random.chance(50), let entry = right.popFirst() { try Self.apply(entry, to: replicas) }
+        if random.chance(50), let entry = right.popFirst() { try replicas.apply(entry.record) }
         if left.isEmpty, right.isEmpty { break }
       }
       #expect(try Self.taken(replicas, atOnce: 1) == expected, "seed \(seed), cut at \(cut)")
@@ -102,7 +96,7 @@ struct SharedPartitionTests {
     for _ in 0..<12 {
       let cut = random.below(log.entries.count + 1)
       let replicas = ReplicaPartition(describesChanges: false)
-      for entry in log.entries[..<cut] { try Self.apply(entry, to: replicas) }
+      for entry in log.entries[..<cut] { try replicas.apply(entry.record) }
       let board = Subscriptions(partitions: [0])
       let position = log.entries[..<cut].last.map { $0.offset + 1 } ?? 0
       board.adopt(copying: ReadPartition("", 0, continuing: replicas, from: position))
@@ -128,7 +122,7 @@ struct SharedPartitionTests {
             guard let shared = board.share(0) else { throw CancellationError() }
             position = shared.position
             let replicas = shared.replicas
-            for entry in log.entries(from: position) { try Self.apply(entry, to: replicas) }
+            for entry in log.entries(from: position) { try replicas.apply(entry.record) }
             #expect(try Self.taken(replicas) != nil, "seed \(seed), shared at \(position)")
             await Task.yield()
           }
@@ -184,9 +178,7 @@ struct SharedPartitionTests {
   {
     let records = try await source.flush(("a", ChangesetSource.item("x")))
     let replicas = ReplicaPartition(describesChanges: false)
-    for (offset, record) in records.enumerated() {
-      try Self.apply(ChangesetLog.Entry(offset: Int64(offset), record: record), to: replicas)
-    }
+    for record in records { try replicas.apply(record) }
     for (low, high, position) in [(Int64(0), Int64(5), Int64(5)), (0, 4, 0), (6, 9, 6)] {
       let board = Subscriptions(partitions: [0])
       board.adopt(copying: ReadPartition("", 0, continuing: replicas, from: 5))
@@ -214,9 +206,7 @@ struct SharedPartitionTests {
       + source.flush(("a", ChangesetSource.item("y")))
     try cluster.produce(records)
     let replicas = ReplicaPartition(describesChanges: false)
-    for (offset, record) in records.dropLast().enumerated() {
-      try Self.apply(ChangesetLog.Entry(offset: Int64(offset), record: record), to: replicas)
-    }
+    for record in records.dropLast() { try replicas.apply(record) }
     let client = cluster.client(partitions: [0])
     let (told, continuation) = AsyncStream<[PartitionProgress]>.makeStream(bufferingPolicy: .unbounded)
     client.watchProgress { continuation.yield($0) }

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import ConformanceSupport
 import Foundation
 import Oracle
@@ -22,15 +23,7 @@ import Testing
       partitions[record.partition] = partition
       let then = try #require(line.last("then"))
       let outcome = Result { () throws(ReplicaFault) in
-        try partition.apply(
-          JudgedRecord(
-            partition: record.partition,
-            key: record.key ?? [],
-            value: record.value,
-            headers: [],
-            timestamp: 0
-          )
-        )
+        try partition.apply(record.key ?? [], record.value)
       }
       guard let feed = then.last("feed")?.string else {
         #expect(throws: ReplicaFault.self, place) { try outcome.get() }

@@ -44,9 +44,7 @@ struct DroppedPartitionTests {
     // The same for what is restored.
     let replicas = ReplicaPartition()
     for record in try await ChangesetSource().flush(("dup", ChangesetSource.item("x"))) {
-      _ = try record.key.withUnsafeBytes { key in
-        try record.value?.withUnsafeBytes { try replicas.apply(key: ByteSpan(key), value: ByteSpan($0)) }
-      }
+      try replicas.apply(record)
     }
     nonisolated(unsafe) let read = replicas
     try await store.restore(partition: 2, from: read)

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import Oracle
 import Testing

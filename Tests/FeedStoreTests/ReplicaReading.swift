@@ -22,21 +22,3 @@ extension Replica {
     )
   }
 }
-
-extension ReplicaPartition {
-  /// Applies a record of the judge.
-  func apply(_ record: JudgedRecord) throws(ReplicaFault) -> ReplicaOutcome {
-    let key = UnsafeMutableRawBufferPointer.allocate(byteCount: record.key.count, alignment: 1)
-    let value = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value?.count ?? 0, alignment: 1)
-    defer {
-      key.deallocate()
-      value.deallocate()
-    }
-    key.copyBytes(from: record.key)
-    value.copyBytes(from: record.value ?? [])
-    return try apply(
-      key: ByteSpan(UnsafeRawBufferPointer(key)),
-      value: record.value == nil ? nil : ByteSpan(UnsafeRawBufferPointer(value))
-    )
-  }
-}

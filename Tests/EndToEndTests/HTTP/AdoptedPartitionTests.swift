@@ -17,11 +17,7 @@ struct AdoptedPartitionTests {
   private func restored(_ feed: String, upTo position: Int) async throws -> ReadPartition {
     let replicas = ReplicaPartition(describesChanges: false)
     for record in try await source.flush((feed, ChangesetSource.item("x"))) {
-      _ = try record.key.withUnsafeBytes { key in
-        try (record.value ?? []).withUnsafeBytes {
-          try replicas.apply(key: ByteSpan(key), value: ByteSpan($0))
-        }
-      }
+      try replicas.apply(record)
     }
     return ReadPartition(ServedGround.topic, 0, continuing: replicas, from: Int64(position))
   }

@@ -247,12 +247,7 @@ final class StreamedReplica {
     let part = message.data.firstMatch(of: /^[^\[]*"part":([0-9]+)/).map { String($0.1) } ?? "0"
     let isReload = message.data.contains(/^[^\[]*"mode":"reload"/)
     let key = Array("\(isReload ? "k\(part)" : "d1")/\(feed)".utf8)
-    let outcome = try key.withUnsafeBytes { key in
-      try Array(message.data.utf8).withUnsafeBytes {
-        try replicas.apply(key: ByteSpan(key), value: ByteSpan($0))
-      }
-    }
-    switch outcome {
+    switch try replicas.apply(key, Array(message.data.utf8)) {
     case .gap, .otherEpoch, .mismatch: faults += 1
     case .applied, .removed, .skipped, .waitingForParts: break
     }

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedClient
 import Testing
@@ -8,11 +9,7 @@ struct ScreenFrameTests {
   private let partition = ReplicaPartition()
 
   private func apply(_ key: String, _ value: String) throws -> ReplicaChange {
-    let key = Array(key.utf8)
-    let value = Array(value.utf8)
-    let outcome = try key.withUnsafeBytes { key in
-      try value.withUnsafeBytes { try partition.apply(key: ByteSpan(key), value: ByteSpan($0)) }
-    }
+    let outcome = try partition.apply(Array(key.utf8), Array(value.utf8))
     guard case .applied(let change) = outcome else {
       Issue.record("\(outcome)")
       throw CancellationError()

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
@@ -105,14 +106,10 @@ import Testing
         "time":"2026-11-20T10:00:00.000Z","through":{\(through)},"checksum":"00000000"}
         """
     }
-    func apply(_ value: String) throws -> ReplicaOutcome {
-      try Array("k0/f".utf8).withUnsafeBytes { key in
-        try Array(value.utf8).withUnsafeBytes { value in
-          try ReplicaPartition().apply(key: ByteSpan(key), value: ByteSpan(value))
-        }
-      }
+    func apply(_ value: String) throws {
+      try ReplicaPartition().apply(Array("k0/f".utf8), Array(value.utf8))
     }
-    _ = try apply(value(Self.topics))
+    try apply(value(Self.topics))
     for topics in [Self.topics + ["one.more"], ["not a topic's name"], [""]] {
       let fault = #expect(throws: ReplicaFault.self) { try apply(value(topics)) }
       #expect(fault?.message.contains(#""through" is not valid"#) == true, "\(String(describing: fault))")
