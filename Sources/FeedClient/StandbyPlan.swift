@@ -43,9 +43,7 @@ struct StandbyPlan {
   /// The partitions to follow.
   var wanted: Set<Int32> { served.union(kept).union(onStandby) }
 
-  private var onStandby: [Int32] {
-    choice?.numbers { $0 == .reading || $0 == .followed } ?? []
-  }
+  private var onStandby: [Int32] { choice?.numbers { $0 == .reading || $0 == .followed } ?? [] }
 
   // MARK: Workers
 
