@@ -13,9 +13,7 @@ public enum BuiltCommand {
       let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       let command = tests.deletingLastPathComponent().appendingPathComponent("feedstore")
       guard FileManager.default.isExecutableFile(atPath: command.path) else {
-        throw Missing(
-          description: "there is no \(command.path); build it with: swift build --build-tests"
-        )
+        throw Missing(description: "there is no \(command.path); build it with: swift build --build-tests")
       }
       return command
     }
