@@ -253,7 +253,8 @@ extension RecordGenerator {
 
   /// The event alone, or within an array of valid events that do not affect anchors and items.
   private mutating func surrounded(_ event: String) -> String {
-    if random.chance(40) { return event }
+    // Alone, an array is no wrong event, but a record's events.
+    if random.chance(40), !event.hasPrefix("[") { return event }
     var events = (0..<random.below(4)).map { _ in self.event(.sectionUpsert) }
     events = events.filter { !$0.contains("before") && !$0.contains("after") }
     events.insert(event, at: random.below(events.count + 1))
