@@ -161,7 +161,11 @@ extension Log {
         ["partition": number, "position": position]
       )
     case .upToDate(let count, let bytes):
-      write(.standbyReady, "standby is up to date", ["followed": count, "state": LogFigure.bytes(bytes)])
+      write(
+        .standbyReady,
+        "standby is up to date",
+        ["followed": count, "state": LogFigure.bytes(bytes)]
+      )
     }
   }
 }

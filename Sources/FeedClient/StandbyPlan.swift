@@ -43,7 +43,9 @@ struct StandbyPlan {
   /// The partitions to follow.
   var wanted: Set<Int32> { served.union(kept).union(onStandby) }
 
-  private var onStandby: [Int32] { choice?.numbers { $0 == .reading || $0 == .followed } ?? [] }
+  private var onStandby: [Int32] {
+    choice?.numbers { $0 == .reading || $0 == .followed } ?? []
+  }
 
   // MARK: Workers
 

@@ -233,7 +233,11 @@ extension Subscriptions {
   /// Updates each subscriber of a feed, then wakes those that have something to take.
   ///
   /// - Parameter byName: only those that requested the feed.
-  private func forEachListener(to feed: ByteText, byName: Bool = false, _ body: (inout Subscriber) -> Void) {
+  private func forEachListener(
+    to feed: ByteText,
+    byName: Bool = false,
+    _ body: (inout Subscriber) -> Void
+  ) {
     func change(_ number: Int) {
       guard var subscriber = subscribers.removeValue(forKey: number) else { return }
       body(&subscriber)

@@ -35,7 +35,9 @@ enum FeedStoreCommand {
       case .print(let text): StandardOutput.write(text)
       case .run(let invocation):
         guard let subcommand = subcommands.first(where: { $0.specification.name == invocation.command.name })
-        else { preconditionFailure("a command without a type") }
+        else {
+          preconditionFailure("a command without a type")
+        }
         code = try await subcommand.run(invocation)
         CommandLog.finish()
       }

@@ -148,7 +148,9 @@ struct ChangesetForm {
     }
     if mayForget { return }
     guard let newest = through.offset(Array(names[0].utf8)), newest >= offset else {
-      throw Violation("through does not reach the record that the epoch \(epoch.quotedForMessage()) names")
+      throw Violation(
+        "through does not reach the record that the epoch \(epoch.quotedForMessage()) names"
+      )
     }
   }
 }
@@ -169,7 +171,11 @@ final class ChangesetDecoder {
   /// - Parameter mayForget: whether `through` may lack records that were taken.
   func decode(_ value: ByteSpan, mayForget: Bool) throws(Violation) -> ChangesetForm {
     arena.reset()
-    return try ChangesetForm(try ChangesetDecoder.index(value, indexer), arena: arena, mayForget: mayForget)
+    return try ChangesetForm(
+      try ChangesetDecoder.index(value, indexer),
+      arena: arena,
+      mayForget: mayForget
+    )
   }
 
   /// Adds the lists of an earlier part, whose form was checked; they point to its bytes.

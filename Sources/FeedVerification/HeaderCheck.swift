@@ -19,7 +19,9 @@ final class HeaderCheck {
   /// Checks all headers but that of the plan.
   func check(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     for (number, name) in HeaderCheck.names.enumerated() {
-      guard number * 2 < headers.count else { throw Violation("the header \(quoted(name)) is missing") }
+      guard number * 2 < headers.count else {
+        throw Violation("the header \(quoted(name)) is missing")
+      }
       guard let found = headers[number * 2], found.matches(name) else {
         throw Violation(
           "header \(number) is \(HeaderCheck.words(headers[number * 2])), expected \(quoted(name))"

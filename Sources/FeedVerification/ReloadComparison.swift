@@ -62,7 +62,9 @@ struct ReloadComparison {
     if !expectedID.hasSameBytes(as: found.id) {
       note("\(place) is \(found.id.quotedForMessage()), expected \(expectedID.quotedForMessage())")
     } else if let fault = found.fields.mismatch(with: state.fields(item: handle)) {
-      note("item \(found.id.quotedForMessage()) has \(fault.name) \(fault.found), expected \(fault.expected)")
+      note(
+        "item \(found.id.quotedForMessage()) has \(fault.name) \(fault.found), expected \(fault.expected)"
+      )
     }
   }
 

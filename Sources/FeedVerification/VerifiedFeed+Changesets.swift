@@ -16,7 +16,9 @@ extension VerifiedFeed {
       try noteGap(violation.message)
     case .nulls: throw unexpected(found: form.name, expectation)
     case .keyframe:
-      guard form.isKeyframe, form.record.part == 0 else { throw unexpected(found: form.name, expectation) }
+      guard form.isKeyframe, form.record.part == 0 else {
+        throw unexpected(found: form.name, expectation)
+      }
       isKeyframeDue = true
     case nil: break
     }
@@ -65,7 +67,9 @@ extension VerifiedFeed {
       return try go(on: PendingChangeset(form, state: FeedState(), comparison: nil), form, key)
     case .delete:
       guard partition.options.mayBeCompacted else {
-        throw Violation("epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed")
+        throw Violation(
+          "epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed"
+        )
       }
       state = .absent
     case .diff, .reconfigure:
@@ -232,7 +236,9 @@ extension VerifiedFeed {
     )
     known.time = Array(form.record.time.buffer)
     state = .known(known)
-    let keyframeBytes = known.replica.state.reloadByteCount(headBytes: form.reloadHeadBytes(.keyframe))
+    let keyframeBytes = known.replica.state.reloadByteCount(
+      headBytes: form.reloadHeadBytes(.keyframe)
+    )
     return known.keys.keyframeReason(partition.options.keyframes, keyframeBytes: keyframeBytes)
       .map { .keyframe($0) }
   }

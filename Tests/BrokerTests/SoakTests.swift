@@ -7,7 +7,9 @@ extension OnCluster {
     /// The number of running members; sometimes one more or fewer.
     private static let members = 3
 
-    @Test(.enabled(if: TestCluster.soakMinutes != nil, "FEEDSTORE_SOAK_MINUTES says no time; see make soak"))
+    @Test(
+      .enabled(if: TestCluster.soakMinutes != nil, "FEEDSTORE_SOAK_MINUTES says no time; see make soak")
+    )
     func `members join, leave, hang and crash for a long time`() async throws {
       let end = ContinuousClock.now + .seconds(60 * (TestCluster.soakMinutes ?? 0))
       try await BrokerRun.on("soak") { run in

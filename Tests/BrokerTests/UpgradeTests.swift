@@ -39,7 +39,9 @@ extension OnCluster {
         try await group.waitForRecords()
         for build in [Build.current, .earlier] {
           var places = Array(0..<Self.members)
-          let (first, second) = (places.remove(at: random.below(3)), places.remove(at: random.below(2)))
+          let (first, second) = (
+            places.remove(at: random.below(3)), places.remove(at: random.below(2))
+          )
           try await group.replace(first, by: build)
           // In a group of both, one of each is killed; the transaction that the other one leaves open is ended by a member
           // of this build.

@@ -44,7 +44,11 @@ public struct StoreVector: Sendable {
   public func result() throws(JudgeFailure) -> Result {
     let options = settings.options
     var oracle = Oracle(limits: options.limits, coalescing: options.coalescing)
-    var judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
+    var judge = ChangesetJudge(
+      planner: options.planner,
+      keyframes: options.keyframe,
+      output: options.output
+    )
     var result = Result()
     func note(_ flush: OracleFlush?) {
       guard let flush else { return }

@@ -95,7 +95,9 @@ struct ConfigCommandTests {
       ["FEEDSTORE_HTTP_TOKEN": "x", "FEEDSTORE_WORKRS": "2"]
     )
     #expect(run.exitCode == 0)
-    let object = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+    )
     #expect(object["isRight"] as? Bool == false)
     #expect(object["unknownVariables"] as? [String] == ["FEEDSTORE_WORKRS"])
     #expect(

@@ -20,7 +20,12 @@ struct DaemonTests {
     defer { ground.cluster.stop() }
     let time: Int64 = 1_795_168_800_000
     let noKey = TopicRecord(partition: 2, timestamp: time, nil, "{\"op\":\"feed.clear\"}")
-    let notUTF8 = TopicRecord(partition: 2, timestamp: time, key: Array("a".utf8), value: [0x7B, 0xFF, 0x00])
+    let notUTF8 = TopicRecord(
+      partition: 2,
+      timestamp: time,
+      key: Array("a".utf8),
+      value: [0x7B, 0xFF, 0x00]
+    )
     let emptyKey = TopicRecord(partition: 1, timestamp: time, "", nil)
     let empty = TopicRecord(partition: 0, timestamp: time, "b", "")
     let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"

@@ -130,7 +130,9 @@ struct DisturbanceTests {
   @Test func `a full queue is waited for`() async throws {
     var ground = try await Self.published()
     defer { ground.cluster.stop() }
-    ground.configuration.kafka.append(ConfigurationPair(name: "queue.buffering.max.messages", value: "3"))
+    ground.configuration.kafka.append(
+      ConfigurationPair(name: "queue.buffering.max.messages", value: "3")
+    )
     #expect(try await check(ground).ways.isEmpty)
   }
 

@@ -111,7 +111,13 @@ struct Ground {
   }
 
   static func publish(file: String, _ configuration: FeedStoreConfiguration) async throws -> PublishReport {
-    var publisher = Publisher(configuration, inputs: [file], speed: nil, stop: StopRequest(), log: quiet)
+    var publisher = Publisher(
+      configuration,
+      inputs: [file],
+      speed: nil,
+      stop: StopRequest(),
+      log: quiet
+    )
     publisher.showsProgress = false
     return try await publisher.run()
   }
@@ -147,7 +153,9 @@ struct Ground {
   /// All records of a topic, by partition and offset.
   func contents(of topic: String, partitions: Int32) throws -> [TopicRecord] {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
-    try consumer.assign((0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) })
+    try consumer.assign(
+      (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) }
+    )
     let batch = consumer.makeBatch(capacity: 1_000)
     var records: [TopicRecord] = []
     var ended: Set<Int32> = []

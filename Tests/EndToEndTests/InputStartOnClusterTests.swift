@@ -16,7 +16,12 @@ import Testing
 struct InputStartOnClusterTests {
   private static let record = TopicRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
 
-  private func commit(_ offset: Int64, metadata: String = "", partition: Int32 = 0, _ ground: Ground) throws {
+  private func commit(
+    _ offset: Int64,
+    metadata: String = "",
+    partition: Int32 = 0,
+    _ ground: Ground
+  ) throws {
     var client = ground.client
     client["group.id"] = "feedstore"
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })

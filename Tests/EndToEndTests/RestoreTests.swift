@@ -160,8 +160,16 @@ struct RestoreTests {
   }
 
   @Test(arguments: [
-    Damage(name: "no record", record: { _ in ("k0/feed-1", #"{"feed":"#) }, reason: "the value is not JSON"),
-    Damage(name: "no base", record: { Damage.delta("other", $0) }, reason: #"feed \"other\" has changes"#),
+    Damage(
+      name: "no record",
+      record: { _ in ("k0/feed-1", #"{"feed":"#) },
+      reason: "the value is not JSON"
+    ),
+    Damage(
+      name: "no base",
+      record: { Damage.delta("other", $0) },
+      reason: #"feed \"other\" has changes"#
+    ),
     Damage(
       name: "wrong checksum",
       record: { Damage.delta("feed-1", $0) },

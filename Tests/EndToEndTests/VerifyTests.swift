@@ -31,7 +31,9 @@ struct VerifyTests {
     for number in 0..<40 {
       let feed = "f\(number % 4)"
       let value = number == 32 ? nil : #"{"op":"item.upsert","item":"\#(number)","section":"s"}"#
-      records.append(TopicRecord(partition: Int32(number % 4 / 2), timestamp: 1_795_168_800_000, feed, value))
+      records.append(
+        TopicRecord(partition: Int32(number % 4 / 2), timestamp: 1_795_168_800_000, feed, value)
+      )
     }
     try ground.produce(records, to: "feeds.items")
     _ = try await ground.runDaemon(applying: records.count)

@@ -106,7 +106,9 @@ struct StandbyChoiceTests {
   }
 
   @Test(arguments: RandomCases.seeds(1...20))
-  func `whatever happens, the bytes are right and the first in order stay`(seed: UInt64) {
+  func `whatever happens, the bytes are right and the first in order stay`(
+    seed: UInt64
+  ) {
     var random = SplitMix64(seed: seed)
     var choice = StandbyChoice(partitions: 6, from: Int32(random.below(6)), maxBytes: 100)
     var sizes: [Int32: Int] = [:]

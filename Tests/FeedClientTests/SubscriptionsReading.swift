@@ -78,7 +78,10 @@ extension EmbeddedCluster {
 
   func client(partitions: Set<Int32>? = nil) -> FeedClient {
     let kafka: KafkaConfiguration = ["bootstrap.servers": bootstrapServers, "fetch.wait.max.ms": "20"]
-    return FeedClient(FeedClientOptions(kafka: kafka, partitions: partitions), log: { _, _, _ in })
+    return FeedClient(
+      FeedClientOptions(kafka: kafka, partitions: partitions),
+      log: { _, _, _ in }
+    )
   }
 
   func produce(_ records: [ChangesetSource.Record], partition: Int32 = 0) throws {

@@ -50,7 +50,9 @@ import Testing
     }
 
     func apply(_ value: String) async throws {
-      let batch = RecordBatch([OracleRecord(offset: offset, key: Array("f".utf8), value: Array(value.utf8))])
+      let batch = RecordBatch([
+        OracleRecord(offset: offset, key: Array("f".utf8), value: Array(value.utf8))
+      ])
       offset += 1
       _ = try await store.apply(batch, time: .records)
     }

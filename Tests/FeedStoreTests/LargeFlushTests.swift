@@ -7,7 +7,9 @@ import Testing
 /// Flushes that are published in several transactions.
 struct LargeFlushTests {
   @Test(arguments: RandomCases.seeds(61...66))
-  func `transactions that fail within a flush neither omit nor repeat changesets`(seed: UInt64) async throws {
+  func `transactions that fail within a flush neither omit nor repeat changesets`(
+    seed: UInt64
+  ) async throws {
     var options = FeedStoreOptions()
     options.coalescing.windowMilliseconds = 3_600_000
     options.coalescing.idleWindowMilliseconds = 3_600_000

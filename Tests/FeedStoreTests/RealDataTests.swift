@@ -38,6 +38,8 @@ import Testing
       }
     }
     try await driver.run(records, checkingInvariants: false)
-    #expect(replicas.replicas.map(\.checksum) == (await driver.store.summaries()).map(\.checksum))
+    #expect(
+      replicas.replicas.map(\.checksum) == (await driver.store.summaries()).map(\.checksum)
+    )
   }
 }

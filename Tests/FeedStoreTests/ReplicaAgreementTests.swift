@@ -29,7 +29,10 @@ import Testing
   }
 
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(21...22))
-  func `a replica that follows has what was published`(setting: RandomSetting, seed: UInt64) async throws {
+  func `a replica that follows has what was published`(
+    setting: RandomSetting,
+    seed: UInt64
+  ) async throws {
     var generator = ReplicaAgreementTests.generator(setting, seed)
     var driver = StoreDriver(setting.options)
     var partitions: [Int: Follower] = [:]

@@ -13,7 +13,9 @@ public enum BuiltCommand {
       let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       let command = tests.deletingLastPathComponent().appendingPathComponent("feedstore")
       guard FileManager.default.isExecutableFile(atPath: command.path) else {
-        throw Missing(description: "there is no \(command.path); build it with: swift build --build-tests")
+        throw Missing(
+          description: "there is no \(command.path); build it with: swift build --build-tests"
+        )
       }
       return command
     }

@@ -119,7 +119,11 @@ import Testing
       .init(id: "e", position: .init(section: "new", index: 0), kind: "story", data: .null)
     ]
     expected.items.moves = [
-      .init(id: "saved", from: .init(section: "gone", index: 1), to: .init(section: "one", index: 3))
+      .init(
+        id: "saved",
+        from: .init(section: "gone", index: 1),
+        to: .init(section: "one", index: 3)
+      )
     ]
     expected.items.reconfigures = [
       .init(id: "c", position: .init(section: "one", index: 1), data: try JSONData(validating: "2")),

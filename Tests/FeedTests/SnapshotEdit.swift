@@ -44,11 +44,20 @@ enum SnapshotEdit: Sendable {
         toSection: try section.map(SectionIdentifier.init(validating:))
       )
     case .appendIdentifiers(let ids, let section):
-      try snapshot.appendItems(items(ids), toSection: try section.map(SectionIdentifier.init(validating:)))
+      try snapshot.appendItems(
+        items(ids),
+        toSection: try section.map(SectionIdentifier.init(validating:))
+      )
     case .insertItems(let items, let anchor, true):
-      try snapshot.insertItems(items.map(Snapshot.Item.init), afterItem: ItemIdentifier(validating: anchor))
+      try snapshot.insertItems(
+        items.map(Snapshot.Item.init),
+        afterItem: ItemIdentifier(validating: anchor)
+      )
     case .insertItems(let items, let anchor, false):
-      try snapshot.insertItems(items.map(Snapshot.Item.init), beforeItem: ItemIdentifier(validating: anchor))
+      try snapshot.insertItems(
+        items.map(Snapshot.Item.init),
+        beforeItem: ItemIdentifier(validating: anchor)
+      )
     case .insertIdentifiers(let ids, let anchor, true):
       try snapshot.insertItems(items(ids), afterItem: ItemIdentifier(validating: anchor))
     case .insertIdentifiers(let ids, let anchor, false):

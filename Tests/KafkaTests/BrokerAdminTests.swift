@@ -4,7 +4,9 @@ import KafkaTestSupport
 import Testing
 
 /// Admin requests on the cluster named by `FEEDSTORE_TEST_BOOTSTRAP`.
-@Suite(.enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+@Suite(
+  .enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
+)
 struct BrokerAdminTests {
   private let servers = RealBroker.bootstrapServers ?? ""
   private let admin: AdminClient

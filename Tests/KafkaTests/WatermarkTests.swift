@@ -14,7 +14,10 @@ struct WatermarkTests {
     let partition = TopicPartition(topic: "ends", partition: 0)
     let consumer = try fixture.consumer()
     for _ in 0..<20 {
-      try fixture.cluster.pushRequestErrors(.listOffsets, Array(repeating: .notLeader, count: failures))
+      try fixture.cluster.pushRequestErrors(
+        .listOffsets,
+        Array(repeating: .notLeader, count: failures)
+      )
       do throws(KafkaError) {
         let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
         #expect(ends == Watermarks(low: 0, high: 5))

@@ -23,7 +23,11 @@ public struct InputOracle: Sendable {
   private mutating func take(_ record: OracleRecord, _ oracle: inout Oracle) {
     records += 1
     if case .rejected(let rejection) = oracle.apply(record) {
-      let source = Observation.Source(topic: record.topic, partition: record.partition, offset: record.offset)
+      let source = Observation.Source(
+        topic: record.topic,
+        partition: record.partition,
+        offset: record.offset
+      )
       rejected[source] = Observation.Rejected(
         code: rejection.code.rawValue,
         key: record.key,

@@ -10,7 +10,9 @@ struct OracleApplicationTests {
     one.apply(#"{"op":"feed.replace","sections":[{"id":"y","items":[{"id":"a","data":2}]},{"id":"x"}]}"#)
     #expect(one.current?.item(bytes("a")) == OracleItem(id: bytes("a"), kind: bytes("k"), data: bytes("2")))
     #expect(one.current?.section(bytes("x"))?.data == bytes("1"))
-    one.apply(#"[{"op":"feed.delete"},{"op":"feed.replace","sections":[{"id":"x","items":["a"]}]}]"#)
+    one.apply(
+      #"[{"op":"feed.delete"},{"op":"feed.replace","sections":[{"id":"x","items":["a"]}]}]"#
+    )
     #expect(one.current == feed("x: a"))
   }
 

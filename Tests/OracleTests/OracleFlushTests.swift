@@ -91,7 +91,9 @@ struct OracleFlushTests {
     var oracle = Oracle()
     for (offset, place) in [(1, "b"), (0, "é"), (0, "z"), (0, "e\u{301}")].enumerated() {
       let key = bytes(place.1)
-      _ = oracle.apply(OracleRecord(partition: place.0, offset: offset, key: key, value: bytes(Self.create)))
+      _ = oracle.apply(
+        OracleRecord(partition: place.0, offset: offset, key: key, value: bytes(Self.create))
+      )
     }
     let order = oracle.flush().changes.map { "\($0.key.partition)" + text($0.key.id) }
     #expect(order.map(bytes) == ["0e\u{301}", "0z", "0é", "1b"].map(bytes))

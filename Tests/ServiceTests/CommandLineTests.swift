@@ -159,7 +159,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (["letters"], "'tool letters' needs a subcommand; allowed: list, send; see 'tool letters --help'"),
+    (
+      ["letters"],
+      "'tool letters' needs a subcommand; allowed: list, send; see 'tool letters --help'"
+    ),
     (
       ["letters", "--all"],
       "'tool letters' needs a subcommand; allowed: list, send; see 'tool letters --help'"
@@ -171,7 +174,10 @@ import Testing
     (["leters", "list"], "unknown subcommand 'leters'; did you mean 'letters'?; see 'tool --help'"),
     (["letters", "send"], "'tool letters send' needs N..., but 0 given; see 'tool letters send --help'"),
   ])
-  func `a mistake in a two-word command is named`(_ arguments: [String], message: String) throws {
+  func `a mistake in a two-word command is named`(
+    _ arguments: [String],
+    message: String
+  ) throws {
     let error = try #require(throws: UsageError.self) { try grouped.parse(arguments) }
     #expect(error.description == message)
   }

@@ -211,7 +211,9 @@ extension HTTPServerError {
   package var configurationOrDaemonError: any Error {
     switch code {
     case .tokenNeeded:
-      ConfigurationError("http.address: \(message); the keys are http.tokenFile and http.tls.clientAuthority")
+      ConfigurationError(
+        "http.address: \(message); the keys are http.tokenFile and http.tls.clientAuthority"
+      )
     case .address, .token: ConfigurationError("http.address: \(message)")
     case .certificate: ConfigurationError("http.tls.certificate: \(message)")
     case .key: ConfigurationError("http.tls.key: \(message)")

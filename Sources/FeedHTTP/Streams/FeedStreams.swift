@@ -126,7 +126,13 @@ final class FeedStreams: Sendable {
         return endOne(stream, feed, reason: "too many bytes are queued for readers")
       }
       let sending = delivery.withLock {
-        $0.send(current, after: breaks, to: number, of: feed, current: description(of: feed))
+        $0.send(
+          current,
+          after: breaks,
+          to: number,
+          of: feed,
+          current: description(of: feed)
+        )
       }
       switch sending {
       case .sent:

@@ -37,7 +37,9 @@ package final class EmbeddedBroker: Sendable {
     }
     guard let port = cluster.bootstrapServers.split(separator: ":").last.flatMap({ UInt16($0) }),
       let listener = GatedListener(brokerPort: port, gate: gate)
-    else { throw DaemonError(.kafka, "the embedded broker cannot listen on a port of 127.0.0.1") }
+    else {
+      throw DaemonError(.kafka, "the embedded broker cannot listen on a port of 127.0.0.1")
+    }
     self.listener = listener
   }
 

@@ -39,7 +39,12 @@ final class GatedListener: Sendable {
   private func serve() {
     while let client = socket.accept() {
       guard let broker = LocalSocket.connect(port: brokerPort) else { continue }
-      let connection = GatedConnection(client: client, broker: broker, gate: gate, ports: (brokerPort, port))
+      let connection = GatedConnection(
+        client: client,
+        broker: broker,
+        gate: gate,
+        ports: (brokerPort, port)
+      )
       let isStopped = state.withLock { state in
         if !state.isStopped { state.connections[ObjectIdentifier(connection)] = connection }
         return state.isStopped

@@ -99,7 +99,10 @@ package struct TopicRequirements: Sendable, Equatable {
         "max.message.bytes": "\(max(changesetBytes, Self.usualMessageBytes))",
       ]
     case .rejected:
-      ["cleanup.policy": "delete", "max.message.bytes": "\(rejectedBytes(states) ?? newRejectedBytes)"]
+      [
+        "cleanup.policy": "delete",
+        "max.message.bytes": "\(rejectedBytes(states) ?? newRejectedBytes)",
+      ]
     }
   }
 

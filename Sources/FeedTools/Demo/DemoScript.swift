@@ -40,7 +40,9 @@ struct DemoScript {
   /// - Parameters:
   ///   - time: in milliseconds since the history's start.
   ///   - value: an event, or an array of events, as JSON.
-  private mutating func item(_ time: Int, _ value: String) { add(time, "feeds.items", "\"value\":" + value) }
+  private mutating func item(_ time: Int, _ value: String) {
+    add(time, "feeds.items", "\"value\":" + value)
+  }
 
   /// Adds a record for the sections topic.
   private mutating func section(_ time: Int, _ value: String) {

@@ -34,7 +34,10 @@ final class PublishRun {
     let log = publisher.log
     producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
     limits = RecordLimits(settings, producer, log: log)
-    reader = ReplayReader(paths: publisher.inputs, defaultTopic: publisher.configuration.store.topics.items)
+    reader = ReplayReader(
+      paths: publisher.inputs,
+      defaultTopic: publisher.configuration.store.topics.items
+    )
     pacer = publisher.speed.map { Pacer(speed: $0) }
     progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
   }

@@ -169,7 +169,9 @@ extension TopicReader {
       if message.offset == place.offset { found = RejectedCopy(message) }
       return false
     }
-    guard let found else { throw missing(place, "Kafka uses that offset for the end of a transaction") }
+    guard let found else {
+      throw missing(place, "Kafka uses that offset for the end of a transaction")
+    }
     return found
   }
 

@@ -33,7 +33,11 @@ package struct Replay: Sendable {
   private func run(with store: isolated FeedStore) throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
     try checkOutputs()
-    let reader = ReplayReader(paths: inputs, defaultTopic: options.topics.items, chunkBytes: chunkBytes)
+    let reader = ReplayReader(
+      paths: inputs,
+      defaultTopic: options.topics.items,
+      chunkBytes: chunkBytes
+    )
     try reader.checkPaths()
     if let log, options.coalescing.windowMilliseconds > 0 {
       reader.onJumpBack = { log.write(.replayTimeJumped, $0) }

@@ -92,7 +92,11 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
       do {
         record = try parser.parse(line)
       } catch {
-        throw ReplayError(.invalidLine, "\(place): the line \(error.problem)", problem: error.problem)
+        throw ReplayError(
+          .invalidLine,
+          "\(place): the line \(error.problem)",
+          problem: error.problem
+        )
       }
       if let record {
         if onJumpBack != nil { noteTime(record.position) }

@@ -96,7 +96,13 @@ final class ReplayWriter {
 
   private func write(_ record: RejectedRecord, to line: ByteWriter) {
     let offset = nextOffset(&rejectedOffsets, record.partition)
-    writeStart(line, topic: options.topics.rejected, record.partition, offset, record.time)
+    writeStart(
+      line,
+      topic: options.topics.rejected,
+      record.partition,
+      offset,
+      record.time
+    )
     var isFirst = true
     RejectedHeaders.forEach(record) { name, value in
       writeHeader(line, name, value, isFirst: isFirst)

@@ -7,7 +7,11 @@ protocol WorkerClients: Sendable {
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer
   func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
   /// Reads the changesets topic to restore feeds.
-  func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) throws(KafkaError) -> RestoreReader
+  func makeChangesets(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> RestoreReader
   /// Requests what a member of the group cannot request itself.
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
   /// Milliseconds of a clock that never goes back.
@@ -46,7 +50,11 @@ struct KafkaClients: WorkerClients {
   }
 
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
-    try Consumer(configuration: settings.probe, isolationLevel: .readUncommitted, log: log.kafkaHandler)
+    try Consumer(
+      configuration: settings.probe,
+      isolationLevel: .readUncommitted,
+      log: log.kafkaHandler
+    )
   }
 
   func milliseconds() -> Int64 { MonotonicClock.milliseconds() }

@@ -79,7 +79,9 @@ struct Restoration {
 
   var isUnderWay: Bool { !entries.isEmpty }
   /// The changesets partitions that are still read, sorted.
-  var unread: [RestoreRange] { numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead } }
+  var unread: [RestoreRange] {
+    numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
+  }
 
   /// The inputs of the partitions whose changesets are still read.
   var unreadInputs: [TopicPartition] { unread.flatMap { entries[$0.number]?.inputs ?? [] } }

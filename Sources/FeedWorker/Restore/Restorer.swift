@@ -111,7 +111,11 @@ final class Restorer {
   /// Hands revoked partitions over to the standby, as they were published.
   ///
   /// - Parameter isConfirmed: whether no other member can have written to them yet. Nothing of them may be pending.
-  func leave(_ numbers: Set<Int32>, isConfirmed: Bool, _ store: isolated FeedStore) throws(KafkaError) {
+  func leave(
+    _ numbers: Set<Int32>,
+    isConfirmed: Bool,
+    _ store: isolated FeedStore
+  ) throws(KafkaError) {
     guard let standby = environment.standby else { return }
     for number in numbers {
       // Nothing else owns it any more.
@@ -123,7 +127,12 @@ final class Restorer {
         } else if isConfirmed, state == nil, restoration.stopped[number] == nil,
           let end = publisher.end(of: number), let feeds = store.takeOut(partition: number)
         {
-          partition = ReadPartition(options.topics.changesets, number, continuing: feeds.replicas, from: end)
+          partition = ReadPartition(
+            options.topics.changesets,
+            number,
+            continuing: feeds.replicas,
+            from: end
+          )
         }
       }
       standby.giveBack(number, partition)
@@ -227,7 +236,10 @@ final class Restorer {
       return DaemonError(error)
     }
     do {
-      let metadata = try member.consumer.metadata(options.topics.distinct, timeoutMilliseconds: timeout)
+      let metadata = try member.consumer.metadata(
+        options.topics.distinct,
+        timeoutMilliseconds: timeout
+      )
       _ = try TopicLayout(options.topics, metadata)
     } catch let problem as DaemonError {
       return problem

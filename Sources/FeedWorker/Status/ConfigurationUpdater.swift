@@ -43,7 +43,9 @@ package final class ConfigurationUpdater: Sendable {
   /// Reads the configuration, and takes over what can be. Blocks while files are read.
   package func run() {
     state.withLock { state in
-      state.supervisor?.send(["RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)"])
+      state.supervisor?.send([
+        "RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)",
+      ])
       defer { state.supervisor?.send(["READY=1"]) }
       do {
         try update(&state)

@@ -61,10 +61,14 @@ package final class DaemonStatus: Sendable {
   package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
 
   /// The topics as the first worker has found them.
-  func found(_ topics: TopicChanges) { state.withLock { if $0.topics == nil { $0.topics = topics } } }
+  func found(_ topics: TopicChanges) {
+    state.withLock { if $0.topics == nil { $0.topics = topics } }
+  }
 
   /// Notes what has changed since; nothing before the topics are found.
-  func changeTopics(_ note: (inout TopicChanges) -> [TopicChanges.Change]) -> [TopicChanges.Change] {
+  func changeTopics(
+    _ note: (inout TopicChanges) -> [TopicChanges.Change]
+  ) -> [TopicChanges.Change] {
     state.withLock { state in
       guard var topics = state.topics else { return [] }
       defer { state.topics = topics }

@@ -49,5 +49,7 @@ package final class CrashInjection: Sendable {
   }
 
   /// Whether the process is ended the next time that a point is reached.
-  func isNext(_ point: Point) -> Bool { point == self.point && reached.load(ordering: .relaxed) + 1 == times }
+  func isNext(_ point: Point) -> Bool {
+    point == self.point && reached.load(ordering: .relaxed) + 1 == times
+  }
 }

@@ -57,7 +57,10 @@ struct PublicationWriter {
   }
 
   /// Queues what is left of the part.
-  mutating func write(_ part: borrowing Publication, to producer: some RecordProducer) throws(KafkaError) {
+  mutating func write(
+    _ part: borrowing Publication,
+    to producer: some RecordProducer
+  ) throws(KafkaError) {
     if isIdle { return }
     while nextRecord < part.records.count {
       try write(part.records[nextRecord], of: part, to: producer)
@@ -94,7 +97,10 @@ struct PublicationWriter {
     }
   }
 
-  private mutating func write(_ record: RejectedRecord, to producer: some RecordProducer) throws(KafkaError) {
+  private mutating func write(
+    _ record: RejectedRecord,
+    to producer: some RecordProducer
+  ) throws(KafkaError) {
     headers.removeAll()
     RejectedHeaders.forEach(record) { name, value in headers.append(name, value.rawBuffer) }
     let (keyBytes, valueBytes) = limits.cut(
@@ -143,7 +149,9 @@ final class RejectedRecordLimit: Sendable {
   }
 
   /// The topic tells its limit.
-  func set(maxMessageBytes: Int) { self.maxMessageBytes.store(maxMessageBytes, ordering: .relaxed) }
+  func set(maxMessageBytes: Int) {
+    self.maxMessageBytes.store(maxMessageBytes, ordering: .relaxed)
+  }
 
   /// How much of a record's key and value can be sent: all of both if they fit; else the value is cut, and the
   /// key only if it is too long by itself.

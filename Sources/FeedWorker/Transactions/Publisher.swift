@@ -60,7 +60,9 @@ final class Publisher {
   /// How far a partition of the changesets topic reaches at least; nil if nothing is known.
   func end(of partition: Int32) -> Int64? { writer?.ends.end(of: partition) }
 
-  private func reportStatistics() { producer.onStatistics = { [status] in status.record(.producer, $0) } }
+  private func reportStatistics() {
+    producer.onStatistics = { [status] in status.record(.producer, $0) }
+  }
 
   /// Delivers statistics, which would wait in the producer's queue while nothing is published.
   func serve() { _ = try? producer.poll(timeoutMilliseconds: 0) }
@@ -115,7 +117,10 @@ final class Publisher {
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
-        return .wrote(endsTransaction: flush?.isAtEndOfTransaction == true, isLast: flush?.isAtEnd == true)
+        return .wrote(
+          endsTransaction: flush?.isAtEndOfTransaction == true,
+          isLast: flush?.isAtEnd == true
+        )
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
         try addOffsets(store, context)
@@ -144,7 +149,11 @@ final class Publisher {
     } catch {
       if error.kind != .queueFull {
         failures.fail(error)
-        log.write(.transactionCallFailed, "transaction call failed", ["call": step.rawValue, "error": error])
+        log.write(
+          .transactionCallFailed,
+          "transaction call failed",
+          ["call": step.rawValue, "error": error]
+        )
       }
       return refusal(behind: error).map { .refused($0) } ?? .failed(error)
     }

@@ -75,7 +75,9 @@ extension Worker {
   func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
-      if error.kind == .autoOffsetReset { throw explained(lost: error) }
+      if error.kind == .autoOffsetReset {
+        throw explained(lost: error)
+      }
       if error.kind == .inconsistentGroupProtocol {
         // It takes this member in when the last of the others has left.
         log.write(

@@ -185,7 +185,9 @@ extension ConnectionFault {
   }
 
   /// The last part of `error:0A00045C:SSL routines::tlsv13 alert certificate required`.
-  private static func openSSLReason(_ text: String) -> String { text.components(after: "routines::") ?? text }
+  private static func openSSLReason(_ text: String) -> String {
+    text.components(after: "routines::") ?? text
+  }
 
   /// Removes the elapsed time that librdkafka adds, as it differs each time.
   private static func withoutTiming(_ text: String) -> String {

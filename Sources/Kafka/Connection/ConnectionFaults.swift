@@ -166,7 +166,9 @@ public final class ConnectionFaults: Sendable, Hashable {
   /// Extracts ` (subject=…, issuer=…)` from a message about a certificate.
   private static func names(in text: String) -> String? {
     guard let start = text.firstRange(of: "Certificate ("), let end = text.firstRange(of: ") verification")
-    else { return nil }
+    else {
+      return nil
+    }
     return " (" + text[start.upperBound..<end.lowerBound] + ")"
   }
 }

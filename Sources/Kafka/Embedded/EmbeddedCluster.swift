@@ -36,7 +36,9 @@ public final class EmbeddedCluster: Sendable {
     guard
       let cluster = rd_kafka_mock_cluster_new(handle.client, Int32(brokerCount)),
       let servers = rd_kafka_mock_cluster_bootstraps(cluster)
-    else { throw .make(.state, "start an embedded cluster of \(brokerCount) brokers") }
+    else {
+      throw .make(.state, "start an embedded cluster of \(brokerCount) brokers")
+    }
     bootstrapServers = String(cString: servers)
     for server in bootstrapServers.split(separator: ",") {
       // As of 2.0.2 the brokers leave Nagle's algorithm on, which holds answers back for 40 ms.

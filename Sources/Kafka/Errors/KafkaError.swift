@@ -110,7 +110,9 @@ extension KafkaError {
 }
 
 /// Calls a function of librdkafka that writes an error text, and returns its result and the text.
-func withErrorText<Result>(_ body: (UnsafeMutablePointer<CChar>, Int) -> Result) -> (Result, String) {
+func withErrorText<Result>(
+  _ body: (UnsafeMutablePointer<CChar>, Int) -> Result
+) -> (Result, String) {
   withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
     buffer.initialize(repeating: 0)
     // The buffer has a fixed size above zero, so it has a base address.

@@ -49,7 +49,9 @@ struct CommandLineParser {
   private mutating func value(of option: OptionSpecification, attached: String?) throws(UsageError) -> String
   {
     guard let valueName = option.valueName else {
-      if let attached { throw UsageError("--\(option.name) takes no value, but was given '\(attached)'") }
+      if let attached {
+        throw UsageError("--\(option.name) takes no value, but was given '\(attached)'")
+      }
       return ""
     }
     if let attached { return attached }
@@ -69,7 +71,9 @@ struct CommandLineParser {
       )
     }
     let maximum = specification.map { $0.maximum ?? .max } ?? 0
-    if given.count > maximum { throw UsageError("unexpected argument '\(given[maximum])'; \(seeHelp)") }
+    if given.count > maximum {
+      throw UsageError("unexpected argument '\(given[maximum])'; \(seeHelp)")
+    }
   }
 
   private func unknownOption(_ spelling: String) -> UsageError {
@@ -78,7 +82,9 @@ struct CommandLineParser {
     return UsageError("unknown option \(spelling) of '\(program) \(command.name)'\(hint); \(seeHelp)")
   }
 
-  private var seeHelp: String { "see '\(program) \(command.name) --help'" }
+  private var seeHelp: String {
+    "see '\(program) \(command.name) --help'"
+  }
 }
 
 /// One invocation of a subcommand: its options and arguments.
@@ -97,13 +103,19 @@ package struct CommandInvocation: Sendable, Equatable {
   }
 
   /// Whether a flag was given.
-  package func flag(_ name: String) -> Bool { !given(name).isEmpty }
+  package func flag(_ name: String) -> Bool {
+    !given(name).isEmpty
+  }
 
   /// The value of an option; nil if it was not given.
-  package func value(_ name: String) -> String? { given(name).last }
+  package func value(_ name: String) -> String? {
+    given(name).last
+  }
 
   /// All values of a repeatable option, in the order given.
-  package func values(_ name: String) -> [String] { given(name) }
+  package func values(_ name: String) -> [String] {
+    given(name)
+  }
 
   /// The value of an option as a whole number.
   ///
@@ -161,5 +173,7 @@ package enum ExitCode: Int32, Sendable {
   case usage = 2
 
   /// Ends the process with this code, after flushing the C library's buffers.
-  package func exit() -> Never { Glibc.exit(rawValue) }
+  package func exit() -> Never {
+    Glibc.exit(rawValue)
+  }
 }

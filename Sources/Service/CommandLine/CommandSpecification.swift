@@ -24,7 +24,9 @@ package struct CommandSpecification: Sendable, Equatable {
     self.options = options
   }
 
-  func option(named name: String) -> OptionSpecification? { options.first { $0.name == name } }
+  func option(named name: String) -> OptionSpecification? {
+    options.first { $0.name == name }
+  }
 }
 
 /// The arguments of a subcommand that are not options, such as its input files.
@@ -40,7 +42,13 @@ package struct ArgumentSpecification: Sendable, Equatable {
   /// The possible values, for shell completions; empty if they cannot be listed.
   package let choices: [String]
 
-  package init(_ name: String, minimum: Int = 1, maximum: Int? = nil, choices: [String] = [], help: String) {
+  package init(
+    _ name: String,
+    minimum: Int = 1,
+    maximum: Int? = nil,
+    choices: [String] = [],
+    help: String
+  ) {
     self.name = name
     self.choices = choices
     self.minimum = minimum
@@ -94,8 +102,12 @@ package struct OptionSpecification: Sendable, Equatable {
   }
 
   /// The option with its value, such as `--config FILE`.
-  var spelling: String { valueName.map { "--\(name) \($0)" } ?? "--\(name)" }
+  var spelling: String {
+    valueName.map { "--\(name) \($0)" } ?? "--\(name)"
+  }
 
   /// The usage text, such as `[--set KEY=VALUE]...`.
-  var usage: String { "[\(spelling)]" + (isRepeatable ? "..." : "") }
+  var usage: String {
+    "[\(spelling)]" + (isRepeatable ? "..." : "")
+  }
 }

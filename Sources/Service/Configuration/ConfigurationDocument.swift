@@ -58,7 +58,9 @@ package struct ConfigurationDocument: Sendable, Equatable {
       let reason = String(cString: strerror(error.number))
       throw ConfigurationError("cannot read the configuration: \(reason)", place: file)
     }
-    guard let text else { throw ConfigurationError("the file is not UTF-8; save it as UTF-8", place: file) }
+    guard let text else {
+      throw ConfigurationError("the file is not UTF-8; save it as UTF-8", place: file)
+    }
     try self.init(text: text, name: file)
     try checkSecrets(file, permissions)
   }
@@ -152,7 +154,9 @@ package struct ConfigurationDocument: Sendable, Equatable {
   }
 
   /// Parses a text as JSON5; nil if it is not valid.
-  static func value(of text: String) -> ConfigurationValue? { try? decode(text, ConfigurationOutline(text)) }
+  static func value(of text: String) -> ConfigurationValue? {
+    try? decode(text, ConfigurationOutline(text))
+  }
 
   private static func decode(_ text: String, _ outline: ConfigurationOutline) throws -> ConfigurationValue {
     if outline.isTooDeep, let fault = outline.fault { throw fault }
@@ -168,7 +172,9 @@ package struct ConfigurationDocument: Sendable, Equatable {
     outline: ConfigurationOutline,
     name: String
   ) -> ConfigurationError {
-    if let fault = outline.fault { return ConfigurationError(fault.message, place: "\(name):\(fault.line)") }
+    if let fault = outline.fault {
+      return ConfigurationError(fault.message, place: "\(name):\(fault.line)")
+    }
     var path: [any CodingKey] = []
     switch error {
     case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context):

@@ -11,5 +11,7 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
   }
 
   /// The source and the message.
-  package var description: String { place.map { "\($0): \(message)" } ?? message }
+  package var description: String {
+    place.map { "\($0): \(message)" } ?? message
+  }
 }

@@ -195,7 +195,9 @@ struct ConfigurationOutline {
     throw ConfigurationFault(line: openedLine, message: "a comment is not closed by '*/'")
   }
 
-  private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+  private var peek: UInt8? {
+    position < bytes.count ? bytes[position] : nil
+  }
 
   private func fault(_ message: String) -> ConfigurationFault {
     ConfigurationFault(line: line, message: message)

@@ -141,7 +141,9 @@ package struct ConfigurationReader: Sendable {
   }
 
   /// The source of a key, or that it has its default; for errors that concern two keys.
-  package func place(of key: String) -> String { entries[key]?.place ?? "default" }
+  package func place(of key: String) -> String {
+    entries[key]?.place ?? "default"
+  }
 
   private func isKnown(_ key: String, _ entry: ConfigurationEntry) -> Bool {
     if knownKeys.contains(key) || passedPrefixes.contains(where: key.hasPrefix) { return true }
@@ -180,7 +182,11 @@ package struct ConfigurationReader: Sendable {
     return value
   }
 
-  private func refusal(_ key: String, _ entry: ConfigurationEntry, _ allowed: String) -> ConfigurationError {
+  private func refusal(
+    _ key: String,
+    _ entry: ConfigurationEntry,
+    _ allowed: String
+  ) -> ConfigurationError {
     let shown = entry.shown(isMasked: isMasked(key))
     return ConfigurationError("\(key) is \(shown); allowed: \(allowed)", place: entry.place)
   }

@@ -51,7 +51,9 @@ struct ConfigurationReferences {
   }
 
   /// Whether a text contains a reference.
-  static func areIn(_ text: String) -> Bool { pieces(of: text).contains(where: \.isReference) }
+  static func areIn(_ text: String) -> Bool {
+    pieces(of: text).contains(where: \.isReference)
+  }
 
   private func value(of reference: String) throws(ConfigurationError) -> String {
     let kind = reference.prefix { $0 != ":" }

@@ -75,7 +75,9 @@ private struct ConfigurationKey: CodingKey {
     self.stringValue = stringValue
   }
 
-  init?(intValue: Int) { nil }
+  init?(intValue: Int) {
+    nil
+  }
 }
 
 /// One setting: a value and its source.

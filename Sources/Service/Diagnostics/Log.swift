@@ -117,7 +117,9 @@ final class LogWriter: Sendable {
   }
 
   /// Writes the counts of repeated lines.
-  func finish() { state.withLock { emit($0.repeats.finish()) } }
+  func finish() {
+    state.withLock { emit($0.repeats.finish()) }
+  }
 
   private func endIntervals() {
     state.withLock { state in

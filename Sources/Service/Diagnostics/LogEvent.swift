@@ -149,7 +149,9 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
   /// Failures.
   case error
 
-  package static func < (first: LogLevel, second: LogLevel) -> Bool { first.severity < second.severity }
+  package static func < (first: LogLevel, second: LogLevel) -> Bool {
+    first.severity < second.severity
+  }
 
   /// The position among all cases.
   var severity: Int { Self.allCases.firstIndex(of: self) ?? 0 }

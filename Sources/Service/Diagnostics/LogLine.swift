@@ -133,7 +133,9 @@ package struct LogFigure: Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  package static func count(_ count: some BinaryInteger) -> LogFigure { LogFigure(count, "", String(count)) }
+  package static func count(_ count: some BinaryInteger) -> LogFigure {
+    LogFigure(count, "", String(count))
+  }
 
   package static func bytes(_ bytes: some BinaryInteger) -> LogFigure {
     LogFigure(bytes, "Bytes", Quantity.bytes(bytes))

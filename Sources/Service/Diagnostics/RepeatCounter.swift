@@ -77,7 +77,9 @@ package struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Senda
   /// Ends all intervals; every later element counts as first.
   ///
   /// - Returns: the counted elements, oldest first.
-  package mutating func finish() -> [Occurrence] { take(startedBy: .max, next: nil) }
+  package mutating func finish() -> [Occurrence] {
+    take(startedBy: .max, next: nil)
+  }
 
   /// When to call ``endIntervals(at:)`` next; nil if nothing is counted.
   package var nextEnd: Int64? {

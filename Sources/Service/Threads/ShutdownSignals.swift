@@ -101,7 +101,11 @@ enum SignalThread {
   ///   - signals: the signals that it unblocks.
   ///   - onByte: called on the thread with each byte; it may block and log.
   /// - Returns: the descriptor for handlers to write to (``send(_:to:)``).
-  static func start(_ name: String, signals: [Int32], onByte: @escaping @Sendable (UInt8) -> Void) -> Int32 {
+  static func start(
+    _ name: String,
+    signals: [Int32],
+    onByte: @escaping @Sendable (UInt8) -> Void
+  ) -> Int32 {
     var ends: [Int32] = [-1, -1]
     precondition(pipe(&ends) == 0, "cannot make a pipe: \(String(cString: strerror(errno)))")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -59,7 +59,9 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
   }
 
   /// Whether the caller runs on this thread.
-  package var isCurrent: Bool { thread?.isCurrent == true }
+  package var isCurrent: Bool {
+    thread?.isCurrent == true
+  }
 
   /// For the runtime: runs a job on the thread, after those enqueued before it.
   package func enqueue(_ job: consuming ExecutorJob) {

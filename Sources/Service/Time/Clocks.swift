@@ -6,7 +6,9 @@ package enum MonotonicClock {
   package static func nanoseconds() -> Int64 { Service.nanoseconds(of: CLOCK_MONOTONIC) }
 
   /// Milliseconds since the clock's zero, rounded down.
-  package static func milliseconds() -> Int64 { nanoseconds() / 1_000_000 }
+  package static func milliseconds() -> Int64 {
+    nanoseconds() / 1_000_000
+  }
 
   /// The same, up to some milliseconds old, at a fraction of the cost; for checks before every record.
   package static func coarseMilliseconds() -> Int64 {

@@ -25,7 +25,9 @@ struct OperationsTests {
     let restoring = try ground.ask("GET /readyz")
     #expect(restoring.status == 503)
     #expect(restoring["Content-Type"] == "application/problem+json")
-    #expect(restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records remain"))
+    #expect(
+      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records remain")
+    )
     ground.server.status.running(0, except: [1])
     #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"stopped\""))
     ground.server.status.running(0)

@@ -6,7 +6,12 @@ struct ReaderQueue {
 
   /// - Parameter limit: the maximum number of queued bytes.
   init(limit: Int = 1_000) {
-    stream = EventStream(number: 1, queueLimit: limit, retryMilliseconds: 3_000, counters: HTTPCounterStore())
+    stream = EventStream(
+      number: 1,
+      queueLimit: limit,
+      retryMilliseconds: 3_000,
+      counters: HTTPCounterStore()
+    )
     _ = drain()
   }
 

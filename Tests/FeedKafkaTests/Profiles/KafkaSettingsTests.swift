@@ -87,7 +87,9 @@ struct KafkaSettingsTests {
     }
     #expect([0, 1, 2, 5, 1_000].map(timeout) == ["10000", "20000", "40000", "60000", "60000"])
     let fixed = try self.settings(["transaction.timeout.ms": "7000"])
-    #expect(fixed.transactionalProducer(worker(), slowInARow: 3)["transaction.timeout.ms"] == "7000")
+    #expect(
+      fixed.transactionalProducer(worker(), slowInARow: 3)["transaction.timeout.ms"] == "7000"
+    )
   }
 
   @Test func `timeouts longer than a transaction's are not passed to the transactional producer`() throws {

@@ -60,7 +60,10 @@ struct TopicRequirementsTests {
     Partitions(items: 5, expected: ["must feeds.items partitions"]),
     Partitions(changesets: 5, expected: ["must feeds.changesets partitions"]),
     Partitions(changesets: 7, expected: ["should feeds.changesets partitions"]),
-    Partitions(items: 12, expected: ["must feeds.sections partitions", "must feeds.changesets partitions"]),
+    Partitions(
+      items: 12,
+      expected: ["must feeds.sections partitions", "must feeds.changesets partitions"]
+    ),
   ])
   func `numbers of partitions must match`(row: Partitions) {
     var states = created()

@@ -27,7 +27,10 @@ import Testing
       #expect(directory.count == expected.count, "seed \(seed), step \(step)")
     }
     for number in 0..<300 { #expect(feed(number) === expected[number], "seed \(seed)") }
-    #expect(Set(directory.feeds.map(\.id.text)) == Set(expected.values.map(\.id.text)), "seed \(seed)")
+    #expect(
+      Set(directory.feeds.map(\.id.text)) == Set(expected.values.map(\.id.text)),
+      "seed \(seed)"
+    )
     #expect(Array(directory.feeds).count == expected.count, "seed \(seed)")
     for known in expected.values { directory.remove(known) }
     #expect(directory.count == 0)

@@ -29,7 +29,12 @@ struct GreatestKeyNumberTests {
     try withSpan("f") { key in
       try withSpan(value ?? "") { text in
         try decoder.decode(
-          InputRecord(partition: 0, position: position, key: key, value: value == nil ? .null : .bytes(text))
+          InputRecord(
+            partition: 0,
+            position: position,
+            key: key,
+            value: value == nil ? .null : .bytes(text)
+          )
         )
         try feed.apply(decoder, at: position) { _ in }
       }

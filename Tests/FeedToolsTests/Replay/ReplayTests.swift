@@ -66,7 +66,10 @@ import Testing
     ("{\"key\":\"a\tb\",\"value\":null}", "a control character at byte 9, in a string"),
     (#"{"key":"\"a","value":"b}"#, "a string that begins at byte 21 does not end"),
   ])
-  func `an invalid line stops the replay, with file and line`(line: String, problem: String) async throws {
+  func `an invalid line stops the replay, with file and line`(
+    line: String,
+    problem: String
+  ) async throws {
     let folder = try TemporaryFolder()
     let good = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"#
     let later = #"{"key":"f","ts":1000,"value":{"op":"section.upsert","section":"t"}}"#

@@ -21,7 +21,10 @@ struct AbandonedTransactionsTests {
       ConfigurationPair(name: "bootstrap.servers", value: "nowhere:1"),
       ConfigurationPair(name: "transactional.id", value: "own"),
     ])
-    let log = Log(level: .info, output: DiagnosticOutput(isTerminal: false, write: onLine))
+    let log = Log(
+      level: .info,
+      output: DiagnosticOutput(isTerminal: false, write: onLine)
+    )
     let identity = WorkerIdentity(number: 0, count: 1, process: ProcessIdentity(group: "group"))
     return AbandonedTransactions(clients, settings, identity, log)
   }

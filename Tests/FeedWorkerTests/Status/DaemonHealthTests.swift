@@ -72,7 +72,9 @@ import Testing
     #expect(!health.isReady && health.isStarted && health.isLive)
     #expect(health.obstacles.map(\.code) == ["partitions-changed"])
     #expect(health.obstacles.map(\.worker) == [nil])
-    #expect(health.obstacles.map(\.detail) == ["topic feeds.items had 1 partition and has 4 now: restart it"])
+    #expect(
+      health.obstacles.map(\.detail) == ["topic feeds.items had 1 partition and has 4 now: restart it"]
+    )
   }
 
   @Test func `it is not ready once it was asked to stop`() {

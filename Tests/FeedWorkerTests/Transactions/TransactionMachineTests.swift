@@ -192,7 +192,9 @@ struct TransactionMachineTests {
       .unsupportedForMessageFormat,
     ] as [KafkaErrorCode]
   )
-  func `what would fail again in the same way is permanent, once nothing is left open`(kind: KafkaErrorCode) {
+  func `what would fail again in the same way is permanent, once nothing is left open`(
+    kind: KafkaErrorCode
+  ) {
     let error = KafkaErrors.error(kind, requiresAbort: true)
     for state in [.writing, .addingOffsets, .committing] as [State] {
       var machine = machine(in: state)

@@ -57,7 +57,10 @@ struct HTTPHeadRun {
     }
   }
 
-  private func checkCaller(_ request: HTTPRequest, _ token: BearerToken?) throws(FuzzFailure) {
+  private func checkCaller(
+    _ request: HTTPRequest,
+    _ token: BearerToken?
+  ) throws(FuzzFailure) {
     guard token == nil else {
       let shown = head.header("Authorization") ?? ""
       return try expect(

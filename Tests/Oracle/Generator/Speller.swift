@@ -57,7 +57,9 @@ struct Speller {
 
   /// Some data: any JSON value, nested up to `depth`.
   mutating func data(depth: Int = 3) -> String {
-    let scalars = ["null", "true", "false", "0", "1", "2", "-1", "10", "\"\"", "\"x\"", "\"y\"", "\"Title\""]
+    let scalars = [
+      "null", "true", "false", "0", "1", "2", "-1", "10", "\"\"", "\"x\"", "\"y\"", "\"Title\"",
+    ]
     let oddScalars = [
       "1e400", "-0", "1.10", "1.1", "1.0", "1E+2", "-0.0e-0", "123456789012345678901234567890",
       "18446744073709551616", "0.1000000000000000055511151231257827", "\"\\u00e9\"", "\"é\"", "\"e\u{301}\"",

@@ -68,7 +68,9 @@ import Testing
       #expect(try client.chunks(through: "\n\n") == "data: \(number)\n\n")
     }
     for number in 0..<1000 { #expect(stream.write(event(String(number))) == .queued) }
-    #expect(try client.chunks(through: "data: 999\n\n") == (0..<1000).map { "data: \($0)\n\n" }.joined())
+    #expect(
+      try client.chunks(through: "data: 999\n\n") == (0..<1000).map { "data: \($0)\n\n" }.joined()
+    )
     #expect(server.server.counters.queuedEvents == 1100)
     #expect(server.server.counters.openStreams == 1)
   }

@@ -24,7 +24,11 @@ final class HTTPTestServer {
   deinit { server.stop(withinMilliseconds: 0) }
 
   func connect(from source: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
-    let client = try HTTPTestClient(port: server.port, from: source, receiveBufferBytes: receiveBufferBytes)
+    let client = try HTTPTestClient(
+      port: server.port,
+      from: source,
+      receiveBufferBytes: receiveBufferBytes
+    )
     client.owner = self
     return client
   }

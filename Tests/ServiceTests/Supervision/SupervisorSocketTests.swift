@@ -34,7 +34,9 @@ import Testing
     process: String?,
     milliseconds: Int64?
   ) throws {
-    let variables = ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": microseconds, "WATCHDOG_PID": process]
+    let variables = [
+      "NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": microseconds, "WATCHDOG_PID": process,
+    ]
     let supervisor = try #require(SupervisorSocket(processID: 7) { variables[$0] ?? nil })
     #expect(supervisor.watchdogMilliseconds == milliseconds)
   }

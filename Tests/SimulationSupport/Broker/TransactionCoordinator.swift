@@ -151,7 +151,12 @@ public final class TransactionCoordinator {
     }
   }
 
-  func end(at broker: Int, _ id: String, _ producer: ProducerKey, isCommit: Bool) throws(RefusedRequest) {
+  func end(
+    at broker: Int,
+    _ id: String,
+    _ producer: ProducerKey,
+    isCommit: Bool
+  ) throws(RefusedRequest) {
     let transaction = try find(at: broker, id, producer)
     switch transaction.state {
     case .ongoing: end(transaction, isCommit: isCommit)

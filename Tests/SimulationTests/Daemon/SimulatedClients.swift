@@ -67,7 +67,10 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
 // Simulated clients as a worker sees them.
 
 extension SimulatedConsumer: GroupConsumer, GroupProbe {
-  func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+  func metadataByName(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
     try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
   }
 

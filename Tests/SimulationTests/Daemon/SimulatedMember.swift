@@ -23,7 +23,13 @@ final class SimulatedMember {
   /// - Parameters:
   ///   - number: the place it takes, which others have had before.
   ///   - start: how many have.
-  init(_ number: Int, start: Int, _ story: Story, _ network: SimulatedNetwork, _ identity: ProcessIdentity) {
+  init(
+    _ number: Int,
+    start: Int,
+    _ story: Story,
+    _ network: SimulatedNetwork,
+    _ identity: ProcessIdentity
+  ) {
     let simulator = network.simulator
     let process = SimulatedProcess("m\(number).\(start)", seed: story.seed)
     self.process = process

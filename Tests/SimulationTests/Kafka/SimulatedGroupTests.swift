@@ -34,7 +34,9 @@ import Testing
   }
 
   /// Runs something with the only member of the group, which holds its partitions.
-  private func withMember(_ body: @escaping (SimulatedProcess, SimulatedConsumer, Holdings) throws -> Void) {
+  private func withMember(
+    _ body: @escaping (SimulatedProcess, SimulatedConsumer, Holdings) throws -> Void
+  ) {
     laboratory.run { [self] process in
       let (member, held) = (laboratory.member(process), Holdings())
       try member.subscribe(["in"])

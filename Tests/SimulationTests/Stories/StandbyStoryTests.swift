@@ -48,7 +48,9 @@ import Testing
   }
 
   @Test(
-    arguments: [Fault.kill(member: 0, restartAfter: 60_000), .stop(member: 0, restartAfter: 60_000)]
+    arguments: [
+      Fault.kill(member: 0, restartAfter: 60_000), .stop(member: 0, restartAfter: 60_000),
+    ]
   ) func `whoever takes over what it has followed reads the tail only`(fault: Fault) throws {
     var (with, without) = (0, 0)
     // Of 300 stories each has 3 to 26 records of what the other had.

@@ -62,7 +62,11 @@ struct Story: CustomStringConvertible {
         Arrival(
           milliseconds: min(time, milliseconds),
           partition: TopicPartition(topic: topic, partition: Int32(record.partition)),
-          record: SimulatedRecord(key: record.key, value: record.value, timestamp: 1_795_168_800_000 + time),
+          record: SimulatedRecord(
+            key: record.key,
+            value: record.value,
+            timestamp: 1_795_168_800_000 + time
+          ),
           transaction: setting.hasInputTransactions && random.chance(50)
             ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
         )

@@ -77,7 +77,10 @@ extension WorkerMachine {
     return handle(effect, of: flush, at: now)
   }
 
-  private mutating func effect(of outcome: WorkerEvent.Outcome, at now: Int64) -> TransactionMachine.Effect {
+  private mutating func effect(
+    of outcome: WorkerEvent.Outcome,
+    at now: Int64
+  ) -> TransactionMachine.Effect {
     switch outcome {
     case .succeeded:
       if transactions.step == .begin { slowTransactions.begin(at: now) }

@@ -82,7 +82,10 @@ extension WorkerMachine {
     let gone = partitions.giveUp(numbers)
     positions.remove(numbers)
     rejoinTime = nil
-    return enter(.rebalancing(.givingUp), .giveUp(numbers, inputs: gone, isLost: rebalance.kind == .lost))
+    return enter(
+      .rebalancing(.givingUp),
+      .giveUp(numbers, inputs: gone, isLost: rebalance.kind == .lost)
+    )
   }
 
   /// The partitions are ours; nothing of them is handed out before their feeds are restored.
@@ -98,5 +101,7 @@ extension WorkerMachine {
 
   /// Has the partitions that stay read on from where they are: librdkafka paused them, and may have thrown away what it
   /// counts as handed out.
-  private mutating func readOn() -> WorkerAction { enter(.rebalancing(.readingOn), .readOn(positions.next)) }
+  private mutating func readOn() -> WorkerAction {
+    enter(.rebalancing(.readingOn), .readOn(positions.next))
+  }
 }

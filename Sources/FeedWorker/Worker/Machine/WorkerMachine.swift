@@ -136,7 +136,9 @@ struct WorkerMachine: Equatable {
   // MARK: The loop
 
   /// The loop begins: a rebalance comes before input.
-  mutating func loop() -> WorkerAction { rebalance == nil ? enter(.applying, .apply) : beginRebalance() }
+  mutating func loop() -> WorkerAction {
+    rebalance == nil ? enter(.applying, .apply) : beginRebalance()
+  }
 
   mutating func go(on next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
     switch next {

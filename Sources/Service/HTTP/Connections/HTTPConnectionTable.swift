@@ -130,7 +130,9 @@ struct HTTPConnectionTable: Sendable {
   }
 
   /// Records that libmicrohttpd has started to serve a connection.
-  mutating func serve(_ socket: Int32) { connections[socket]?.isServed = true }
+  mutating func serve(_ socket: Int32) {
+    connections[socket]?.isServed = true
+  }
 
   /// Extends the deadline of a connection that libmicrohttpd has not started to serve. Its socket must not be touched,
   /// because it may already be closed, and the entry is needed once the connection is served.

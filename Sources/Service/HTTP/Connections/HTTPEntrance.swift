@@ -119,7 +119,9 @@ final class HTTPEntrance: @unchecked Sendable {
         connections.change { table, now in table.waitForServer(socket, at: now) }
       }
     }
-    if !isAccepting { isAccepting = thread.watchInput(listening.descriptor, number: Self.listeningNumber) }
+    if !isAccepting {
+      isAccepting = thread.watchInput(listening.descriptor, number: Self.listeningNumber)
+    }
   }
 
   // MARK: New connections

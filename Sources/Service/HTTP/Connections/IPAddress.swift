@@ -49,7 +49,9 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
   var family: Int32 { bytes.count == 4 ? AF_INET : AF_INET6 }
 
   /// The host part of a URL: an IPv6 address has brackets.
-  var host: String { family == AF_INET6 ? "[\(description)]" : description }
+  var host: String {
+    family == AF_INET6 ? "[\(description)]" : description
+  }
 
   var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

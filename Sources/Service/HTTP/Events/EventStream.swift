@@ -45,7 +45,9 @@ package final class EventStream: Sendable {
   }
 
   /// Queues a message.
-  package func write(_ event: EncodedEvent) -> EventStreamWrite { change { $0.append(event) } }
+  package func write(_ event: EncodedEvent) -> EventStreamWrite {
+    change { $0.append(event) }
+  }
 
   /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
   /// partially received, then this one.

@@ -74,11 +74,17 @@ final class EventStreamRegistry: Sendable {
     }
   }
 
-  var count: Int { state.withLock(\.entries.count) }
+  var count: Int {
+    state.withLock(\.entries.count)
+  }
 
-  func stream(_ number: UInt64) -> EventStream? { state.withLock { $0.entries[number]?.stream } }
+  func stream(_ number: UInt64) -> EventStream? {
+    state.withLock { $0.entries[number]?.stream }
+  }
 
-  var all: [EventStream] { state.withLock { $0.entries.values.map(\.stream) } }
+  var all: [EventStream] {
+    state.withLock { $0.entries.values.map(\.stream) }
+  }
 
   /// Accepts no more streams.
   ///

@@ -66,7 +66,10 @@ struct HTTPHeadFields: Sendable {
 
   private mutating func addLength(_ value: String) throws(HTTPHeadFault) {
     guard length == nil else {
-      throw HTTPHeadFault(code: "invalid-length", "the request has more than one Content-Length; send one")
+      throw HTTPHeadFault(
+        code: "invalid-length",
+        "the request has more than one Content-Length; send one"
+      )
     }
     guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw HTTPHeadFault(code: "invalid-length", "Content-Length is not a number of digits only")

@@ -33,7 +33,9 @@ package final class HTTPContent: Sendable {
   }
 
   /// Copies a text as UTF-8, once.
-  package convenience init(_ text: String) { self.init(text.utf8) }
+  package convenience init(_ text: String) {
+    self.init(text.utf8)
+  }
 
   /// Lets the caller write the bytes in place.
   ///
@@ -48,7 +50,9 @@ package final class HTTPContent: Sendable {
     write(UnsafeMutableRawBufferPointer(start: base, count: count))
   }
 
-  deinit { base.deallocate() }
+  deinit {
+    base.deallocate()
+  }
 
   /// Calls with the bytes, which are valid during the call.
   package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
@@ -59,7 +63,9 @@ package final class HTTPContent: Sendable {
   var address: UnsafeMutableRawPointer { base }
 
   /// Whether it has a size that is compressed.
-  var isWorthCompressing: Bool { (Self.minimumCompressedBytes...Self.maximumCompressedBytes).contains(count) }
+  var isWorthCompressing: Bool {
+    (Self.minimumCompressedBytes...Self.maximumCompressedBytes).contains(count)
+  }
 
   /// The compressed bytes; nil if they are not shorter.
   func gzipped() -> HTTPContent? {
@@ -176,7 +182,9 @@ struct QualityList {
   }
 
   /// Whether a content coding such as `gzip` is accepted.
-  func acceptsEncoding(_ name: Substring) -> Bool { (quality(of: name) ?? quality(of: "*") ?? 0) > 0 }
+  func acceptsEncoding(_ name: Substring) -> Bool {
+    (quality(of: name) ?? quality(of: "*") ?? 0) > 0
+  }
 
   /// The preferred media type, the first among equals; nil if none is accepted.
   func best(of mediaTypes: [String]) -> String? {

@@ -14,7 +14,9 @@ package struct HTTPRequest: Sendable {
   package let clientAddress: String
 
   /// The first header field with a name, ignoring case.
-  package func header(_ name: String) -> String? { headers.first(named: name) }
+  package func header(_ name: String) -> String? {
+    headers.first(named: name)
+  }
 
   /// Whether the client has this version of the content, compressed or not (`If-None-Match`).
   package func isKnown(entityTag: String) -> Bool {
@@ -22,7 +24,9 @@ package struct HTTPRequest: Sendable {
   }
 
   /// The first query parameter with a name; case matters.
-  package func queryValue(_ name: String) -> String? { query.first { $0.name == name }?.value }
+  package func queryValue(_ name: String) -> String? {
+    query.first { $0.name == name }?.value
+  }
 }
 
 /// A name and a value: a header field or a query parameter.
@@ -36,7 +40,9 @@ package struct HTTPField: Sendable, Equatable {
   }
 
   /// Whether two names are equal, ignoring the case of ASCII letters.
-  static func isSameName(_ first: String, _ second: String) -> Bool { isSameName(first.utf8, second.utf8) }
+  static func isSameName(_ first: String, _ second: String) -> Bool {
+    isSameName(first.utf8, second.utf8)
+  }
 
   /// Whether two names are equal, ignoring the case of ASCII letters.
   static func isSameName(_ first: some Sequence<UInt8>, _ second: some Sequence<UInt8>) -> Bool {
@@ -46,7 +52,9 @@ package struct HTTPField: Sendable, Equatable {
 
 extension [HTTPField] {
   /// The value of the first field with a name, ignoring case.
-  func first(named name: String) -> String? { first { HTTPField.isSameName($0.name, name) }?.value }
+  func first(named name: String) -> String? {
+    first { HTTPField.isSameName($0.name, name) }?.value
+  }
 }
 
 private func isSameIgnoringCase(_ first: UInt8, _ second: UInt8) -> Bool {

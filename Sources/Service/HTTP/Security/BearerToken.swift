@@ -11,7 +11,9 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
 
   /// - Parameter text: 16 to 4096 visible ASCII characters.
   /// - Throws: ``HTTPServerError`` with the code `token`.
-  package init(_ text: String) throws(HTTPServerError) { try self.init(Array(text.utf8), from: "the token") }
+  package init(_ text: String) throws(HTTPServerError) {
+    try self.init(Array(text.utf8), from: "the token")
+  }
 
   /// Reads a file that contains only the token. Only the process's user may be able to read it. Surrounding white space
   /// is ignored.
@@ -60,7 +62,9 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   /// Does not reveal the secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
+  }
 }
 
 /// The token that a server currently requires.

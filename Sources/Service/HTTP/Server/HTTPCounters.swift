@@ -29,11 +29,17 @@ final class HTTPCounterStore: Sendable {
   private let streams = Atomic(0)
   private let requestsByStatus = Mutex<[Int: Int]>([:])
 
-  func countAnswer(status: Int) { requestsByStatus.withLock { $0[status, default: 0] += 1 } }
+  func countAnswer(status: Int) {
+    requestsByStatus.withLock { $0[status, default: 0] += 1 }
+  }
 
-  func countStream() { streams.add(1, ordering: .relaxed) }
+  func countStream() {
+    streams.add(1, ordering: .relaxed)
+  }
 
-  func countBytes(_ count: Int) { contentBytes.add(count, ordering: .relaxed) }
+  func countBytes(_ count: Int) {
+    contentBytes.add(count, ordering: .relaxed)
+  }
 
   func countWrite(_ result: EventStreamWrite) {
     switch result {

@@ -130,7 +130,9 @@ struct HTTPGate: Sendable {
     var decoded: [HTTPField] = []
     for field in query {
       guard let name = PercentEncoding.decode(field.name), let value = PercentEncoding.decode(field.value)
-      else { return nil }
+      else {
+        return nil
+      }
       decoded.append(HTTPField(name, value))
     }
     return decoded

@@ -13,7 +13,9 @@ struct HTTPRequestHead: Sendable {
   /// Whether the request is HTTP/1.0.
   var isHTTP10 = false
 
-  func header(_ name: String) -> String? { headers.first(named: name) }
+  func header(_ name: String) -> String? {
+    headers.first(named: name)
+  }
 
   /// Whether content follows.
   var hasContent: Bool {
@@ -23,7 +25,13 @@ struct HTTPRequestHead: Sendable {
 
 extension HTTPRequestHead {
   /// Copies what libmicrohttpd has parsed, which is valid only until the response is sent.
-  init(_ connection: OpaquePointer, method: String, path: String?, isHTTP10: Bool, clientAddress: String) {
+  init(
+    _ connection: OpaquePointer,
+    method: String,
+    path: String?,
+    isHTTP10: Bool,
+    clientAddress: String
+  ) {
     self.init(method: method, path: path, query: [], clientAddress: clientAddress, isHTTP10: isHTTP10)
     for kind in [MHD_ValueKind.HEADER_KIND, .GET_ARGUMENT_KIND] {
       withUnsafeMutablePointer(to: &self) { head in

@@ -150,7 +150,10 @@ package final class HTTPServer: Sendable {
   /// - Throws: ``HTTPServerError``.
   package func check(_ tls: TLSCredentials) throws(HTTPServerError) {
     guard configuration.tls != nil else {
-      throw HTTPServerError(.certificate, "the server speaks plain HTTP; restart it to serve HTTPS")
+      throw HTTPServerError(
+        .certificate,
+        "the server speaks plain HTTP; restart it to serve HTTPS"
+      )
     }
     guard (tls.clientAuthority != nil) == gate.knowsClients else {
       throw HTTPServerError(

@@ -53,7 +53,9 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
 
   /// libmicrohttpd's memory for a connection, enough for every accepted head: half for the head, the rest for parsed
   /// fields and parameters, and for the response's head.
-  var connectionBytes: Int { 2 * head.bytes + 64 * (head.fields + head.parameters) + (8 << 10) }
+  var connectionBytes: Int {
+    2 * head.bytes + 64 * (head.fields + head.parameters) + (8 << 10)
+  }
 }
 
 /// Why an HTTP server cannot start.

@@ -31,7 +31,9 @@ package final class HTTPTransfer: Sendable {
   }
 
   /// Keeps an object alive until the content is released.
-  func keep(_ owner: (any Sendable & AnyObject)?) { state.withLock { $0.owner = owner } }
+  func keep(_ owner: (any Sendable & AnyObject)?) {
+    state.withLock { $0.owner = owner }
+  }
 
   /// For libmicrohttpd: copies the bytes from a position.
   ///

@@ -73,7 +73,10 @@ enum WorkerMachineStates {
     ("polling before a step in restoring", toFirstSteps),
     ("preparing a producer: polling", toPreparing),
     ("preparing a producer: calling", toRegistering),
-    ("preparing another producer", toLosing + [.done, .done, .applied(.everything), idle, polled(nil)]),
+    (
+      "preparing another producer",
+      toLosing + [.done, .done, .applied(.everything), idle, polled(nil)]
+    ),
     ("preparing a producer: waiting", toRegistering + [called(.failed(KafkaErrors.retriable))]),
     ("preparing a producer: lost", toRegistering + [called(.failed(KafkaErrors.fatal))]),
     ("preparing a producer: refused", toRegistering + [called(.failed(KafkaErrors.permanent))]),

@@ -50,7 +50,9 @@ struct WorkerMachineTests {
     )
     #expect(
       actions(&machine, States.polled(nil), .applied(.everything), later, States.polled(nil), at: 100)
-        == [.apply, .look, .poll(timeoutMilliseconds: 0), .restore]
+        == [
+          .apply, .look, .poll(timeoutMilliseconds: 0), .restore,
+        ]
     )
   }
 
@@ -107,7 +109,9 @@ struct WorkerMachineTests {
 
   @Test func `a transaction that is aborted is withdrawn, and its input is read again`() {
     var machine = machine(States.toWithdrawing)
-    #expect(actions(&machine, .done, .sought(isDone: true)) == [.rewind(States.starts), .apply])
+    #expect(
+      actions(&machine, .done, .sought(isDone: true)) == [.rewind(States.starts), .apply]
+    )
     #expect(machine.partitions.inputs(.serving) == Self.items)
   }
 
@@ -405,7 +409,9 @@ struct WorkerMachineTests {
         States.notDue,
         States.called(.succeeded)
       )
-        == [.checkSchedule, .call(.abort, until: .max), .fail(KafkaErrors.permanent)]
+        == [
+          .checkSchedule, .call(.abort, until: .max), .fail(KafkaErrors.permanent),
+        ]
     )
     #expect(machine.state == .ended)
   }
