@@ -21,6 +21,9 @@ public final class PartitionLog {
 
   init(_ partition: TopicPartition) { self.partition = partition }
 
+  /// Whether a producer's open transaction has records here.
+  func isWritten(by producer: ProducerKey) -> Bool { openSpans[producer.id] != nil }
+
   /// Before the first record of the oldest transaction that is open.
   public var lastStableOffset: Int64 { openSpans.values.map(\.firstOffset).min() ?? high }
 

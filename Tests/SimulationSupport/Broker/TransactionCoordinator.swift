@@ -192,7 +192,13 @@ public final class TransactionCoordinator {
     cluster.simulator.tell(
       "\(transaction.id) \(isCommit ? "commits" : "aborts") \(names.joined(separator: ", "))"
     )
-    if isCommit { cluster.onCommit?(transaction.producer, transaction.partitions) }
+    if isCommit {
+      // A request that comes twice may add a partition that nothing is written to.
+      let written = transaction.partitions.filter {
+        cluster.log($0)?.isWritten(by: transaction.producer) == true
+      }
+      cluster.onCommit?(transaction.producer, written)
+    }
     var markers: [() -> Void] = transaction.partitions.sorted(by: Self.isBefore).map { partition in
       { [cluster] in _ = cluster.log(partition)?.mark(transaction.producer, isCommit: isCommit) }
     }
