@@ -57,8 +57,8 @@ final class VerifiedFeed {
       guard partition.options.mayBeCompacted else {
         throw Violation("a null, but the feed has no keys that hold anything")
       }
-      // A reader that slept through the deletion sees only this.
-      if key.kind == .reload, key.number == 0 { state = .absent }
+      // A reader that slept through the deletion sees only this: reloads leave only later parts over.
+      if key.kind != .reload || key.number == 0 { state = .absent }
     case .known(let known):
       // Left over by a reload that is gone, from one that is gone as well.
       let isSurplus = key.kind == .reload && key.number >= known.keys.reloadParts
