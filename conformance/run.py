@@ -174,7 +174,16 @@ def same(found, expected):
     return found == expected
 
 
-def differs(answer, then, known):
+def settings(section):
+    """What a section has besides its id and items; without an order or bound, it has none."""
+    return {name: section[name] for name in ("data", "order", "keep") if name in section}
+
+
+def ignores_orders(sections):
+    return not any({"order", "keep"} & set(section) for section in sections)
+
+
+def differs(answer, then, known, exact=False):
     """How an answer differs from what the vector says; None if it does not. `known` is the newest state of the feed."""
     if then is None:
         return None
@@ -187,6 +196,9 @@ def differs(answer, then, known):
     for name in ("epoch", "revision", "checksum"):
         if answer.get(name) != then.get(name):
             return f"{name} is {answer.get(name)}, expected {then.get(name)}"
+    # A follower of version 1.0 ignores orders and bounds.
+    if known and not exact and ignores_orders(answer.get("sections") or []):
+        known = [{name: value for name, value in section.items() if name not in ("order", "keep")} for section in known]
     if then["epoch"] is not None and not same(answer.get("sections"), known):
         return f"sections are {json.dumps(answer.get('sections'))}, expected {json.dumps(known)}"
     return None
@@ -211,7 +223,7 @@ def follow(command, vector, parse):
         # Whoever stops at what is no changeset is right, and reads nothing more.
         if answer.get("stopped") and (then is None or then.get("refused")):
             return None
-        difference = differs(answer, then, states.get(feed))
+        difference = differs(answer, then, states.get(feed), parse is spelled)
         if difference:
             return f"line {number + 1}, key {record.get('key')}: {difference}"
     if len(answers) > len(records):
@@ -245,7 +257,7 @@ def applied(parts, sections):
         result = []
         for section in (section for part in parts for section in part.get("sections", [])):
             if "data" in section:
-                result.append({"id": section["id"], "data": section["data"], "items": []})
+                result.append({"id": section["id"], **settings(section), "items": []})
             elif not result or result[-1]["id"] != section["id"]:
                 raise LookupError(f"section {section['id']} has no data")
             result[-1]["items"] += section.get("items", [])
@@ -269,19 +281,20 @@ def applied(parts, sections):
         taken(result, entry["index"], entry["id"])
     coming = [(entry["to"], taken(result, entry["from"], entry["id"])) for entry in entries("sections", "move")]
     coming += [
-        (entry["index"], {"id": entry["id"], "data": entry["data"], "items": []}) for entry in entries("sections", "insert")]
+        (entry["index"], {"id": entry["id"], **settings(entry), "items": []}) for entry in entries("sections", "insert")]
     put(result, coming)
     for entry in entries("items", "insert"):
         arrive(entry, {"id": entry["id"], "kind": entry["kind"], "data": entry["data"]})
     items = {section["id"]: section["items"] for section in result}
     for name in [*items, *(name for name in arriving if name not in items)]:
         put(items[name], arriving.get(name, []))
-    for group, fields, *names in (
-            ("sections", ("data",), "reconfigure", "reload"), ("items", ("data",), "reconfigure"),
-            ("items", ("kind", "data"), "reload")):
-        for entry in entries(group, *names):
-            elements, index = (result if group == "sections" else items[entry["section"]]), entry["index"]
-            # The base keeps its elements as they were.
+    # The base keeps its elements as they were.
+    for entry in entries("sections", "reconfigure", "reload"):
+        section = taken(result, entry["index"], entry["id"])
+        result[entry["index"]] = {"id": section["id"], **settings(entry), "items": section["items"]}
+    for fields, name in (("data",), "reconfigure"), (("kind", "data"), "reload"):
+        for entry in entries("items", name):
+            elements, index = items[entry["section"]], entry["index"]
             elements[index] = {**taken(elements, index, entry["id"]), **{field: entry[field] for field in fields}}
     return result
 

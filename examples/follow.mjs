@@ -131,9 +131,10 @@ function follow(server, feed, { token, onNews, onRefusal, onOthers, onAttempt })
  */
 function textOf(sections) {
   const list = (/** @type {string[]} */ elements) => `[${elements.join(',')}]`;
-  return list(sections.map(({ id, dataText, items }) => {
+  return list(sections.map(({ id, dataText, order, keep, items }) => {
     const texts = items.map((item) => `{"id":${JSON.stringify(item.id)},"kind":${JSON.stringify(item.kind)},"data":${item.dataText}}`);
-    return `{"id":${JSON.stringify(id)},"data":${dataText},"items":${list(texts)}}`;
+    const settings = (order ? `,"order":${JSON.stringify(order)}` : '') + (keep ? `,"keep":${keep}` : '');
+    return `{"id":${JSON.stringify(id)},"data":${dataText}${settings},"items":${list(texts)}}`;
   }));
 }
 

@@ -73,7 +73,7 @@ class Feed:
             if "data" in section:
                 once(self.sections, text(section, "id"))
                 self.order.append(section["id"])
-                self.sections[section["id"]], self.items[section["id"]] = section["data"], []
+                self.sections[section["id"]], self.items[section["id"]] = content(section), []
             else:  # it continues in the next part
                 check(self.order, len(self.order) - 1, section["id"])
             for item in listed(section, "items"):
@@ -116,7 +116,7 @@ class Feed:
         for name in ("insert", "reconfigure", "reload"):
             for entry in sections.get(name, []):
                 check(self.order, entry["index"], entry["id"])
-                self.sections[entry["id"]] = entry["data"]
+                self.sections[entry["id"]] = content(entry)
             for entry in items.get(name, []):
                 check(self.items[entry["section"]], entry["index"], entry["id"])
                 if name == "insert":
@@ -138,10 +138,15 @@ class Feed:
     def document(self):
         """The feed as a reload lists it. Data is its JSON text."""
         return [
-            {"id": section, "data": self.sections[section], "items": [
+            {"id": section, **self.sections[section], "items": [
                 {"id": item, "kind": self.contents[item][0], "data": self.contents[item][1]}
                 for item in self.items[section]]}
             for section in self.order]
+
+
+def content(section):
+    """What a section consists of besides its items: data, and an order and a bound if it has them."""
+    return {"data": section["data"], **{name: section[name] for name in ("order", "keep") if name in section}}
 
 
 SAME_IN_PARTS = ("epoch", "revision", "mode", "reason", "parts", "checksum")
@@ -289,11 +294,14 @@ def written(document):
         fields = {"id": json.dumps(element["id"]), **members}
         return "{" + "".join(f'"{name}": {value}, ' for name, value in fields.items()) + f'"data": {element["data"]}'
 
+    def settings(section):
+        return "".join(f', "{name}": {json.dumps(section[name])}' for name in ("order", "keep") if name in section)
+
     def listed(elements):
         return "[" + ", ".join(elements) + "]"
 
     return listed(
-        with_data(section) + ', "items": ' + listed(
+        with_data(section) + settings(section) + ', "items": ' + listed(
             with_data(item, kind=json.dumps(item["kind"])) + "}" for item in section["items"]) + "}"
         for section in document)
 

@@ -6,7 +6,7 @@
  */
 
 import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js';
-import { changesBetween, counted, tokenNodes, tokensOf, visible } from './format.js';
+import { changesBetween, sectionNote, tokenNodes, tokensOf, visible } from './format.js';
 import { Rows } from './rows.js';
 
 /** How long a change is highlighted, in milliseconds. Its label stays until the next changeset. */
@@ -318,9 +318,10 @@ export class FeedView {
     setAttribute(element, 'aria-selected', String(key === this.#active));
     setText(cells.id.firstChild, visible(node.id));
     setAttribute(cells.id, 'title', node.id);
-    const kind = item === null ? counted(section.items.length, 'item') : item.kind;
+    const kind = item === null ? sectionNote(section) : item.kind;
     if (drawn.kind !== kind) setText(cells.kind, kind);
     if (item !== null) setAttribute(element, 'data-kind', item.kind);
+    else setAttribute(element, 'data-settings', section.order !== undefined || section.keep !== undefined);
     const data = node.dataText;
     const isOther = drawn.item !== node || drawn.data !== data || drawn.kind !== kind;
     const isPanelDue = isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit);

@@ -15,6 +15,16 @@ export const count = (value) => whole.format(value);
 /** @param {number} value @param {string} one @param {string} [many] */
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
+/**
+ * How many items a section has, how many it keeps, and by what it sorts them.
+ * @param {{ items: readonly unknown[], order: { by: string, direction?: string }[] | undefined, keep: number | undefined }} section
+ */
+export function sectionNote({ items, order, keep }) {
+  const number = keep === undefined ? counted(items.length, 'item') : `${count(items.length)} of ${counted(keep, 'item')}`;
+  const keys = (order ?? []).map(({ by, direction }) => `${by === '' ? 'data' : by} ${direction === 'descending' ? '↓' : '↑'}`);
+  return keys.length === 0 ? number : `${number}, by ${keys.join(', ')}`;
+}
+
 /** @param {number} value Decimal units, as on the command line. */
 export function bytes(value) {
   if (value < 1000) return `${value} B`;

@@ -151,6 +151,11 @@ const termOf = (...fields) => xxh32(scratch.subarray(0, utf8.encodeInto(fields.j
  * @typedef {{ data: Data, dataText: string | undefined }} Content
  */
 
+/**
+ * By what a section is ordered, and how many items it keeps; undefined if it does not say so.
+ * @typedef {{ order: { by: string, direction?: 'descending' }[] | undefined, keep: number | undefined }} Settings
+ */
+
 /** A section of a replica. */
 class Section {
   /** @type {readonly Item[]} In order; replaced by a new array when an item is inserted, deleted or moved. */
@@ -158,15 +163,17 @@ class Section {
   /** Its term of the checksum; 0 while it is in no list. @internal */
   term = 0;
 
-  /** @param {string} id @param {Content} content */
-  constructor(id, { data, dataText }) {
+  /** @param {string} id @param {Content & Settings} content */
+  constructor(id, { data, dataText, order, keep }) {
     this.id = id;
     this.data = data;
     this.dataText = dataText;
+    this.order = order;
+    this.keep = keep;
   }
 
   /** The section as in a reload. */
-  toJSON() { return { id: this.id, data: this.data, items: this.items }; }
+  toJSON() { return { id: this.id, data: this.data, order: this.order, keep: this.keep, items: this.items }; }
 
   /** @param {Section | undefined} previous @internal */
   termBehind(previous) { return termOf('s', previous?.id ?? '', this.id); }
@@ -217,7 +224,7 @@ class FeedState {
       let section = sections[sections.length - 1];
       // A section that continues from the previous part is listed again, without its data.
       if (entry.data !== undefined || section?.id !== entry.id) {
-        section = new Section(newId(entry, state.sectionsById), contentOf(entry));
+        section = new Section(newId(entry, state.sectionsById), sectionContentOf(entry));
         section.term = section.termBehind(sections[sections.length - 1]);
         section.items = items = [];
         state.sectionsById.set(section.id, section);
@@ -373,7 +380,7 @@ class Difference {
     }
     for (const { id, from, to } of this.sections.move) edit.place(edit.take(id, from), to);
     for (const entry of this.sections.insert) {
-      const section = new Section(newId(entry, sectionsById), contentOf(entry));
+      const section = new Section(newId(entry, sectionsById), sectionContentOf(entry));
       this.#journal.add(sectionsById, section);
       edit.place(section, entry.index);
     }
@@ -406,7 +413,11 @@ class Difference {
 
   #changeContent() {
     for (const entry of [...this.sections.reconfigure, ...this.sections.reload]) {
-      this.#setContent(elementAt(this.state.sections, entry.id, entry.index), contentOf(entry));
+      const section = elementAt(this.state.sections, entry.id, entry.index);
+      const content = sectionContentOf(entry);
+      this.#setContent(section, content);
+      this.#journal.set(section, 'order', content.order);
+      this.#journal.set(section, 'keep', content.keep);
     }
     for (const entry of [...this.items.reconfigure, ...this.items.reload]) {
       const { items } = this.#section(entry.section);
@@ -936,7 +947,7 @@ function entriesOf(list) {
  */
 function placesOf(lists) {
   /** @param {any[]} entries */
-  const places = (entries) => entries.map(({ kind: _kind, data: _data, [textOfData]: _text, ...place }) => place);
+  const places = (entries) => entries.map(({ kind: _kind, data: _data, order: _order, keep: _keep, [textOfData]: _text, ...place }) => place);
   return Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, places(entries)]));
 }
 
@@ -958,6 +969,9 @@ function contentOf({ id, data, [textOfData]: dataText }) {
   if (data === undefined) throw invalid(`data of ${quoted(id)}`, data);
   return { data, dataText };
 }
+
+/** @param {any} entry @returns {Content & Settings} */
+function sectionContentOf(entry) { return { ...contentOf(entry), order: entry.order, keep: entry.keep }; }
 
 /**
  * Whether a text is within the limit of ids and kinds in bytes.

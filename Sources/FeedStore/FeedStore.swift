@@ -226,6 +226,7 @@ public actor FeedStore {
       let growth = try outcome.get()
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
+      counters.cutItems += growth.cut
       return 0
     } catch {
       counters.rejects[error.code, default: 0] += 1
@@ -433,6 +434,11 @@ public actor FeedStore {
       content.items += directory.itemCount
     }
     return content
+  }
+
+  /// Whether a section of the partition has an order or a bound.
+  public func hasSettings(partition: Int32) -> Bool {
+    directories[partition].map { $0.settingsCount > 0 } ?? false
   }
 
   /// The revision, sizes and checksum of each feed.

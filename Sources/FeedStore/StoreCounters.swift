@@ -14,6 +14,8 @@ public struct StoreCounters: Sendable, Equatable {
   public var entries = PublicationOutcome.EntryCounts()
   public var rejects: [RejectCode: Int] = [:]
   public var noOps: [NoOpReason: Int] = [:]
+  /// Items that were deleted because their sections keep no more.
+  public var cutItems = 0
   /// Records written to the changesets topic, nulls included.
   public var outputRecords = 0
   /// Bytes of their keys and values.
@@ -47,6 +49,7 @@ public struct StoreCounters: Sendable, Equatable {
     entries.add(other.entries)
     rejects.merge(other.rejects, uniquingKeysWith: +)
     noOps.merge(other.noOps, uniquingKeysWith: +)
+    cutItems += other.cutItems
     outputRecords += other.outputRecords
     outputBytes += other.outputBytes
     flushes += other.flushes

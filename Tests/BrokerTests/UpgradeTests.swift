@@ -1,3 +1,4 @@
+import FeedTestSupport
 import ObservationSupport
 import Oracle
 import Service
@@ -19,6 +20,8 @@ extension OnCluster {
       var options = RunOptions()
       // The one that the tools expect.
       options.settings["output.source"] = "/feedstore"
+      // Earlier builds may not know orders.
+      options.mayHaveOrders = false
       return options
     }
 
@@ -85,6 +88,57 @@ extension OnCluster {
           try await run.waitForRecordsInAllPartitions()
         }
       }
+    }
+
+    @Test(.enabled("the earlier build knows orders") { try Self.earlierLosesOrders() })
+    func `a build that knows no orders stops a partition that has an ordered section, until it has none`()
+      async throws
+    {
+      var options = Self.options
+      options.partitions = 1
+      try await BrokerRun.on("upgrade-ordered", options) { run in
+        // Of both topics.
+        let feeds = ["a", "b"]
+        func send(_ settings: String, to feeds: [String]) async throws {
+          let member = try run.start()
+          for feed in feeds {
+            run.load.send(feed: feed, partition: 0, #"{"op":"section.upsert","section":"s",\#(settings)}"#)
+          }
+          try await run.settle()
+          try await run.stop(member)
+        }
+        try await send(#""keep":9"#, to: feeds)
+        try await send(#""order":[{"by":"/n"}],"keep":null"#, to: feeds)
+        try await send(#""order":null,"keep":null"#, to: [feeds[0]])
+        let refusing = try run.start(build: .earlier)
+        try await run.wait("the partition to be stopped") { _ in
+          refusing.firstLine(about: [.partitionStopped]) != nil
+        }
+        let reason = refusing.firstLine(about: [.partitionStopped]) ?? ""
+        try BrokerFailure.check(reason.contains("changesets up to \(Int64.max)"), "it says \(reason)")
+        try await run.stop(refusing)
+        try await send(#""order":null,"keep":null"#, to: feeds)
+        let serving = try run.start(build: .earlier)
+        run.load.start()
+        try await run.waitForRecordsInAllPartitions()
+        try BrokerFailure.check(
+          serving.firstLine(about: [.partitionStopped]) == nil,
+          "it stops the partition"
+        )
+      }
+    }
+
+    private static func earlierLosesOrders() throws -> Bool {
+      let folder = try TemporaryFolder()
+      let record = #"{"key":"f","value":{"op":"section.upsert","section":"s","keep":1}}"#
+      let input = try folder.file("in", record.utf8)
+      let run = try CommandRun(
+        ["replay", input, "--output", "out"],
+        of: Build.earlier.command,
+        in: folder.url
+      )
+      try BrokerFailure.check(run.exitCode == 0, run.error)
+      return try !folder.read("out").contains("keep")
     }
   }
 }

@@ -5,6 +5,7 @@ import re
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from inspector import DESKTOP, PHONE
 from records import large_feed, odd_numbers, records, replaced, section, small_feed, story
 from replay import changesets
 from support import BrowserTest
@@ -272,6 +273,18 @@ class ChangeTests(BrowserTest):
         server.publish("hn")
         page.wait(lambda: page.changes() == {"more": "moved"}, "the section is not lit")
         self.assert_shows(page, server, "hn")
+
+    def test_a_section_shows_its_order_and_bound(self):
+        board = {"order": [{"by": "/score", "direction": "descending"}, {"by": "/name"}], "keep": 100_000}
+        values = [{"op": "section.upsert", "section": "top", **setting} for setting in (board, {"order": None})]
+        server, page = self.serve_published(changesets(records(*values, None)))
+        page.follow("hn")
+        for note in ("0 of 100,000 items, by /score ↓, /name ↑", "0 of 100,000 items"):
+            for size in (DESKTOP, PHONE):
+                page.emulate(size, "light")
+                page.wait(lambda: page.text("[data-section] .kind") == note, f"it does not say {note}")
+                self.assertTrue(page.run("const it = document.querySelector('.section .kind'); return it.scrollWidth <= it.clientWidth"))
+            server.publish("hn")
 
     def test_a_deleted_feed_disappears_and_can_return(self):
         found = changesets(small_feed() + records(replaced(section("s", [story("one")])), start=1795168900000))

@@ -73,6 +73,13 @@ public enum RandomSetting: Sendable {
     return generator
   }
 
+  /// The same, with sections that are ordered and bounded.
+  public var generatorOfOrders: GeneratorOptions {
+    var generator = GeneratorOptions.orderedSections
+    generator.limits = options.limits
+    return generator
+  }
+
   /// The same, with larger feeds if changesets should have parts.
   public var generatorOfLargeFeeds: GeneratorOptions {
     var generator = generator

@@ -107,7 +107,7 @@ public struct ConformanceVectors: Sendable {
 
   private func manifest(generated: [String: [UInt8]]) throws -> [UInt8] {
     var text = OracleText()
-    text.add("{\n\"format\":1,\n\"protocol\":\"1.0\",\n\"store\":")
+    text.add("{\n\"format\":1,\n\"protocol\":\"1.1\",\n\"store\":")
     addLines(
       stores.map { store in
         var text = OracleText()

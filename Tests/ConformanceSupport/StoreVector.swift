@@ -142,7 +142,7 @@ extension OracleFeed {
         var text = OracleText()
         text.add("{")
         text.addField("id", string: section.id, isFirst: true)
-        text.addField("data", json: section.data)
+        text.addContent(of: section)
         text.add(",\"items\":")
         text.addList(
           section.items.map { item in

@@ -56,7 +56,7 @@ def text(value):
 
 def in_full(sections):
     """The sections of a reload document with empty lists, which the document omits."""
-    return [{"id": section["id"], "data": section["data"], "items": section.get("items", [])} for section in sections]
+    return [{**section, "items": section.get("items", [])} for section in sections]
 
 
 class Daemon:

@@ -31,6 +31,16 @@ class Conformance(unittest.TestCase):
         self.assertRegex(run.other_states(output[output.index("\n") + 1:], "spelling"), "^line 1 cannot be applied: ")
         self.assertRegex(run.other_states("", "spelling"), "^0 states, expected ")
 
+    def test_a_follower_may_ignore_orders_and_bounds(self):
+        section = {"id": "s", "data": None, "order": [{"by": ""}], "keep": 2, "items": []}
+        then = {"stale": False, "waiting": False, "epoch": "e", "revision": 1, "checksum": "00000000"}
+        ignored = {"id": "s", "data": None, "items": []}
+        self.assertIsNone(run.differs({**then, "sections": [section]}, then, [section], exact=True))
+        self.assertIsNone(run.differs({**then, "sections": [ignored]}, then, [section]))
+        self.assertIn("sections are", run.differs({**then, "sections": [ignored]}, then, [section], exact=True))
+        self.assertIn("sections are", run.differs({**then, "sections": [{**section, "keep": 3}]}, then, [section]))
+        self.assertIn("sections are", run.differs({**then, "sections": [section]}, then, [ignored]))
+
     def test_the_follower_passes(self):
         result = self.run_vectors("replica", *FOLLOWER)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

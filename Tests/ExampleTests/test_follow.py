@@ -53,7 +53,7 @@ def states(output):
                 if sections and sections[-1]["id"] == section["id"]:
                     sections[-1]["items"] += section.get("items", [])
                 else:
-                    sections.append({"id": section["id"], "data": section["data"], "items": section.get("items", [])})
+                    sections.append({**section, "items": section.get("items", [])})
             found[name] = sections
     return found
 

@@ -23,6 +23,7 @@ struct ChangesetLog {
     options.partitionCount = 1
     options.badPercent = 0
     options.nullPercent = 6
+    if seed.isMultiple(of: 2) { options.addOrders() }
     var generator = RecordGenerator(seed: seed, options: options)
     let source = ChangesetSource(maxMessageBytes: 350 + random.below(300), maxDeltas: 4 + random.below(12))
     var log = ChangesetLog()

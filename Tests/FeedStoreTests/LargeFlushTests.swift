@@ -20,6 +20,7 @@ struct LargeFlushTests {
     // Most windows have some feeds without deletions and rejected records.
     generatorOptions.feedCount = 25
     generatorOptions.itemCount = 30
+    if seed > 63 { generatorOptions.addOrders() }
     var generator = RecordGenerator(seed: seed, options: generatorOptions)
     var driver = StoreDriver(options)
     driver.failures = SplitMix64(seed: seed)

@@ -7,9 +7,13 @@ extension Replica {
   var oracleFeed: OracleFeed {
     OracleFeed(
       sections: state.currentHandles(.sections).map { section in
-        OracleSection(
+        let fields = state.fields(section: section)
+        let order = fields.order.flatMap { try? OracleJSON.parse(Array($0.buffer), maxDepth: 3) }
+        return OracleSection(
           id: Array(state.sections.id(section).buffer),
           data: Array(state.sections[section].data.buffer),
+          order: order.flatMap(OracleSectionOrder.init),
+          keep: fields.keep.flatMap { Int($0.text) },
           items: state.currentHandles(.items(of: section)).map { item in
             OracleItem(
               id: Array(state.items.id(item).buffer),

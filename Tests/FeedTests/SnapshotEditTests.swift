@@ -144,6 +144,81 @@ import Testing
     snapshot.checkInvariants()
   }
 
+  // MARK: Ordered sections
+
+  /// Section `top`, the most first, with the items d 5, a 3 and c 1; and section `all` with x 2.
+  private func orderedSample() -> Snapshot {
+    let sample = SampleState()
+    let top = sample.addSection("top")
+    for (id, data) in [("d", "5"), ("a", "3"), ("c", "1")] { sample.addItem(id, to: top, data: data) }
+    withSpan(#"[{"by":"","direction":"descending"}]"#) { order in
+      withSpan("3") { sample.state.setSettings(top, ElementFields(order: order, keep: $0)) }
+    }
+    sample.addItem("x", to: sample.addSection("all"), data: "2")
+    sample.state.confirm()
+    return Snapshot(copying: sample.state)
+  }
+
+  @Test func `items are appended to an ordered section where their data says`() throws {
+    var snapshot = orderedSample()
+    let items = try [("b", "3"), ("e", "4"), ("f", "null"), ("g", "9")].map {
+      try Snapshot.Item(ItemIdentifier(validating: $0), data: JSONData(validating: $1))
+    }
+    // Its bound is the producer's: nothing is cut.
+    try snapshot.appendItems(items, toSection: "top")
+    #expect(try snapshot.itemIdentifiers(inSection: "top") == ["g", "d", "e", "a", "b", "c", "f"])
+    snapshot.checkInvariants()
+    try snapshot.setData(JSONData(validating: "3.5"), ofItem: "g")
+    #expect(try snapshot.itemIdentifiers(inSection: "top") == ["d", "e", "g", "a", "b", "c", "f"])
+    snapshot.checkInvariants()
+  }
+
+  @Test(arguments: [
+    (SnapshotEdit.setContent("d", kind: nil, data: "4"), ["d", "a", "i", "c"]),
+    (.setContent("d", kind: nil, data: "0"), ["a", "i", "c", "d"]),
+    (
+      .appendItems([OracleItem(id: Array("h".utf8), data: Array("2".utf8))], section: "top"),
+      ["d", "a", "h", "i", "c"]
+    ),
+  ])
+  func `a snapshot of an ordered section can be edited after a difference was applied to it`(
+    edit: SnapshotEdit,
+    items: [ItemIdentifier]
+  ) throws {
+    let before = orderedSample()
+    var after = before
+    try edit.apply(to: &after)
+    var snapshot = before
+    try snapshot.setData(JSONData(validating: "6"), ofItem: "d")
+    try snapshot.setData(JSONData(validating: "5"), ofItem: "d")
+    try snapshot.apply(after.difference(from: before))
+    snapshot.checkInvariants()
+    try snapshot.appendItems([Snapshot.Item("i", data: JSONData(validating: "1.5"))], toSection: "top")
+    #expect(try snapshot.itemIdentifiers(inSection: "top") == items)
+    snapshot.checkInvariants()
+  }
+
+  @Test func `an ordered section takes no item in a place, and gives its own to others`() throws {
+    let edits: [SnapshotEdit] = [
+      .insertIdentifiers(["y"], next: "a", isAfter: true),
+      .insertIdentifiers(["y"], next: "a", isAfter: false), .moveItem("x", next: "a", isAfter: false),
+      .moveItem("d", next: "a", isAfter: true),
+    ]
+    for edit in edits {
+      var snapshot = orderedSample()
+      let error = #expect(throws: SnapshotError.self) { try edit.apply(to: &snapshot) }
+      #expect(error?.code == .orderedSection)
+      #expect(error?.code.rawValue == "ordered-section")
+      #expect(error?.message.contains(#""top""#) == true)
+      #expect(snapshot.hasSameContent(as: orderedSample()))
+      snapshot.checkInvariants()
+    }
+    var snapshot = orderedSample()
+    try snapshot.moveItem("d", afterItem: "x")
+    try snapshot.moveSection("top", afterSection: "all")
+    #expect(snapshot.itemIdentifiers == ["x", "d", "a", "c"])
+  }
+
   @Test func `a snapshot without sections takes no items`() {
     var snapshot = Snapshot()
     let error = #expect(throws: SnapshotError.self) { try snapshot.appendItems(["a"]) }

@@ -5,10 +5,11 @@ import Oracle
 enum GeneratedChangesets {
   /// Records of the changesets topic, one per line.
   static func input(_ random: inout FuzzRandom) -> [UInt8] {
-    var options = GeneratorOptions()
+    var options = random.below(2) == 0 ? .orderedSections : GeneratorOptions()
     options.partitionCount = 1
     options.feedCount = 2
     options.badPercent = 0
+    if random.chance(50) { options.addOrders() }
     var keyframes = KeyframePolicy()
     keyframes.maxDeltas = random.pick([keyframes.maxDeltas, 2])
     var output = OutputOptions()

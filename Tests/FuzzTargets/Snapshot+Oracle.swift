@@ -7,10 +7,14 @@ extension Snapshot {
     get throws(FuzzFailure) {
       do {
         return OracleFeed(
-          sections: try sectionIdentifiers.map { section in
-            OracleSection(
+          sections: try difference(from: Snapshot()).sections.inserts.map { entry in
+            let section = entry.id
+            let order = try entry.order.map { try OracleJSON.parse(Array($0.description.utf8)) }
+            return OracleSection(
               id: Array(section.description.utf8),
-              data: Array((data(ofSection: section) ?? .null).description.utf8),
+              data: Array(entry.data.description.utf8),
+              order: order.flatMap(OracleSectionOrder.init),
+              keep: entry.keep,
               items: try itemIdentifiers(inSection: section).map { item in
                 OracleItem(
                   id: Array(item.description.utf8),

@@ -26,7 +26,7 @@ struct RecordGeneratorTests {
     for record in generator.records(3000) {
       let step = oracle.take(record)
       switch step.outcome {
-      case .applied(let reasons):
+      case .applied(let reasons, _):
         applied += 1
         noOps.formUnion(reasons)
       case .alreadyApplied: already += 1
@@ -42,13 +42,58 @@ struct RecordGeneratorTests {
         }
       }
     }
-    #expect(Set(codes.keys) == Set(OracleRejectCode.allCases))
+    #expect(Set(codes.keys) == Set(OracleRejectCode.allCases.filter { $0 != .orderedSection }))
     #expect(noOps == Set(OracleNoOp.allCases))
     #expect(applied > 1500 && already > 0 && deleted > 0 && crossed > 100)
   }
 
-  @Test func `the bad records are rejected`() {
+  @Test func `ordered sections come, change and go`() {
+    var generator = RecordGenerator(seed: 5, options: .orderedSections)
+    var oracle = Oracle()
+    var codes: Set<OracleRejectCode> = []
+    var applied = 0
+    var cut = 0
+    var counts: [String: Int] = [:]
+    for record in generator.records(3000) {
+      let step = oracle.take(record)
+      switch step.outcome {
+      case .applied(_, let count):
+        applied += 1
+        cut += count
+      case .alreadyApplied: break
+      case .rejected(let rejection): codes.insert(rejection.code)
+      }
+      for change in step.flushBefore?.changes ?? [] {
+        #expect(change.after?.disorder == nil)
+        for section in change.after?.sections ?? [] {
+          let before = change.before?.section(section.id)
+          if section.order != nil, section.items.count > 3 { counts["long", default: 0] += 1 }
+          guard let before else { continue }
+          if before.keep != section.keep { counts["bound", default: 0] += 1 }
+          switch (before.order, section.order) {
+          case (nil, nil): break
+          case (nil, _): counts["come", default: 0] += 1
+          case (_, nil): counts["gone", default: 0] += 1
+          case (let old, let new) where old != new: counts["changed", default: 0] += 1
+          default:
+            let placed = section.items.filter { item in before.items.contains { $0.id == item.id } }.map(\.id)
+            let stood = before.items.map(\.id).filter { placed.contains($0) }
+            if placed != stood { counts["moved", default: 0] += 1 }
+          }
+        }
+      }
+    }
+    #expect(codes == Set(OracleRejectCode.allCases))
+    #expect(applied > 1500 && cut > 300, "\(applied), \(cut)")
+    for name in ["long", "bound", "come", "gone", "changed", "moved"] {
+      #expect(counts[name, default: 0] > 30, "\(counts)")
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `the bad records are rejected`(hasOrders: Bool) {
     var options = GeneratorOptions()
+    options.hasOrders = hasOrders
     options.badPercent = 100
     options.repeatedOffsetPercent = 0
     options.limits.maxDataBytes = 3000

@@ -45,6 +45,11 @@ struct OneFeed {
     return oracle.apply(record)
   }
 
+  /// The code with which a value is rejected; nil if it is accepted.
+  mutating func code(_ value: String?) -> OracleRejectCode? {
+    if case .rejected(let rejection) = apply(value) { rejection.code } else { nil }
+  }
+
   mutating func flush() -> OracleChange? { oracle.flush().changes.first }
 
   var current: OracleFeed? { oracle.current(key) }

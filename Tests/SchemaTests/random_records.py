@@ -33,6 +33,11 @@ WRONG = {
         None, {}, "i", [7], [None], [""], [{"kind": ""}], [{"id": 1}], [{"id": "i", "kind": 1}],
         [{"id": "i", "kind": None}],
     ],
+    "order": [
+        7, "/a", {}, [], [7], [{}], [{"by": "a"}], [{"by": "/~2"}], [{"by": "/~"}], [{"by": 1}], [{"direction": "ascending"}],
+        [{"by": "/a", "direction": "DESCENDING"}], [{"by": "/a", "direction": None}], [{"by": "/" + "x" * 255}], 5 * [{"by": "/a"}],
+    ],
+    "keep": [0, -1, 1.5, "5", [], {}, True, 2147483648],
     "section": [None, 7, "", [], {}],
     "item": [None, 7, "", [], {}],
     "kind": [None, 7, [], {}],
@@ -99,6 +104,13 @@ class RandomRecords:
         else:
             event[name] = self.random.choice(WRONG[name])
 
+    def _order(self):
+        keys = [{"by": ""}, {"by": "/a"}, {"by": "/a/b", "direction": "descending"}, {"by": "/c", "direction": "ascending"}]
+        return self.random.choice([None, keys[:1], keys[1:2], keys[2:], keys])
+
+    def _keep(self):
+        return self.random.choice([None, 1, 5, 2147483647])
+
     def _section(self):
         return f"s{self.random.randrange(5)}"
 
@@ -140,8 +152,9 @@ class RandomRecords:
         for number in self.random.sample(range(5), self.random.randrange(5)):
             count = self.random.randrange(len(items) + 1)
             section = {"id": f"s{number}"}
-            if self.random.random() < 0.5:
-                section["data"] = self._data()
+            for field in ("data", "order", "keep"):
+                if self.random.random() < 0.5:
+                    section[field] = self._value(field)
             if self.random.random() < 0.9:
                 section["items"], items = items[:count], items[count:]
             sections.append(section)

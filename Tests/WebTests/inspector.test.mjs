@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { explain } from '../../web/explain.js';
 import { FeedFollower } from '../../web/feed-follower.js';
-import { changesBetween, tokensOf, visible } from '../../web/format.js';
+import { changesBetween, sectionNote, tokensOf, visible } from '../../web/format.js';
 import { Replica } from '../../web/replica.js';
 import { itemKey, Rows, sectionKey } from '../../web/rows.js';
 import { Follower, contentOf, reloadOf } from './Support/follower.mjs';
@@ -133,6 +133,15 @@ test('changes of data are those of its spelling', () => {
   assert.deepEqual(changes('{"\\u0061":1}', '{"a":1}'), [['\\u0061', '1', undefined], ['a', undefined, '1']]);
   assert.deepEqual(changes('1e400', '1e500'), [['data', '1e400', '1e500']]);
   assert.deepEqual(changes('{}', '[]'), [['data', '{}', '[]']]);
+});
+
+test('a section says how many items it has and keeps, and by what it sorts them', () => {
+  const items = [1, 2];
+  assert.equal(sectionNote({ items }), '2 items');
+  assert.equal(sectionNote({ items: [1], keep: 1000 }), '1 of 1,000 items');
+  assert.equal(sectionNote({ items, order: [{ by: '/score', direction: 'descending' }, { by: '/name' }] }),
+    '2 items, by /score ↓, /name ↑');
+  assert.equal(sectionNote({ items, order: [{ by: '' }], keep: 2 }), '2 of 2 items, by data ↑');
 });
 
 test('control characters in ids are visible', () => {

@@ -37,13 +37,20 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
   test(`every changeset leads to the oracle's state: ${name}`, () => {
     const follower = new Follower();
     const seen = {};
+    let [ordered, full] = [0, 0];
     for (const line of output) {
       const outcome = follower.apply(line);
       seen[outcome.type] = (seen[outcome.type] ?? 0) + 1;
       if (outcome.type !== 'applied') continue;
       const replica = follower.replica(line.partition, outcome.feed);
-      assert.deepEqual(contentOf(replica), history.stateOf(replica), `offset ${line.offset}`);
+      const content = contentOf(replica);
+      assert.deepEqual(content, history.stateOf(replica), `offset ${line.offset}`);
+      for (const { order, keep, items } of content) {
+        if (order !== undefined && items.length > 1) ordered += 1;
+        if (keep === items.length) full += 1;
+      }
     }
+    assert.ok(ordered > 0 && full > 0, `${ordered} ordered and ${full} full sections`);
     const allowed = ['applied', 'removed', 'skipped', 'waiting'];
     assert.deepEqual(Object.keys(seen).filter((type) => !allowed.includes(type)), []);
     assert.ok(seen.applied > 50 && seen.removed > 0, JSON.stringify(seen));

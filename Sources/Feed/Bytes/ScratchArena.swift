@@ -62,6 +62,12 @@ package final class ScratchArena {
     return chunk + used
   }
 
+  func copy(_ bytes: ByteSpan) -> ByteSpan {
+    let copy = allocate(bytes.count)
+    copy.update(from: bytes.base, count: bytes.count)
+    return ByteSpan(UnsafePointer(copy), bytes.count)
+  }
+
   /// Gives back the last `surplus` bytes of the latest allocation.
   func giveBack(_ surplus: Int) { used -= surplus }
 }

@@ -19,6 +19,8 @@ public final class FeedDirectory {
   /// Their sections and items.
   @exclusivity(unchecked) public private(set) var sectionCount = 0
   @exclusivity(unchecked) public private(set) var itemCount = 0
+  /// Sections with an order or a bound.
+  @exclusivity(unchecked) public private(set) var settingsCount = 0
 
   private struct Entry {
     /// The feed's own; here, so that others need not be looked at.
@@ -105,6 +107,10 @@ public final class FeedDirectory {
     public var bytes = 0
     var sections = 0
     var items = 0
+    /// Sections with an order or a bound.
+    var settings = 0
+    /// Items that a record brought and that their sections do not keep.
+    public var cut = 0
 
     @inline(__always)
     public static func - (now: Count, before: Count) -> Count {
@@ -112,7 +118,8 @@ public final class FeedDirectory {
         feeds: now.feeds &- before.feeds,
         bytes: now.bytes &- before.bytes,
         sections: now.sections &- before.sections,
-        items: now.items &- before.items
+        items: now.items &- before.items,
+        settings: now.settings &- before.settings
       )
     }
   }
@@ -123,6 +130,7 @@ public final class FeedDirectory {
     stateBytes += growth.bytes
     sectionCount += growth.sections
     itemCount += growth.items
+    settingsCount += growth.settings
   }
 
   /// Removes a feed that there is.
@@ -149,17 +157,18 @@ public final class FeedDirectory {
 
   /// Checks what is kept incrementally; for tests.
   public func checkInvariants() {
-    var (existing, bytes, sections, items) = (0, 0, 0, 0)
+    var (existing, bytes, sections, items, settings) = (0, 0, 0, 0, 0)
     for feed in feeds {
       existing += feed.exists ? 1 : 0
       bytes += feed.stateBytes
       sections += feed.sectionCount
       items += feed.itemCount
+      settings += feed.count.settings
     }
     precondition(existingCount == existing, "feeds are not counted right")
     precondition(stateBytes == bytes, "state is not counted right")
     precondition(
-      sectionCount == sections && itemCount == items,
+      sectionCount == sections && itemCount == items && settingsCount == settings,
       "sections and items are not counted right"
     )
   }

@@ -102,7 +102,8 @@ struct GrowthCheck {
         problem: "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
       )
     }
-    try checkBytes(StateSize.feed + after.bytes, number)
+    // What is cut is not known yet.
+    if !after.isCut { try checkBytes(StateSize.feed + after.bytes, number) }
   }
 
   private func checkBytes(_ after: Int, _ number: Int?) throws(Rejection) {

@@ -79,7 +79,13 @@ public final class PublishedFeed {
   /// What the feed counts as in its directory.
   @inline(__always)
   public var count: FeedDirectory.Count {
-    FeedDirectory.Count(feeds: exists ? 1 : 0, bytes: stateBytes, sections: sectionCount, items: itemCount)
+    FeedDirectory.Count(
+      feeds: exists ? 1 : 0,
+      bytes: stateBytes,
+      sections: sectionCount,
+      items: itemCount,
+      settings: state.totals.settingsCount
+    )
   }
   /// The checksum of the current state.
   public var checksum: UInt32 { state.totals.checksum }
@@ -129,6 +135,7 @@ public final class PublishedFeed {
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> FeedDirectory.Count {
     let check = GrowthCheck(self, decoder, usage)
+    var cut = 0
     if decoder.events.count == 1, !check.mayFail() {
       try change(
         decoder.events.event(0),
@@ -138,24 +145,29 @@ public final class PublishedFeed {
         check,
         noOp: noOp
       )
+      cut = state.cut()
       cover(position)
     } else {
-      try applyAtomically(decoder, at: position, check, noOp: noOp)
+      cut = try applyAtomically(decoder, at: position, check, noOp: noOp)
     }
-    return count - check.before
+    var growth = count - check.before
+    growth.cut = cut
+    return growth
   }
 
   /// Applies the events of a record that may turn out to be wrong once something was changed for it.
+  ///
+  /// - Returns: how many items their sections did not keep.
   @inline(never)
   private func applyAtomically(
     _ decoder: RecordDecoder,
     at position: RecordPosition,
     _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
-  ) throws(Rejection) {
+  ) throws(Rejection) -> Int {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
     state.beginJournal()
-    var removed = 0
+    var (removed, cut) = (0, 0)
     do throws(Rejection) {
       var noOps: [NoOpReason] = []
       for number in 0..<decoder.events.count {
@@ -172,6 +184,7 @@ public final class PublishedFeed {
         }
         removed += removal.sections + removal.items
       }
+      cut = state.cut()
       try check.check(self)
       for reason in noOps { noOp(reason) }
     } catch {
@@ -184,6 +197,7 @@ public final class PublishedFeed {
     }
     state.endJournal()
     cover(position)
+    return cut
   }
 
   /// Records that the record at a position was taken.

@@ -39,9 +39,9 @@ public struct TopicOffset: Sendable, Equatable {
   /// 1,532 bytes each, topics of 249 bytes, and numbers of 19 or 20 digits:
   ///
   ///     2,051  head without topics: the feed's id, the epoch of 292, two revisions, part and parts, names
-  ///     4,671  an inserted item: three ids, its place, names, and the brackets of its list
+  ///     7,890  a section with an order: its id, four pointers of 255 control characters, names and brackets; an item has less
   ///    54,399  200 topics of 271 with quotes, colon and offset, and commas between: 200 * 272 - 1
-  ///    61,121  of 65,536
+  ///    64,340  of 65,536
   public static let greatestCount = 200
 
   public init(topic: [UInt8], offset: Int64) {

@@ -21,8 +21,8 @@ enum Operation: UInt8 {
     switch self {
     case .feedReplace: [.op, .sections]
     case .feedClear, .feedDelete, .feedReload: .op
-    case .sectionUpsert: [.op, .section, .data, .at]
-    case .sectionReplace: [.op, .section, .items, .data, .at]
+    case .sectionUpsert: [.op, .section, .data, .order, .keep, .at]
+    case .sectionReplace: [.op, .section, .items, .data, .order, .keep, .at]
     case .sectionMove: [.op, .section, .at]
     case .sectionDelete, .sectionReload: [.op, .section]
     case .itemUpsert: [.op, .item, .section, .kind, .data, .at]
@@ -80,9 +80,22 @@ struct Event {
 
 /// An element of an `items` list.
 struct ListedItem {
-  var id: ByteSpan
-  var hash: UInt32
-  var fields: ElementFields
+  let id: ByteSpan
+  let hash: UInt32
+  // Not all fields: there are many items, and these are those of an item.
+  let kind: ByteSpan?
+  let data: ByteSpan?
+
+  @inline(__always)
+  init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
+    self.id = id
+    self.hash = hash
+    kind = fields.kind
+    data = fields.data
+  }
+
+  @inline(__always)
+  var fields: ElementFields { ElementFields(kind: kind, data: data) }
 }
 
 /// An element of a `sections` list.

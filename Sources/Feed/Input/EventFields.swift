@@ -6,6 +6,8 @@ struct EventFields {
   private(set) var kind = Slot()
   private(set) var data = Slot()
   private(set) var at = Slot()
+  private(set) var order = Slot()
+  private(set) var keep = Slot()
   private(set) var items = Slot()
   private(set) var sections = Slot()
   /// The names that occurred, known and unknown.
@@ -37,7 +39,7 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, at, items, sections, unknown
+    case op, item, section, kind, data, at, order, keep, items, sections, unknown
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -53,8 +55,10 @@ struct EventFields {
           self = .data
         } else if name.matches("kind") {
           self = .kind
+        } else if name.matches("keep") {
+          self = .keep
         }
-      case 5: if name.matches("items") { self = .items }
+      case 5: if name.matches("items") { self = .items } else if name.matches("order") { self = .order }
       case 7: if name.matches("section") { self = .section }
       case 8: if name.matches("sections") { self = .sections }
       default: break
@@ -72,8 +76,13 @@ struct EventFields {
     static let kind = Names(.kind)
     static let data = Names(.data)
     static let at = Names(.at)
+    static let order = Names(.order)
+    static let keep = Names(.keep)
     static let items = Names(.items)
     static let sections = Names(.sections)
+
+    /// What an element of a `sections` list may have besides its id.
+    static let ofListedSection: Names = [.data, .order, .keep, .items]
 
     @inline(__always)
     init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -121,6 +130,8 @@ struct EventFields {
     case .kind: kind = slot
     case .data: data = slot
     case .at: at = slot
+    case .order: order = slot
+    case .keep: keep = slot
     case .items: items = slot
     case .sections: sections = slot
     case .unknown: break

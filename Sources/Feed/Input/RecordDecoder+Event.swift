@@ -64,15 +64,13 @@ extension RecordDecoder {
       target.pointee.sections = try listedSections(fields.sections.value, text)
     case .sectionUpsert:
       target.pointee.section = try identifier("section", fields.section.value, text)
-      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
+      try readSection(fields, operation, in: text, to: target)
     case .sectionReplace:
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
       target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text)
-      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
+      try readSection(fields, operation, in: text, to: target)
     case .sectionMove:
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.at.isAbsent else { throw missing("at") }
@@ -96,6 +94,19 @@ extension RecordDecoder {
     case .itemDelete, .itemReconfigure, .itemReload:
       target.pointee.item = try identifier("item", fields.item.value, text)
     }
+  }
+
+  /// Reads what an event says of a section itself.
+  private func readSection(
+    _ fields: EventFields,
+    _ operation: Operation,
+    in text: JSONText,
+    to target: UnsafeMutablePointer<Event>
+  ) throws(Rejection) {
+    target.pointee.fields.data = try optionalData("data", fields.data.value, text)
+    target.pointee.fields.order = try optionalOrder("order", fields.order.value, text)
+    target.pointee.fields.keep = try optionalKeep("keep", fields.keep.value, text)
+    target.pointee.place = try optionalPlace(fields.at.value, operation, text)
   }
 
   /// Counts the fields of an event that its operation does not read.
@@ -241,6 +252,49 @@ extension RecordDecoder {
     return data
   }
 
+  /// An order as it is published; empty for `null`.
+  private func optionalOrder(
+    _ field: StaticString,
+    _ value: JSONText.Field,
+    _ text: JSONText
+  ) throws(Rejection) -> ByteSpan? {
+    guard value.first != 0 else { return nil }
+    let written = text.compactSpan(from: value.first, to: value.end, arena: arena)
+    if written.matches("null") { return .empty }
+    do throws(SectionOrder.Fault) {
+      let order = try SectionOrder(written)
+      return withExtendedLifetime(order.text) { arena.copy($0.span) }
+    } catch {
+      throw Rejection(
+        .invalidField,
+        event: eventNumber,
+        field: field,
+        problem: error.problem,
+        found: error.value.valueForMessage()
+      )
+    }
+  }
+
+  /// A bound on a section's items; empty for `null`.
+  private func optionalKeep(
+    _ field: StaticString,
+    _ value: JSONText.Field,
+    _ text: JSONText
+  ) throws(Rejection) -> ByteSpan? {
+    guard value.first != 0 else { return nil }
+    let written = text.span(from: value.first, to: value.end)
+    if written.matches("null") { return .empty }
+    guard SectionSettings.bound(written) != nil else {
+      throw invalid(
+        field,
+        "must be null or an integer from 1 to \(SectionSettings.greatestBound)",
+        value,
+        text
+      )
+    }
+    return written
+  }
+
   @inline(__always)
   private func optionalPlace(
     _ at: JSONText.Field,
@@ -299,26 +353,23 @@ extension RecordDecoder {
     return index
   }
 
-  /// The values of an object's members of three names; a first token of 0 means absent, and of duplicates the last counts.
+  /// The values of a listed item's members; a first token of 0 means absent, and of duplicates the last counts.
   ///
-  /// - Parameter parent: what the object is listed in.
+  /// - Parameter parent: what the item is listed in.
   @inline(__always)
-  private func members(
-    _ first: StaticString,
-    _ second: StaticString,
-    _ third: StaticString,
+  private func itemMembers(
     of object: Int,
     in parent: IgnoredFields.Parent,
     _ text: JSONText
-  ) -> (JSONText.Field, JSONText.Field, JSONText.Field) {
-    var values: (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
+  ) -> (id: JSONText.Field, kind: JSONText.Field, data: JSONText.Field) {
+    var values: (id: JSONText.Field, kind: JSONText.Field, data: JSONText.Field) = ((0, 0), (0, 0), (0, 0))
     text.forEachMember(of: object, arena: arena) { name, value in
-      if name.matches(first) {
-        values.0 = value
-      } else if name.matches(second) {
-        values.1 = value
-      } else if name.matches(third) {
-        values.2 = value
+      if name.matches("id") {
+        values.id = value
+      } else if name.matches("kind") {
+        values.kind = value
+      } else if name.matches("data") {
+        values.data = value
       } else {
         ignored.note(parent == .items ? .sectionReplace : .feedReplace, parent, name)
       }
@@ -354,14 +405,7 @@ extension RecordDecoder {
       let (id, hash) = try newItem(fields.list, element, text)
       return ListedItem(id: id, hash: hash, fields: ElementFields())
     case UInt8(ascii: "{"):
-      let (idValue, kindValue, dataValue) = members(
-        "id",
-        "kind",
-        "data",
-        of: element.0,
-        in: fields.parent,
-        text
-      )
+      let (idValue, kindValue, dataValue) = itemMembers(of: element.0, in: fields.parent, text)
       let (id, hash) = try newItem(fields.id, idValue, text)
       let kind = try optionalKind(fields.kind, kindValue, text)
       let data = try optionalData(fields.data, dataValue, text)
@@ -410,7 +454,16 @@ extension RecordDecoder {
     guard text.character(element.0) == UInt8(ascii: "{") else {
       throw invalid("sections", "must list objects with an id", element, text)
     }
-    let (idValue, dataValue, itemsValue) = members("id", "data", "items", of: element.0, in: .sections, text)
+    var idValue: JSONText.Field = (0, 0)
+    var values = EventFields()
+    text.forEachMember(of: element.0, arena: arena) { name, value in
+      switch EventFields.Name(name) {
+      case _ where name.matches("id"): idValue = value
+      case let known where EventFields.Names.ofListedSection.contains(EventFields.Names(known)):
+        values.set(known, value)
+      default: ignored.note(.feedReplace, .sections, name)
+      }
+    }
     let id = try identifier("sections.id", idValue, text)
     let hash = ByteHash.of(id)
     guard !isListed(section: id, hash) else {
@@ -422,10 +475,14 @@ extension RecordDecoder {
         found: id.quotedForMessage()
       )
     }
-    let data = try optionalData("sections.data", dataValue, text)
+    let fields = ElementFields(
+      data: try optionalData("sections.data", values.data.value, text),
+      order: try optionalOrder("sections.order", values.order.value, text),
+      keep: try optionalKeep("sections.keep", values.keep.value, text)
+    )
     let items =
-      itemsValue.0 == 0
-      ? items.count..<items.count : try listedItems(itemsValue, fields: .ofFeed, text)
-    return ListedSection(id: id, hash: hash, fields: ElementFields(data: data), items: items)
+      values.items.isAbsent
+      ? items.count..<items.count : try listedItems(values.items.value, fields: .ofFeed, text)
+    return ListedSection(id: id, hash: hash, fields: fields, items: items)
   }
 }

@@ -45,5 +45,6 @@ public enum RejectCode: String, Sendable, CaseIterable {
   case duplicateID = "duplicate-id"
   case unknownAnchor = "unknown-anchor"
   case unknownSection = "unknown-section"
+  case orderedSection = "ordered-section"
   case limitExceeded = "limit-exceeded"
 }

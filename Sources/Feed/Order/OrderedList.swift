@@ -50,10 +50,22 @@ struct OrderedList {
   /// Whether the fewest moves must be found over the whole list, because the list was replaced and
   /// its order changed in some other way too.
   var needsWholeOrder = false
+  /// Of a section: how its items are sorted, and how many it keeps; nil if it says neither.
+  var settings: SectionSettings?
+  var publishedSettings: SectionSettings?
+  /// Whether the items of an ordered section stand in its order, and their keys are known.
+  var isSorted = false
+  /// Where searches for places in an ordered section begin.
+  var landmarks: Landmarks?
   /// For the difference: how many changes concern this list, and its section's positions.
   var touchCount: Int32 = 0
   var publishedRank = PackedOptional<Rank>.none
   var currentRank = PackedOptional<Rank>.none
+
+  /// Whether the section says something else of its items than was published.
+  var hasNewSettings: Bool {
+    settings !== publishedSettings && !SectionSettings.areEqual(settings, publishedSettings)
+  }
 
   /// Notes that single elements were inserted, moved or removed.
   mutating func noteSingleChange() {

@@ -96,7 +96,7 @@ package struct DecodedEntries {
         entry.toSection = try record.string(name, field)
       } else if name.matches("index") {
         entry.to = try index(record, name, field)
-      } else if try entry.fields.read(name, field, of: record, isItem: true) {
+      } else if try entry.fields.read(name, field, of: record, isItem: isOfItems) {
         return
       } else if name.matches("from") {
         (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
@@ -104,6 +104,7 @@ package struct DecodedEntries {
         (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
       }
     }
+    if !isOfItems { entry.fields = entry.fields.ofWholeSection }
     guard (1...255).contains(entry.id.count), entry.fields.isWithinLimits else {
       throw ReplicaFault(
         .invalidChangeset,

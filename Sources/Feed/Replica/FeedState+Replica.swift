@@ -3,7 +3,7 @@ extension FeedState {
   /// after an error.
   ///
   /// Base positions are looked up in the published order, which stays as it was while the current
-  /// one changes.
+  /// one changes. Places are those of the entries; who edits an ordered section next finds the keys of its items again.
   func apply(_ entries: DecodedEntries) throws(ReplicaFault) {
     for entry in entries.items.deletes { try remove(entry, from: items, isMove: false) }
     for entry in entries.items.moves { try remove(entry, from: items, isMove: true) }
@@ -28,6 +28,7 @@ extension FeedState {
       let item = try present(entry, items, .items(of: section))
       let isReconfigure = number < reconfigures.count
       setContent(item: item, isReconfigure ? entry.fields.withoutKind : entry.fields)
+      list(.items(of: section)).pointee.isSorted = false
     }
   }
 
@@ -95,6 +96,7 @@ extension FeedState {
     }
     if !entry.fields.isEmpty { setContent(item: handle, entry.fields) }
     attach(handle, scope, at: Rank(entry.to))
+    list(scope).pointee.isSorted = false
   }
 
   /// The handle of an element that is inserted, or moved and therefore in no list now.

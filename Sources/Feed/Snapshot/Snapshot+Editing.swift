@@ -1,7 +1,7 @@
 extension Snapshot {
   // MARK: Appending
 
-  /// Adds items with their content at the end of a section.
+  /// Adds items with their content at the end of a section; where they belong if the section is ordered. A bound cuts nothing.
   ///
   /// - Parameter section: nil for the last section.
   /// - Throws: ``SnapshotError/Code/unknownSection`` if there is no such section, or
@@ -41,7 +41,8 @@ extension Snapshot {
   /// Adds items with their content before another item, in the order given.
   ///
   /// - Throws: ``SnapshotError/Code/unknownItem`` if there is no such item to insert before;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
+  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice;
+  ///   ``SnapshotError/Code/orderedSection`` if the section is ordered.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
     _ items: some Sequence<Item>,
@@ -61,7 +62,8 @@ extension Snapshot {
   /// Adds items with their content after another item, in the order given.
   ///
   /// - Throws: ``SnapshotError/Code/unknownItem`` if there is no such item to insert after;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
+  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice;
+  ///   ``SnapshotError/Code/orderedSection`` if the section is ordered.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
     _ items: some Sequence<Item>,
@@ -86,6 +88,7 @@ extension Snapshot {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownItem(anchor)
       let scope = storage.state.items[handle].scope
+      try storage.checkPlaces(scope)
       try storage.insert(items, scope, at: storage.state.currentRank(handle, scope) + (isAfter ? 1 : 0))
     }
   }
@@ -108,7 +111,8 @@ extension Snapshot {
   /// Moves an item before another, into that one's section.
   ///
   /// - Throws: ``SnapshotError/Code/unknownItem`` if either is not there;
-  ///   ``SnapshotError/Code/selfMove`` if both are the same.
+  ///   ``SnapshotError/Code/selfMove`` if both are the same;
+  ///   ``SnapshotError/Code/orderedSection`` if the other one's section is ordered.
   /// - Complexity: O(log n).
   public mutating func moveItem(
     _ item: ItemIdentifier,
@@ -120,7 +124,8 @@ extension Snapshot {
   /// Moves an item after another, into that one's section.
   ///
   /// - Throws: ``SnapshotError/Code/unknownItem`` if either is not there;
-  ///   ``SnapshotError/Code/selfMove`` if both are the same.
+  ///   ``SnapshotError/Code/selfMove`` if both are the same;
+  ///   ``SnapshotError/Code/orderedSection`` if the other one's section is ordered.
   /// - Complexity: O(log n).
   public mutating func moveItem(
     _ item: ItemIdentifier,
@@ -138,7 +143,7 @@ extension Snapshot {
       let handle = try storage.knownItem(item)
       let anchorHandle = try storage.knownItem(anchor)
       guard handle != anchorHandle else { throw .selfMove("item", item.text) }
-      storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: true)
+      try storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: true)
     }
   }
 }
@@ -154,8 +159,13 @@ extension SnapshotStorage {
     for item in items {
       let handle = try makeItem(item.identifier)
       setContent(handle, kind: item.kind, data: item.data)
-      state.attach(handle, scope, at: rank)
-      rank += 1
+      if let order = state.order(scope) {
+        state.sort(scope)
+        state.attach(handle, scope, at: state.rankInOrder(handle, scope, order))
+      } else {
+        state.attach(handle, scope, at: rank)
+        rank += 1
+      }
     }
   }
 }
@@ -243,7 +253,7 @@ extension Snapshot {
       let handle = try storage.knownSection(section)
       let anchorHandle = try storage.knownSection(anchor)
       guard handle != anchorHandle else { throw .selfMove("section", section.text) }
-      storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: false)
+      try storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: false)
     }
   }
 }
@@ -280,6 +290,8 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
     case noSection = "no-section"
     /// An element cannot be moved before or after itself.
     case selfMove = "self-move"
+    /// The items of an ordered section have no places but by their data.
+    case orderedSection = "ordered-section"
     /// An identifier has 1 to 255 UTF-8 bytes.
     case invalidIdentifier = "invalid-identifier"
     /// A kind has at most 255 UTF-8 bytes.
@@ -345,6 +357,13 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
     SnapshotError(
       .selfMove,
       "the \(noun) \(text.quotedForMessage) cannot be moved next to itself; name another"
+    )
+  }
+
+  static func orderedSection(_ id: SectionIdentifier) -> SnapshotError {
+    SnapshotError(
+      .orderedSection,
+      "the section \(id.text.quotedForMessage) is ordered by its items' data; append items, or change their data"
     )
   }
 

@@ -315,7 +315,13 @@ extension SnapshotStorage {
       if let text { text.withBytes(body) } else { body(nil) }
     }
     withBytes(kind?.text) { kind in
-      withBytes(data?.text) { data in state.setContent(item: handle, ElementFields(kind: kind, data: data)) }
+      withBytes(data?.text) { data in
+        state.change(
+          handle,
+          ElementFields(kind: kind, data: data),
+          staysInSection: state.items[handle].isPresent
+        )
+      }
     }
   }
 }

@@ -48,6 +48,10 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
     public var kind: ItemKind?
     /// Its data in the result.
     public var data: JSONData
+    /// What a section's items are ordered by in the result, as changesets spell it; nil if their places are given.
+    public var order: JSONData?
+    /// The greatest number of a section's items; nil for any.
+    public var keep: Int?
   }
 
   /// An element that both snapshots have and that stands elsewhere in the result.
@@ -126,7 +130,9 @@ extension ElementChanges {
         id: identifier(entry.id),
         position: position(entry.toSection, entry.to),
         kind: entry.fields.kind.map { ItemKind($0) },
-        data: JSONData(checked: entry.fields.data ?? FeedState.null)
+        data: JSONData(checked: entry.fields.data ?? FeedState.null),
+        order: entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) },
+        keep: entry.fields.keep.flatMap(SectionSettings.bound)
       )
     }
     deletes = lists.deletes.map {
@@ -177,7 +183,13 @@ final class DifferenceBytes {
     }
     func withContent(_ change: ElementChanges<ID, Position>.Entry) -> DecodedEntries.Entry {
       var entry = entry(change.id, to: change.position)
-      entry.fields = ElementFields(kind: change.kind.map { span($0.text) }, data: span(change.data.text))
+      entry.fields = ElementFields(
+        kind: change.kind.map { span($0.text) },
+        data: span(change.data.text),
+        order: change.order.map { span($0.text) },
+        keep: change.keep.map { span(ByteText(String($0))) }
+      )
+      if ID.self == SectionIdentifier.self { entry.fields = entry.fields.ofWholeSection }
       return entry
     }
     var lists = DecodedEntries.Lists()

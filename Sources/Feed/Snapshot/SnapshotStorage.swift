@@ -71,10 +71,16 @@ final class SnapshotStorage: @unchecked Sendable {
   }
 
   /// Moves an element next to another, into its list.
-  func move(_ handle: ElementHandle, to anchor: ElementHandle, isAfter: Bool, isItem: Bool) {
+  func move(
+    _ handle: ElementHandle,
+    to anchor: ElementHandle,
+    isAfter: Bool,
+    isItem: Bool
+  ) throws(SnapshotError) {
     let table = isItem ? state.items : state.sections
     let scope = table[handle].scope
     let target = table[anchor].scope
+    try checkPlaces(target)
     var rank = state.currentRank(anchor, target) + (isAfter ? 1 : 0)
     if scope == target {
       // Counted in the list without the element.
@@ -84,6 +90,11 @@ final class SnapshotStorage: @unchecked Sendable {
     }
     state.detach(handle, scope)
     state.attach(handle, target, at: rank)
+  }
+
+  /// Makes sure that a list's elements are where they are placed.
+  func checkPlaces(_ scope: Scope) throws(SnapshotError) {
+    if state.order(scope) != nil { throw .orderedSection(sectionIdentifier(scope.section)) }
   }
 
   /// Takes an item out.
@@ -155,6 +166,9 @@ extension FeedState {
     let copies = sectionHandles.map { section in
       let handle = copy.makeSettledSection(sections.id(section), sections[section].hash)
       copy.copyContent(sections[section], handle, copy.sections, fields(section: section))
+      let settings = list(.items(of: section)).pointee.settings
+      copy.list(.items(of: handle)).pointee.settings = settings
+      copy.list(.items(of: handle)).pointee.publishedSettings = settings
       return handle
     }
     copy.appendSettled(copies, .sections, checksum: list(.sections).pointee.checksum)

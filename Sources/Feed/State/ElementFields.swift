@@ -1,6 +1,7 @@
 import Glibc
 
-/// The fields of an element besides its id and its place: an item has a kind and data, a section has data.
+/// The fields of an element besides its id and its place: an item has a kind and data; a section has data, and may have an order
+/// and a bound.
 ///
 /// What the fields are, and how changesets spell them, is said in this file alone. A field that is nil is absent: it keeps
 /// what the element has.
@@ -8,19 +9,32 @@ package struct ElementFields {
   /// Items only.
   package var kind: ByteSpan?
   package var data: ByteSpan?
+  /// Sections only, as ``SectionOrder`` spells it; empty for none.
+  package var order: ByteSpan?
+  /// Sections only: the greatest number of items, in digits; empty for none.
+  package var keep: ByteSpan?
 
-  package init(kind: ByteSpan? = nil, data: ByteSpan? = nil) {
+  package init(
+    kind: ByteSpan? = nil,
+    data: ByteSpan? = nil,
+    order: ByteSpan? = nil,
+    keep: ByteSpan? = nil
+  ) {
     self.kind = kind
     self.data = data
+    self.order = order
+    self.keep = keep
   }
 
   /// What an item has that was given nothing.
   static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null) }
   /// What a section has that was given nothing.
-  static var ofNewSection: ElementFields { ElementFields(data: FeedState.null) }
+  static var ofNewSection: ElementFields {
+    ElementFields(data: FeedState.null, order: .empty, keep: .empty)
+  }
 
   @inline(__always)
-  package var isEmpty: Bool { kind == nil && data == nil }
+  package var isEmpty: Bool { kind == nil && data == nil && order == nil && keep == nil }
 
   /// Whether all fields are there that an element always has.
   package func isWhole(isItem: Bool) -> Bool { data != nil && (kind != nil || !isItem) }
@@ -31,7 +45,12 @@ package struct ElementFields {
   /// The same, with another's fields where these are absent.
   @inline(__always)
   func filled(from other: ElementFields) -> ElementFields {
-    ElementFields(kind: kind ?? other.kind, data: data ?? other.data)
+    ElementFields(
+      kind: kind ?? other.kind,
+      data: data ?? other.data,
+      order: order ?? other.order,
+      keep: keep ?? other.keep
+    )
   }
 
   /// The same fields but for the kind.
@@ -40,6 +59,9 @@ package struct ElementFields {
     fields.kind = nil
     return fields
   }
+
+  /// The same for a section with data: it has no order and no bound unless they are said.
+  var ofWholeSection: ElementFields { data == nil ? self : filled(from: .ofNewSection) }
 
   // MARK: Text
 
@@ -53,6 +75,14 @@ package struct ElementFields {
     if let data {
       output.append(",\"data\":")
       output.append(data)
+    }
+    if let order, !order.isEmpty {
+      output.append(",\"order\":")
+      output.append(order)
+    }
+    if let keep, !keep.isEmpty {
+      output.append(",\"keep\":")
+      output.append(keep)
     }
   }
 
@@ -70,6 +100,13 @@ package struct ElementFields {
       data = record.data(field)
     } else if isItem, name.matches("kind") {
       kind = try record.string(name, field)
+    } else if !isItem, name.matches("order") {
+      // A later version may have more members, which are ignored.
+      guard let known = try? SectionOrder(record.data(field)) else { throw record.invalid(name, field) }
+      order = withExtendedLifetime(known.text) { record.arena.copy($0.span) }
+    } else if !isItem, name.matches("keep") {
+      keep = record.data(field)
+      guard let keep, SectionSettings.bound(keep) != nil else { throw record.invalid(name, field) }
     } else {
       return false
     }
@@ -85,6 +122,12 @@ package struct ElementFields {
     let (data, expectedData) = (data ?? FeedState.null, expected.data ?? FeedState.null)
     if !data.hasSameBytes(as: expectedData) {
       return ("data", data.valueForMessage(), expectedData.valueForMessage())
+    }
+    for (name, found, expected) in [("order", order, expected.order), ("keep", keep, expected.keep)] {
+      let (found, expected) = (found ?? .empty, expected ?? .empty)
+      if !found.hasSameBytes(as: expected) {
+        return (name, found.isEmpty ? "nothing" : found.text, expected.isEmpty ? "nothing" : expected.text)
+      }
     }
     return nil
   }
@@ -112,6 +155,7 @@ package struct ReloadedElement {
         items = field
       }
     }
+    if !isItem { fields = fields.ofWholeSection }
   }
 }
 
@@ -199,5 +243,11 @@ extension FeedState {
 
   /// All fields of a section.
   @inline(__always)
-  package func fields(section: ElementHandle) -> ElementFields { sections[section].content.fields }
+  package func fields(section: ElementHandle) -> ElementFields {
+    var fields = sections[section].content.fields
+    let settings = list(.items(of: section)).pointee.settings
+    fields.order = settings?.orderText ?? .empty
+    fields.keep = settings?.keepText ?? .empty
+    return fields
+  }
 }

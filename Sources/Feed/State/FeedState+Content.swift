@@ -7,8 +7,9 @@ extension FeedState {
   /// Gives an item other fields.
   func setContent(item handle: ElementHandle, _ fields: ElementFields) { setContent(handle, items, fields) }
 
-  /// Gives a section other fields.
+  /// Gives a section other fields. Another order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
+    if fields.order != nil || fields.keep != nil { setSettings(handle, fields) }
     setContent(handle, sections, fields.withoutKind)
   }
 
@@ -129,6 +130,8 @@ extension FeedState {
     guard let steps = journal else { return }
     journal = nil
     for step in steps.reversed() { undo(step) }
+    overfull.removeAll()
+    for step in steps { if let item = step.item { refreshSortKey(item) } }
   }
 
   private func undo(_ step: Undo) {
@@ -147,6 +150,7 @@ extension FeedState {
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
+    case .settings(let section, let settings): replaceSettings(section, settings)
     }
   }
 }
@@ -163,9 +167,21 @@ enum Undo {
   case forced(ElementHandle, isItem: Bool, ElementChange.Forced)
   /// The order of a whole list.
   case order(Scope, [ElementHandle])
+  case settings(section: ElementHandle, SectionSettings?)
 
   /// The content that the step owns; nil if it owns none.
   var ownedContent: Content? {
     if case .content(_, _, let content) = self { content } else { nil }
+  }
+
+  /// The item that may have another sort key once the step is undone.
+  var item: ElementHandle? {
+    switch self {
+    case .attached(let handle, let scope), .detached(let handle, let scope, _, _):
+      scope.isSections ? nil : handle
+    case .content(let handle, let isItem, _), .publishedContent(let handle, let isItem):
+      isItem ? handle : nil
+    case .forced, .order, .settings: nil
+    }
   }
 }

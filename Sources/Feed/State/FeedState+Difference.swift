@@ -5,8 +5,9 @@ extension FeedState {
   }
 
   /// The entry that an element in both states needs for its content.
-  private func contentChange(_ element: Element, _ change: ElementChange) -> ContentChange {
+  private func contentChange(_ element: Element, _ change: ElementChange, isItem: Bool) -> ContentChange {
     if change.forced == .reload { return .reload }
+    if !isItem, list(.items(of: change.handle)).pointee.hasNewSettings { return .reconfigure }
     if let published = change.publishedContent {
       if published.kind != element.content.kind { return .reload }
       if !published.hasSameData(as: element.content) { return .reconfigure }
@@ -45,7 +46,7 @@ extension FeedState {
         }
       case (true, true):
         if scope == nil, kindChanged(element, change) { tally.changedKindCount += 1 }
-        switch contentChange(element, change) {
+        switch contentChange(element, change, isItem: scope == nil) {
         case .none: break
         case .reconfigure: tally.reconfigureCount += 1
         case .reload: tally.certainWeight += 1
@@ -210,7 +211,7 @@ extension FeedState {
           entries.inserts.append(entry)
           continue
         }
-        switch contentChange(element, change) {
+        switch contentChange(element, change, isItem: scope == nil) {
         case .none: break
         case .reconfigure:
           // Where there is one there are mostly many.

@@ -19,10 +19,10 @@ extension FeedState {
     case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
-    case .sectionUpsert: _ = try putSection(event.pointee, number)
+    case .sectionUpsert: sort(.items(of: try putSection(event.pointee, number)))
     case .sectionReplace:
       let section = try putSection(event.pointee, number)
-      setOrder(.items(of: section), resolveItems(of: section, event.pointee.items, decoder.items))
+      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee, number)
@@ -151,6 +151,9 @@ extension FeedState {
       scope = sections.findPresent(event.pointee.section).map { .items(of: $0) }
     }
     let isInPlace = item != nil && scope == items[item!].scope
+    if let scope, let order = order(scope) {
+      return try putItem(event, item, staysInSection: isInPlace, in: scope, order, number)
+    }
     var target: Rank?
     if let scope {
       if let place = event.pointee.place {
@@ -174,9 +177,7 @@ extension FeedState {
         setContent(item: item, event.pointee.fields)
       }
     } else {
-      let hash = ByteHash.of(event.pointee.item)
-      handle = items.find(event.pointee.item, hash) ?? items.create(event.pointee.item, hash)
-      setContent(item: handle, event.pointee.fields.filled(from: .ofNewItem))
+      handle = makeItem(event)
     }
     guard let target else { return }
     if isInPlace, let scope {
@@ -187,6 +188,49 @@ extension FeedState {
       scope ?? .items(of: createSection(event.pointee.section, ElementFields(), at: Rank(sectionCount)))
     if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
+  }
+
+  private func makeItem(_ event: UnsafePointer<Event>) -> ElementHandle {
+    let hash = ByteHash.of(event.pointee.item)
+    let handle = items.find(event.pointee.item, hash) ?? items.create(event.pointee.item, hash)
+    setContent(item: handle, event.pointee.fields.filled(from: .ofNewItem))
+    return handle
+  }
+
+  /// Does the same for an item that will be in an ordered section.
+  @inline(never)
+  private func putItem(
+    _ event: UnsafePointer<Event>,
+    _ item: ElementHandle?,
+    staysInSection: Bool,
+    in scope: Scope,
+    _ order: SectionOrder,
+    _ number: Int?
+  ) throws(Rejection) {
+    guard event.pointee.place == nil else {
+      throw FeedState.placeInOrder(of: sections.id(scope.section), number)
+    }
+    sort(scope)
+    if let item {
+      if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
+        change(item, event.pointee.fields, staysInSection: staysInSection)
+      }
+      if staysInSection { return }
+      detach(item, items[item].scope)
+    }
+    let handle = item ?? makeItem(event)
+    attach(handle, scope, at: rankInOrder(handle, scope, order))
+  }
+
+  static func placeInOrder(of section: ByteSpan, _ number: Int?) -> Rejection {
+    Rejection(
+      .orderedSection,
+      event: number,
+      field: "at",
+      problem:
+        "gives a place in the section \(section.quotedForMessage()), which is ordered: leave 'at' out, "
+        + "or remove the section's order"
+    )
   }
 
   static func missingSection(ofNew item: ByteSpan, _ number: Int?) -> Rejection {
@@ -206,7 +250,7 @@ extension FeedState {
     _ number: Int?
   ) throws(Rejection) {
     let data = try FeedState.patched(items[item].data, by: event, decoder, number)
-    setContent(item: item, ElementFields(data: data))
+    change(item, ElementFields(data: data), staysInSection: true)
   }
 
   /// Data after a patch, valid until the next patch.
@@ -233,6 +277,12 @@ extension FeedState {
   }
 
   // MARK: Whole lists
+
+  /// Lets a section have exactly these items, in the order given or in its own.
+  private func setItems(of section: ElementHandle, _ handles: [ElementHandle]) {
+    let scope = Scope.items(of: section)
+    setOrder(scope, inOrder(handles, scope))
+  }
 
   /// The handles of listed items, with their new contents. Those in other sections are taken out
   /// there, and those that do not exist are made.
@@ -292,7 +342,7 @@ extension FeedState {
     }
     for handle in handles { sections[handle].scratch = 0 }
     setOrder(.sections, handles)
-    for (section, items) in zip(handles, itemHandles) { setOrder(.items(of: section), items) }
+    for (section, items) in zip(handles, itemHandles) { setItems(of: section, items) }
   }
 
   /// All sections go, and their items.

@@ -11,6 +11,7 @@ extension FeedState {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
+    if let keep = list.pointee.settings?.keep, handles.count > keep { overfull.append(scope) }
     if hasOrder(list, handles) { return }
     // Where ghosts are most of the list, it is not walked for the few that count now.
     let count = Int(list.pointee.tree.currentCount) + handles.count

@@ -9,6 +9,7 @@ extension FeedState {
     for change in sections.changes { confirm(change, sections) }
     removeChanges()
     publishedTotals = totals
+    overfull.removeAll()
   }
 
   /// The current state is withdrawn: the feed is again what was published.
@@ -22,6 +23,7 @@ extension FeedState {
     for change in sections.changes { rollBack(change, sections) }
     removeChanges()
     totals = publishedTotals
+    overfull.removeAll()
   }
 
   private func removeChanges() {
@@ -157,6 +159,8 @@ extension FeedState {
         list.pointee.publishedChecksum = list.pointee.checksum
       } else {
         list.pointee.checksum = list.pointee.publishedChecksum
+        // The keys may be those of other data.
+        list.pointee.isSorted = false
       }
     }
   }
@@ -165,6 +169,7 @@ extension FeedState {
 
   private func confirm(_ change: ElementChange, _ table: ElementTable) {
     if let content = change.publishedContent { release(content) }
+    if table === sections { settleSettings(change.handle, confirming: true) }
     table[change.handle].change = .none
     if !table[change.handle].isPresent { destroy(change.handle, table) }
   }
@@ -175,6 +180,7 @@ extension FeedState {
       destroy(change.handle, table)
       return
     }
+    if table === sections { settleSettings(change.handle, confirming: false) }
     guard let content = change.publishedContent else { return }
     release(table[change.handle].content)
     table[change.handle].content = content

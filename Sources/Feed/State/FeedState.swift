@@ -15,6 +15,10 @@ package final class FeedState {
   /// The order of the sections, and behind it one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
   @exclusivity(unchecked) private var listCapacity = 0
+  /// What items of ordered sections are sorted by.
+  @exclusivity(unchecked) var sortKeys = SortKeys()
+  /// Sections that may have more items than they keep, until the record's end.
+  @exclusivity(unchecked) var overfull: [Scope] = []
   /// Undoes the record that is being applied; nil where that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is remembered once in each.
@@ -37,6 +41,8 @@ package final class FeedState {
     /// Encoded bytes of the sections' ids and data in a reload.
     var sectionBytes = 0
     var filledSectionCount = 0
+    /// Sections with an order or a bound.
+    var settingsCount = 0
   }
 
   package init() {
@@ -45,12 +51,17 @@ package final class FeedState {
   }
 
   deinit {
-    for slot in 0...listCapacity { lists[slot].tree.removeAll() }
-    lists.deallocate()
+    removeLists()
     for undo in journal ?? [] { free(undo.ownedContent?.bytes) }
   }
 
   // MARK: Lists
+
+  private func removeLists() {
+    for slot in 0...listCapacity { lists[slot].tree.removeAll() }
+    lists.deinitialize(count: listCapacity + 1)
+    lists.deallocate()
+  }
 
   /// The list of sections, or of a section's items.
   @inline(__always)
@@ -90,8 +101,7 @@ package final class FeedState {
   /// Gives memory back once there are no sections.
   func compactLists() {
     guard sections.count == 0, listCapacity > 0 else { return }
-    for slot in 0...listCapacity { lists[slot].tree.removeAll() }
-    lists.deallocate()
+    removeLists()
     listCapacity = 0
     lists = .allocate(capacity: 1)
     lists.initialize(to: OrderedList())
@@ -108,6 +118,7 @@ package final class FeedState {
     list.pointee.noteSingleChange()
     let position = list.pointee.tree.insert(.newcomer(handle), atCurrent: rank, table)
     addToTotals(handle, scope, position, sign: 1)
+    list.pointee.settings?.keep.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
     journal?.append(.attached(handle, scope))
   }
 
@@ -194,6 +205,7 @@ package final class FeedState {
   func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
+      if list(.items(of: handle)).pointee.settings != nil { totals.settingsCount += sign }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
@@ -302,6 +314,7 @@ extension FeedState {
       precondition(sections[section].container == .sections, "a listed section is not present")
       precondition(sections[section].scratch == 0, "scratch was not cleared")
       expected.sectionBytes += sizeOfSection(section)
+      if list(.items(of: section)).pointee.settings != nil { expected.settingsCount += 1 }
       expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
       previousSection = section
       let scope = Scope.items(of: section)
@@ -318,6 +331,7 @@ extension FeedState {
       }
       if previousItem != nil { expected.filledSectionCount += 1 }
       precondition(listChecksum == list(scope).pointee.checksum, "a list's checksum is wrong")
+      checkOrder(scope)
       expected.checksum &+= listChecksum
     }
     precondition(expected == totals, "the totals are \(totals), and should be \(expected)")

@@ -56,6 +56,8 @@ extension FeedState {
     var items = 0
     /// By the formula of ``StateSize``, without that of the feed itself.
     var bytes = 0
+    /// Whether the bytes are those of more items than will be kept.
+    var isCut = false
   }
 
   /// What the content counts as now.
@@ -88,6 +90,7 @@ extension FeedState {
       let fields = event.fields.filled(from: .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
+    cut(event.items.count, of: section, event.fields, from: &result)
     for listed in decoder.items[event.items] {
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
@@ -120,12 +123,26 @@ extension FeedState {
       let known = sections.find(section.id, section.hash).flatMap { sections[$0].isPresent ? $0 : nil }
       let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
+      cut(section.items.count, of: known, section.fields, from: &result)
       for item in decoder.items[section.items] {
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
         add(item, known, to: &result)
       }
     }
     return result
+  }
+
+  /// Subtracts those of so many listed items that a section does not keep.
+  private func cut(
+    _ count: Int,
+    of section: ElementHandle?,
+    _ fields: ElementFields,
+    from measure: inout Measure
+  ) {
+    let known = section.flatMap { list(.items(of: $0)).pointee.settings?.keep }
+    guard let keep = fields.keep.map({ SectionSettings.bound($0) }) ?? known, count > keep else { return }
+    measure.items -= count - keep
+    measure.isCut = true
   }
 
   private func subtract(_ item: ElementHandle, from measure: inout Measure) {

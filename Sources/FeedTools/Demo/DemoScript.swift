@@ -69,8 +69,8 @@ struct DemoScript {
 }
 
 extension DemoScript {
-  /// A newsroom's home page: it starts with a full list, then stories are added on top, gain readers, are promoted,
-  /// become live coverage, and are removed.
+  /// A newsroom's home page: it starts with a full list, then stories are added to the latest ones, gain readers, are
+  /// promoted, become live coverage, and are removed. The promoted ones are ranked by their readers.
   mutating func addNewsroom() {
     feed = "newsroom/home"
     let sections = ["top", "latest", "politics", "sport", "culture"]
@@ -81,7 +81,8 @@ extension DemoScript {
         stories.append(id)
         return #"{"id":"\#(id)","kind":"story","data":\#(story(id))}"#
       }
-      return #"{"id":"\#(section)","data":{"title":"\#(section)"},"#
+      let order = section == "top" ? #""order":[{"by":"/readers","direction":"descending"}],"# : ""
+      return #"{"id":"\#(section)","data":{"title":"\#(section)"},\#(order)"#
         + #""items":[\#(items.joined(separator: ","))]}"#
     }
     section(0, #"{"op":"feed.replace","sections":[\#(initial.joined(separator: ","))]}"#)
@@ -98,7 +99,7 @@ extension DemoScript {
             + #""kind":"story","data":\#(story(id)),"at":"first"}"#
         )
       case 2:
-        item(time, #"{"op":"item.move","item":"\#(known)","section":"top","at":{"index":1}}"#)
+        item(time, #"{"op":"item.move","item":"\#(known)","section":"top"}"#)
       case 3:
         item(time, #"{"op":"item.upsert","item":"\#(known)","kind":"live"}"#)
       case 4 where stories.count > 50:
@@ -203,13 +204,18 @@ extension DemoScript {
     return #"{"op":"feed.replace","sections":[\#(sections.joined(separator: ","))]}"#
   }
 
-  /// A football score board: concurrent matches, whose minutes and goals change constantly until they end.
+  /// A football score board: concurrent matches, whose minutes and goals change constantly until they end. Matches with
+  /// more goals of the home team come first.
   mutating func addScores() {
     feed = "football/scores"
     let teams = [
       "Ajax", "Betis", "Celtic", "Dinamo", "Everton", "Fulham", "Genoa", "Hertha", "Inter", "Lyon",
     ]
-    section(0, #"[{"op":"section.upsert","section":"live"},{"op":"section.upsert","section":"finished"}]"#)
+    let order = #"[{"by":"/score/0","direction":"descending"},{"by":"/home"}]"#
+    let sections = ["live", "finished"].map {
+      #"{"op":"section.upsert","section":"\#($0)","order":\#(order)}"#
+    }
+    section(0, "[\(sections.joined(separator: ","))]")
     var live = (0..<24).map { "match-\($0)" }
     var goals = [Int](repeating: 0, count: live.count)
     for (number, match) in live.enumerated() {
@@ -235,7 +241,7 @@ extension DemoScript {
         item(
           time,
           #"[{"op":"item.patch","item":"\#(match)","data":{"minute":90,"final":true}},"#
-            + #"{"op":"item.move","item":"\#(match)","section":"finished","at":"first"}]"#
+            + #"{"op":"item.move","item":"\#(match)","section":"finished"}]"#
         )
       }
     }
@@ -252,27 +258,23 @@ extension [String] {
 }
 
 extension DemoScript {
-  /// A ticker that keeps its newest lines, is deleted, and is recreated.
+  /// A ticker that keeps its newest 15 lines, is deleted, and is recreated.
   mutating func addTicker() {
     feed = "newsroom/ticker"
-    var lines: [String] = []
+    var exists = false
     for time in stride(from: 30, to: DemoHistory.duration, by: 40) {
       if (3_500..<4_200).contains(time) {
-        if !lines.isEmpty { item(time, #"{"op":"feed.delete"}"#) }
-        lines = []
+        if exists { item(time, #"{"op":"feed.delete"}"#) }
+        exists = false
         continue
       }
-      let id = "line-\(time)"
-      lines.append(id)
-      var events = [
-        #"{"op":"item.upsert","item":"\#(id)","section":"lines","at":"first","#
-          + #""data":"\#(pick(["Rain", "Wind", "Goals", "Trains", "Markets"])) at \#(time) ms"}"#
-      ]
-      if lines.count == 1 { events.insert(#"{"op":"section.upsert","section":"lines"}"#, at: 0) }
-      if lines.count > 15 {
-        events.append(#"{"op":"item.delete","item":"\#(lines.removeFirst())"}"#)
-      }
-      item(time, "[\(events.joined(separator: ","))]")
+      let bound = exists ? "" : #"{"op":"section.upsert","section":"lines","keep":15},"#
+      exists = true
+      item(
+        time,
+        #"[\#(bound){"op":"item.upsert","item":"line-\#(time)","section":"lines","at":"first","#
+          + #""data":"\#(pick(["Rain", "Wind", "Goals", "Trains", "Markets"])) at \#(time) ms"}]"#
+      )
     }
   }
 }

@@ -185,6 +185,7 @@ extension ReportTable {
     add("entries", text: Self.list(kinds) { ($0.0, $0.1) })
     add("rejected", text: Self.list(RejectCode.allCases) { ($0.rawValue, counters.rejects[$0]) })
     add("no-ops", text: Self.list(NoOpReason.allCases) { ($0.rawValue, counters.noOps[$0]) })
+    add("cut items", count: counters.cutItems)
   }
 
   /// `a 1, b 2`: the counts, without zeros.

@@ -82,6 +82,7 @@ package struct DaemonMetrics: Sendable {
     table["feedstore_input_events"].add(sum.counters.events)
     table["feedstore_rejected_records"].add(sum.counters.rejects, by: "code")
     table["feedstore_noops"].add(sum.counters.noOps, by: "reason")
+    table["feedstore_cut_items"].add(sum.counters.cutItems)
     let fields = sum.ignoredFields.sorted {
       ($0.key.operation, $0.key.field) < ($1.key.operation, $1.key.field)
     }
@@ -248,6 +249,7 @@ private struct MetricTable {
     counter feedstore_input_events Events of these records.
     counter feedstore_rejected_records Input records that were rejected, by error code.
     counter feedstore_noops Events and records that changed nothing, by reason.
+    counter feedstore_cut_items Items that were deleted because their sections keep no more.
     counter feedstore_ignored_fields Fields of events that had no effect, by operation and field.
     gauge feedstore_waiting_records Records that were read but are not committed yet.
     gauge feedstore_input_lag_records Input records that are not committed yet, as far as the brokers have \

@@ -1,5 +1,8 @@
 /// What a worker commits with each offset, as text:
 /// `changesets=OFFSET partitions=COUNT forgotten=OFFSET member=ID producer=ID`. Any part may be missing.
+///
+/// While a partition has sections with an order or a bound it is `changesets=MAX end=OFFSET …`: builds before protocol 1.1, which
+/// would lose both, then find the changesets cut, and stop the partition instead of serving it.
 struct CommitMetadata: Equatable {
   /// Who has committed.
   struct Author: Hashable {
@@ -11,6 +14,8 @@ struct CommitMetadata: Equatable {
 
   /// The changesets partition reaches at least to this offset.
   var changesetsEnd: Int64?
+  /// Whether the partition has sections with an order or a bound.
+  var hasSettings = false
   /// How many partitions the inputs have.
   var partitions: Int32?
   /// Feeds may say that they have taken records up to this offset of a topic whose offsets have begun again since.
@@ -20,6 +25,7 @@ struct CommitMetadata: Equatable {
   /// Brokers accept 4096 bytes by default.
   private static let mostAuthorBytes = 1_000
   private static let end = "changesets="
+  private static let endWithSettings = "end="
   private static let count = "partitions="
   private static let forgotten = "forgotten="
   private static let member = "member="
@@ -27,7 +33,10 @@ struct CommitMetadata: Equatable {
 
   var text: String {
     var parts: [String] = []
-    if let changesetsEnd { parts.append(Self.end + String(changesetsEnd)) }
+    if let changesetsEnd {
+      parts.append(Self.end + String(hasSettings ? .max : changesetsEnd))
+      if hasSettings { parts.append(Self.endWithSettings + String(changesetsEnd)) }
+    }
     if let partitions { parts.append(Self.count + String(partitions)) }
     if let forgotten { parts.append(Self.forgotten + String(forgotten)) }
     if let author {
@@ -43,6 +52,10 @@ extension CommitMetadata {
   init(_ text: String) {
     var rest = text[...]
     changesetsEnd = Self.takeNumber(Self.end, from: &rest)
+    if let end = Self.takeNumber(Self.endWithSettings, from: &rest) {
+      changesetsEnd = end
+      hasSettings = true
+    }
     partitions = Self.takeNumber(Self.count, from: &rest).flatMap { Int32(exactly: $0) }
     forgotten = Self.takeNumber(Self.forgotten, from: &rest)
     guard rest.hasPrefix(Self.member), let producer = rest.firstRange(of: Self.producer) else { return }

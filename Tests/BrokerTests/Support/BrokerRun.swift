@@ -24,9 +24,10 @@ final class BrokerRun: Sendable {
   private init(_ label: String, _ options: RunOptions) throws {
     var options = options
     options.generator.partitionCount = Int(options.partitions)
+    seed = TestCluster.seed
+    if options.mayHaveOrders, seed.isMultiple(of: 2) { options.generator.addOrders() }
     self.options = options
     topics = TestTopics(label, partitions: options.partitions)
-    seed = TestCluster.seed
     observer = Observer(topics)
     load = Load(topics, seed: seed, options: options.generator, recordsPerPoll: options.recordsPerPoll)
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(topics.prefix)
@@ -200,6 +201,8 @@ struct RunOptions: Sendable {
   /// What no daemon may log.
   var forbiddenEvents: [LogEvent] = []
   var generator: GeneratorOptions
+  /// Whether half of the runs have ordered and bounded sections.
+  var mayHaveOrders = true
   var recordsPerPoll = 10
 
   init() {
@@ -278,7 +281,8 @@ extension BrokerRun {
     for (input, offset) in committed {
       let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
       let least = offset.metadata.wholeMatch(
-        of: /changesets=([0-9]+)( partitions=[0-9]+)?( member=.+ producer=.+)?/
+        of:
+          /(?:changesets=9223372036854775807 end|changesets)=([0-9]+)( partitions=[0-9]+)?(?: member=.+ producer=.+)?/
       ).flatMap {
         Int64($0.1)
       }

@@ -111,9 +111,11 @@ struct OperationsTests {
     defer { stop.request() }
     let now = WallClock.milliseconds()
     let upsert = "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\"}"
+    let bounded =
+      "[\(upsert),{\"op\":\"section.replace\",\"section\":\"t\",\"items\":[\"p\",\"q\",\"r\"],\"keep\":1}]"
     try ground.produce(
       [
-        TopicRecord(partition: 0, timestamp: now, "a", upsert),
+        TopicRecord(partition: 0, timestamp: now, "a", bounded),
         TopicRecord(partition: 1, timestamp: now, "b", upsert),
         TopicRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\",\"x\":1}"),
         TopicRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.upsert\",\"item\":\"y\"}"),
@@ -126,7 +128,7 @@ struct OperationsTests {
       "feedstore_kafka_round_trip_seconds_count{client=\"producer\"",
       "feedstore_input_lag_records{topic=\"feeds.items\",partition=\"1\"} 0"
     )
-    let bytes = 4 + upsert.utf8.count * 2 + 40 + 31
+    let bytes = 4 + bounded.utf8.count + upsert.utf8.count + 40 + 31
     for line in [
       "feedstore_ready 1", "feedstore_partitions_owned 2", "feedstore_partitions_stopped 0",
       "feedstore_input_bytes_total{topic=\"feeds.items\"} \(bytes)",
@@ -135,7 +137,8 @@ struct OperationsTests {
       "feedstore_noops_total{reason=\"unknown-item\"} 1",
       "feedstore_ignored_fields_total{operation=\"item.delete\",field=\"x\"} 1",
       "feedstore_changesets_total{mode=\"reload\",reason=\"initial\"} 2",
-      "feedstore_output_records_total 2", "feedstore_feeds 2", "feedstore_sections 2", "feedstore_items 2",
+      "feedstore_output_records_total 2", "feedstore_feeds 2", "feedstore_sections 3", "feedstore_items 3",
+      "feedstore_cut_items_total 2",
       "feedstore_commit_delay_seconds_count 4", "feedstore_rebalances_total{kind=\"assigned\"} 1",
       "feedstore_restore_duration_seconds_count 1",
       "feedstore_standby_partitions{state=\"followed\"} 0",

@@ -7,6 +7,7 @@ import Testing
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func `what a whole list leads to is known before it is applied`(seed: UInt64) {
     var options = GeneratorOptions()
+    if seed.isMultiple(of: 2) { options.addOrders() }
     options.weights[.feedReplace] = 5
     options.weights[.sectionReplace] = 10
     options.badPercent = 0
@@ -24,6 +25,9 @@ import Testing
       }
       if rejection == nil, let expected {
         lookedAhead += 1
+        #expect(ground.feed.state.measure.items == expected.items)
+        // Of what is cut the bytes are not known before.
+        if expected.isCut { continue }
         #expect(ground.feed.state.measure == expected, "\(String(decoding: value, as: UTF8.self))")
       }
       if number.isMultiple(of: 7) { ground.feed.confirm() }

@@ -39,5 +39,6 @@ struct DemoHistoryTests {
     for count in [entries.deletes, entries.inserts, entries.moves, entries.reconfigures, entries.reloads] {
       #expect(count > 0)
     }
+    #expect(counters.cutItems > 0)
   }
 }

@@ -11,7 +11,8 @@ import Testing
 
 @Suite struct ReplayTests {
   private func randomInput(seed: UInt64, _ count: Int) -> String {
-    var generator = RecordGenerator(seed: seed)
+    let options = seed.isMultiple(of: 2) ? .orderedSections : GeneratorOptions()
+    var generator = RecordGenerator(seed: seed, options: options)
     let lines = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -450,6 +451,13 @@ import Testing
     let report = try await ReplayRun("\(line)\n\(line)\n".utf8).report.text
     #expect(report.contains("section.upsert items 2, section.upsert x"), "\(report)")
     #expect(!report.contains("\u{1B}"))
+  }
+
+  @Test func `the report counts the items that sections do not keep`() async throws {
+    let line =
+      #"{"key":"f","value":{"op":"section.replace","section":"s","items":["a","b","c","d"],"keep":1}}"#
+    let report = try await ReplayRun("\(line)\n{\"key\":\"f\",\"value\":1}\n".utf8).report.text
+    #expect(report.contains(/cut items +3\n/), "\(report)")
   }
 
   @Test func `a message names the event's number, even in an array of one`() async throws {

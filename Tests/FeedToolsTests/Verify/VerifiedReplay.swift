@@ -27,7 +27,9 @@ struct VerifiedReplay {
 
   /// Random records, replayed.
   init(seed: UInt64, _ setting: RandomSetting, count: Int) async throws {
-    var generator = RecordGenerator(seed: seed, options: setting.generatorOfLargeFeeds)
+    var options = setting.generatorOfLargeFeeds
+    if seed.isMultiple(of: 2) { options.addOrders() }
+    var generator = RecordGenerator(seed: seed, options: options)
     let input = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
     try await self.init(input, setting.options)
   }

@@ -148,16 +148,17 @@ struct RestorationTests {
 
   @Test func `how far changesets reach at least goes with the offsets`() throws {
     var restoration = Restoration()
-    let inputs = [Self.items(0), Self.sections(0), Self.items(1)]
+    let inputs = [Self.items(0), Self.sections(0), Self.items(1), Self.items(2), Self.sections(2)]
     restoration.assign(inputs)
     restoration.setOffsets([
       inputs[0]: CommittedOffset(5, metadata: "changesets=7"),
       inputs[1]: CommittedOffset(5, metadata: "changesets=9"),
       inputs[2]: CommittedOffset(5, metadata: "somebody else's"),
+      inputs[3]: CommittedOffset(5, metadata: "changesets=9223372036854775807 end=6 partitions=4"),
+      inputs[4]: CommittedOffset(5, metadata: "changesets=8 partitions=4"),
     ])
-    #expect(restoration.leastEnd(of: 0) == 9)
-    #expect(restoration.leastEnd(of: 1) == 0)
-    #expect(restoration.leastEnd(of: 2) == 0)
+    #expect((0...3).map { restoration.leastEnd(of: $0) } == [9, 0, 8, 0])
+    #expect(restoration.metadata(of: inputs[3]).partitions == 4)
   }
 
   @Test func `a partition that ends too early is left out before anything is read`() {

@@ -20,6 +20,11 @@ struct CommitMetadataTests {
       CommitMetadata(changesetsEnd: 12, partitions: 4, forgotten: 41, author: author),
       "changesets=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),
+    (
+      CommitMetadata(changesetsEnd: 12, hasSettings: true, partitions: 4, forgotten: 41, author: author),
+      "changesets=9223372036854775807 end=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
+    ),
+    (CommitMetadata(changesetsEnd: 0, hasSettings: true), "changesets=9223372036854775807 end=0"),
     (CommitMetadata(changesetsEnd: nil, author: author), "member=feedstore-1a2b producer=feeds-host 1 x-0"),
     (CommitMetadata(changesetsEnd: nil, author: nil), ""),
   ])

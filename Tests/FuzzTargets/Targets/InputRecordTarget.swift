@@ -11,14 +11,17 @@ extension FuzzTarget {
     "input-record",
     tokens: OracleOp.allCases.map(\.rawValue) + [
       "\"op\":", "\"sections\":[", "\"items\":[", "\"section\":", "\"item\":", "\"id\":", "\"kind\":",
-      "\"data\":", "\"at\":", "\"first\"", "\"last\"", "{\"before\":\"a\"}", "{\"after\":\"a\"}",
+      "\"data\":", "\"order\":[{\"by\":\"/score\"}]", "\"keep\":2", "\"at\":", "\"first\"", "\"last\"",
+      "{\"before\":\"a\"}", "{\"after\":\"a\"}",
       "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
+      "\"order\":[{\"by\":\"", "\"direction\":\"descending\"", "\"keep\":2", "1e1", "1.0",
     ],
     generate: { random in
-      var options = GeneratorOptions()
+      var options = random.below(2) == 0 ? .orderedSections : GeneratorOptions()
       options.limits = InputRecordRun.limits
       options.itemCount = 12
       options.sectionCount = 5
+      if random.chance(50) { options.addOrders() }
       var generator = RecordGenerator(seed: random.next(), options: options)
       let values = generator.records(1 + random.below(12)).map { $0.value ?? Array("null".utf8) }
       return Array(values.map { $0.filter { $0 != 0x0A } }.joined(separator: [0x0A]))

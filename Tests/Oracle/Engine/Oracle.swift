@@ -93,7 +93,7 @@ public struct Oracle: Sendable {
     waitingBytes += keeps(.keysCount) ? record.byteCount : record.value?.count ?? 0
     do {
       let outcome = try outcome(of: record)
-      if case .applied(let noOps) = outcome, !noOps.isEmpty, !keeps(.noOpsWait) {
+      if case .applied(let noOps, _) = outcome, !noOps.isEmpty, !keeps(.noOpsWait) {
         (firstTimestamp, waiting, waitingBytes) = before
       }
       return outcome
@@ -184,7 +184,7 @@ public struct Oracle: Sendable {
     var next = applier.state
     if applier.noOps.isEmpty || keeps(.throughWithNoOps) { next.take(record) }
     feeds[key] = next
-    return .applied(noOps: applier.noOps)
+    return .applied(noOps: applier.noOps, cut: applier.cut)
   }
 
   /// Usage besides a feed: the other feeds in its partition, and the bytes of state of all.
@@ -304,8 +304,8 @@ public struct OracleRecord: Sendable, Equatable {
 
 /// The result of one record.
 public enum OracleOutcome: Sendable, Equatable {
-  /// It was applied; these of its events had no effect, in order.
-  case applied(noOps: [OracleNoOp])
+  /// It was applied; these of its events had no effect, in order, and so many items were beyond their section's bound.
+  case applied(noOps: [OracleNoOp], cut: Int = 0)
   /// It is not newer than the newest record that the feed has taken.
   case alreadyApplied
   case rejected(OracleRejection)
@@ -372,6 +372,10 @@ extension OracleFeed {
     let (sectionBytes, itemBytes) = (keeps(.sectionBytes) ? 256 : 0, keeps(.itemBytes) ? 128 : 0)
     for section in sections {
       bytes += sectionBytes + "{\"id\":,\"data\":}".utf8.count + quoted(section.id) + section.data.count
+      if let order = section.order, keeps(.orderBytes) {
+        bytes += ",\"order\":".utf8.count + order.canonical.count
+      }
+      if let keep = section.keep, keeps(.orderBytes) { bytes += ",\"keep\":\(keep)".utf8.count }
       for item in section.items {
         bytes += itemBytes + "{\"id\":,\"kind\":,\"data\":}".utf8.count
         bytes += quoted(item.id) + quoted(item.kind) + item.data.count

@@ -4,6 +4,8 @@ import Feed
 struct OracleApplier {
   private(set) var state: OracleFeedState
   private(set) var noOps: [OracleNoOp] = []
+  /// The number of items that were deleted because they were beyond their section's bound.
+  private(set) var cut = 0
   /// Elements that events have removed with whole lists.
   private(set) var removedElements = 0
   private let limits: Limits
@@ -29,6 +31,8 @@ struct OracleApplier {
       if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
       if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
       if keeps(.topicsAcceptAll) || record.topic != "feeds.sections" || event.item == nil { try apply(event) }
+      orderSections(after: event, since: previous)
+      if !keeps(.cutLast) { cutSections() }
       removedElements += Self.removal(by: event, from: previous)
       noteDeletions(since: previous, clears: event.op == .feedClear)
       if !keeps(.countedOnce) { try checkItems() }
@@ -39,6 +43,8 @@ struct OracleApplier {
       }
     }
     number = nil
+    if !keeps(.cutBeforeLimits) { try checkItems() }
+    cutSections()
     for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
     try checkItems()
     let sections = state.current?.sections.count ?? 0
@@ -46,6 +52,51 @@ struct OracleApplier {
       throw OracleRejection(limit: "limits.maxSections", event: nil)
     }
     try checkState()
+  }
+
+  /// Puts the items of every ordered section in order.
+  private mutating func orderSections(after event: OracleEvent, since previous: OracleFeed?) {
+    guard var feed = state.current else { return }
+    for (place, section) in feed.sections.enumerated() where previous?.section(section.id) != section {
+      if !keeps(Self.rule(of: event, section, since: previous)) { continue }
+      let items = section.orderedItems
+      if items == section.items { continue }
+      feed.sections[place].items = items
+      // An event of an item has moved that item alone, as the others were in order.
+      if let item = event.item {
+        state.placements.items.insert(item)
+      } else {
+        state.placements.replacedLists.insert(section.id)
+      }
+    }
+    state.current = feed
+  }
+
+  /// The rule by which an event puts the items of a section in order.
+  private static func rule(
+    of event: OracleEvent,
+    _ section: OracleSection,
+    since previous: OracleFeed?
+  ) -> Rule {
+    guard let item = event.item else { return event.op == .sectionUpsert ? .newOrderSorts : .listsSorted }
+    guard let feed = previous, let old = feed.location(of: item) else { return .newItemSorted }
+    return feed.sections[old.section].id == section.id ? .changedItemMoves : .crossingSorted
+  }
+
+  /// Deletes the items beyond the bounds of sections.
+  private mutating func cutSections() {
+    guard let previous = state.current else { return }
+    var feed = previous
+    for place in feed.sections.indices {
+      let surplus = feed.sections[place].surplus
+      feed.sections[place].items.removeLast(surplus)
+      cut += surplus
+    }
+    if feed == previous { return }
+    state.current = feed
+    let forced = state.forced
+    noteDeletions(since: previous)
+    if !keeps(.cutDropsRequests) { state.forced = forced }
   }
 
   /// The number of elements that an event removes with whole lists, even if it puts some of them back.
@@ -72,14 +123,21 @@ struct OracleApplier {
   }
 
   /// Checks the size that a complete list would lead to, before its anchor.
+  ///
+  /// Listed items beyond a section's bound do not count as items, and leave the bytes to the check after the record.
   private func checkList(_ event: OracleEvent) throws(OracleRejection) {
     var trial = self
     var event = event
     if keeps(.itemsBeforeAnchor) { event.place = nil }
     try trial.apply(event)
     let known = event.items.count { state.current?.location(of: $0.id) != nil }
-    if keeps(.itemsBeforeLater) { try trial.checkItems(adding: keeps(.itemsElsewhere) ? 0 : known) }
-    if keeps(.stateBeforeLater) { try trial.checkState() }
+    let listed = event.op == .feedReplace ? event.sections.map(\.id) : event.section.map { [$0] } ?? []
+    let surplus = listed.reduce(0) { $0 + (trial.state.current?.section($1)?.surplus ?? 0) }
+    if keeps(.itemsBeforeLater) {
+      let uncounted = keeps(.surplusUncounted) ? surplus : 0
+      try trial.checkItems(adding: (keeps(.itemsElsewhere) ? 0 : known) - uncounted)
+    }
+    if keeps(.stateBeforeLater), surplus == 0 || !keeps(.surplusBytesLater) { try trial.checkState() }
   }
 
   private func checkItems(adding more: Int = 0) throws(OracleRejection) {
@@ -170,6 +228,11 @@ struct OracleApplier {
         noOp(.unknownItem)
         if !keeps(.noOpIsNoError) { throw rejection(.unknownSection) }
         if case .before? = event.place, !keeps(.noOpAnchorUnchecked) { throw rejection(.unknownAnchor) }
+        if event.place != nil, let section = event.section, state.current?.section(section)?.order != nil,
+          !keeps(.noOpOrderUnchecked)
+        {
+          throw rejection(.orderedSection)
+        }
         return
       }
       try apply(event, toItem: id, at: location)
@@ -202,6 +265,8 @@ struct OracleApplier {
       return OracleSection(
         id: listed.id,
         data: listed.data ?? (keeps(.feedReplaceKeepsSectionData) ? old?.data : nil) ?? Array("null".utf8),
+        order: Self.setting(listed.order, old?.order, .feedReplaceKeepsOrder, .nullRemovesOrder),
+        keep: Self.setting(listed.keep, old?.keep, .feedReplaceKeepsOrder, .nullRemovesKeep),
         items: listed.hasItems || keeps(.listedWithoutItems)
           ? listed.items.map { $0.item(keeping: items[$0.id]) } : old?.items ?? []
       )
@@ -211,6 +276,17 @@ struct OracleApplier {
     state.current = OracleFeed(sections: sections)
     state.placements.sectionListReplaced = true
     state.placements.replacedLists.formUnion(sections.map(\.id))
+  }
+
+  /// The order or bound of a section after an event.
+  private static func setting<Value>(
+    _ setting: OracleSetting<Value>?,
+    _ old: Value?,
+    _ stays: Rule,
+    _ removes: Rule
+  ) -> Value? {
+    guard let setting else { return keeps(stays) ? old : nil }
+    return setting.value ?? (keeps(removes) ? nil : old)
   }
 
   /// `section.upsert`, `section.replace` and `section.move`.
@@ -238,6 +314,21 @@ struct OracleApplier {
     } else if index == nil || (event.op != .sectionMove && !keeps(.sectionDataStays)) {
       section.data = OracleItem.new(id).data
     }
+    if index == nil, !keeps(.newSectionUnordered) {
+      section.order = before?.section(id)?.order
+      section.keep = before?.section(id)?.keep
+    }
+    let isOrdered = section.order != nil
+    if event.op != .sectionMove {
+      section.order = Self.setting(event.order, section.order, .orderStays, .nullRemovesOrder)
+      section.keep = Self.setting(event.keep, section.keep, .keepStays, .nullRemovesKeep)
+    }
+    if isOrdered, section.order == nil, !keeps(.losesOrderInPlace) {
+      section.items.sort { $0.id.lexicographicallyPrecedes($1.id) }
+    }
+    if section.order != nil, event.place != nil, !keeps(.orderedSectionsPlaced) {
+      throw rejection(.orderedSection, "at")
+    }
     let place =
       event.place ?? (keeps(.sectionKeepsPlace) ? index.map(OraclePlace.index) : nil)
       ?? (keeps(.newSectionLast) ? .last : .first)
@@ -259,6 +350,11 @@ struct OracleApplier {
       if !keeps(.sectionRequired) { return }
       throw rejection(.unknownSection, "section")
     }
+    let isLeft = oldSection.map { feed.section($0)?.order != nil } ?? false
+    let isOrdered =
+      event.place != nil && keeps(.placesRejected) && (event.section != nil || keeps(.placesInOwnSection))
+      && (feed.section(target)?.order != nil || isLeft && !keeps(.placesElsewhere))
+    if isOrdered, keeps(.orderedBeforeAnchor) { throw rejection(.orderedSection, "at") }
     var item = OracleItem.new(id)
     if let old { item = feed.sections[old.section].items.remove(at: old.index) }
     if event.op == .itemUpsert {
@@ -280,6 +376,7 @@ struct OracleApplier {
       if !keeps(.anchorInSameList), case .after = place { return }
       throw rejection(.unknownAnchor, "at")
     }
+    if isOrdered { throw rejection(.orderedSection, "at") }
     feed.sections[section].items.insert(item, at: position)
     if event.place != nil || !stays { state.placements.items.insert(id) }
     state.current = feed

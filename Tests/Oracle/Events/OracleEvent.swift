@@ -7,6 +7,8 @@ struct OracleEvent: Sendable, Equatable {
   var item: [UInt8]?
   var kind: [UInt8]?
   var data: OracleJSON?
+  var order: OracleSetting<OracleSectionOrder>?
+  var keep: OracleSetting<Int>?
   var place: OraclePlace?
   var items: [OracleListedItem] = []
   var sections: [OracleListedSection] = []
@@ -19,7 +21,7 @@ struct OracleEvent: Sendable, Equatable {
 
 /// The fields of events.
 enum OracleField: String {
-  case sections, section, items, item, kind, data, at
+  case sections, section, items, item, kind, data, order, keep, at
 }
 
 /// What an event does.
@@ -45,8 +47,10 @@ public enum OracleOp: String, Sendable, CaseIterable {
     switch self {
     case .feedReplace: [(.sections, true)]
     case .feedClear, .feedDelete, .feedReload: []
-    case .sectionUpsert: [(.section, true), (.data, false), (.at, false)]
-    case .sectionReplace: [(.section, true), (.items, true), (.data, false), (.at, false)]
+    case .sectionUpsert:
+      [(.section, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
+    case .sectionReplace:
+      [(.section, true), (.items, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
     case .sectionMove: [(.section, true), (.at, true)]
     case .sectionDelete, .sectionReload: [(.section, true)]
     case .itemUpsert: [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false)]
@@ -64,6 +68,12 @@ public enum OracleOp: String, Sendable, CaseIterable {
 
   /// The rule that it has its effect.
   var rule: Rule { Self.rules[self].flatMap(\.self) ?? .allOrNothing }
+}
+
+/// A field that may also be `null`, which is not the same as a missing one.
+struct OracleSetting<Value: Sendable & Equatable>: Sendable, Equatable {
+  /// nil for `null`.
+  let value: Value?
 }
 
 /// An event's `at`.
@@ -105,6 +115,8 @@ struct OracleListedItem: Sendable, Equatable {
 struct OracleListedSection: Sendable, Equatable {
   let id: [UInt8]
   let data: [UInt8]?
+  let order: OracleSetting<OracleSectionOrder>?
+  let keep: OracleSetting<Int>?
   let items: [OracleListedItem]
   let hasItems: Bool
 }
@@ -146,5 +158,6 @@ public enum OracleRejectCode: String, Sendable, CaseIterable {
   case duplicateID = "duplicate-id"
   case unknownAnchor = "unknown-anchor"
   case unknownSection = "unknown-section"
+  case orderedSection = "ordered-section"
   case limitExceeded = "limit-exceeded"
 }

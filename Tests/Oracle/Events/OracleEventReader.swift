@@ -76,7 +76,8 @@ struct OracleEventReader {
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
       }
-      if found.content == .null, field != .data, !keeps(.nullIsInvalid) { continue }
+      let mayBeNull = [.data, .order, .keep].contains(field)
+      if found.content == .null, !mayBeNull, !keeps(.nullIsInvalid) { continue }
       switch field {
       case .section: event.section = try readID(found, "section")
       case .item: event.item = try readID(found, "item")
@@ -85,6 +86,8 @@ struct OracleEventReader {
       case .data:
         if op != .itemPatch || keeps(.patchLimited) { _ = try readData(found) }
         event.data = found
+      case .order: event.order = try readOrder(found, "order")
+      case .keep: event.keep = try readKeep(found, "keep")
       case .items:
         var seen: Set<[UInt8]> = []
         event.items = try readItems(found, seen: &seen)
@@ -118,6 +121,24 @@ struct OracleEventReader {
       throw rejection(.limitExceeded, "data")
     }
     return value.minified
+  }
+
+  private func readOrder(
+    _ value: OracleJSON,
+    _ field: String
+  ) throws(OracleRejection) -> OracleSetting<OracleSectionOrder> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let order = OracleSectionOrder(value) else { throw rejection(.invalidField, field) }
+    return OracleSetting(value: order)
+  }
+
+  private func readKeep(
+    _ value: OracleJSON,
+    _ field: String
+  ) throws(OracleRejection) -> OracleSetting<Int> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let keep = OracleKeep.number(value) else { throw rejection(.invalidField, field) }
+    return OracleSetting(value: keep)
   }
 
   private func readPlace(_ value: OracleJSON) throws(OracleRejection) -> OraclePlace {
@@ -216,8 +237,21 @@ struct OracleEventReader {
       }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
+      var order: OracleSetting<OracleSectionOrder>?
+      if let found = element.last("order") { order = try readOrder(found, "sections.order") }
+      var keep: OracleSetting<Int>?
+      if let found = element.last("keep") { keep = try readKeep(found, "sections.keep") }
       if let items, keeps(.sectionBeforeItsItems) { listed = try readItems(items, seen: &seenItems) }
-      sections.append(OracleListedSection(id: id, data: data, items: listed, hasItems: items != nil))
+      sections.append(
+        OracleListedSection(
+          id: id,
+          data: data,
+          order: order,
+          keep: keep,
+          items: listed,
+          hasItems: items != nil
+        )
+      )
     }
     return sections
   }

@@ -100,7 +100,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   mutating func event(_ op: OracleOp) -> String {
     var members = [(name: "op", value: speller.string(op.rawValue))]
     var optional: [(name: String, value: String)] = []
-    for (field, isRequired) in op.fields {
+    for (field, isRequired) in op.fields where options.hasOrders || field != .order && field != .keep {
       // Without its section, a new item is rejected.
       let isUseful = op == .itemUpsert && field == .section
       if isUseful, !random.chance(85) { continue }
@@ -108,6 +108,10 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
       if isRequired || isUseful { members.append(member) } else { optional.append(member) }
     }
     members += some(optional)
+    // Where an order says where an item goes, a place is rejected.
+    if options.hasOrders, op.rawValue.hasPrefix("item."), random.chance(75) {
+      members.removeAll { $0.name == "at" }
+    }
     if random.chance(3) { members.append(("unknown", speller.data())) }
     if random.chance(3) { members.insert(("op", "7"), at: 0) }
     if random.chance(10) { members.swapAt(members.count - 1, random.below(members.count)) }
@@ -131,10 +135,14 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
       return speller.array(items(from: &pool))
     case .item: return speller.string(itemID())
     case .kind: return speller.string(kind())
-    case .data: return speller.data()
+    case .data: return op.rawValue.hasPrefix("item.") ? itemData() : speller.data()
+    case .order: return order()
+    case .keep: return keep()
     case .at: return place(ofSection: op.rawValue.hasPrefix("section."))
     }
   }
+
+  private mutating func itemData() -> String { options.hasOrders ? orderedData() : speller.data() }
 
   private mutating func place(ofSection: Bool) -> String {
     switch random.below(10) {
@@ -160,7 +168,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     pool.removeFirst(ids.count)
     return ids.map { id in
       if random.chance(50) { return speller.string(id) }
-      let fields = some([("kind", speller.string(kind())), ("data", speller.data())])
+      let fields = some([("kind", speller.string(kind())), ("data", itemData())])
       return speller.object([("id", speller.string(id))] + fields)
     }
   }
@@ -171,7 +179,9 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     let ids = (0..<options.sectionCount).map { sectionID($0) }.shuffled(using: &speller.random)
     let sections = ids.prefix(count).map { id in
       let items = speller.array(items(from: &pool))
-      let fields = some([("data", speller.data()), ("items", items)])
+      var fields = [("data", speller.data()), ("items", items)]
+      if options.hasOrders { fields += [("order", order()), ("keep", keep())] }
+      fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
     }
     return speller.array(sections)
@@ -224,6 +234,8 @@ public struct GeneratorOptions: Sendable {
   public var limits = Limits()
   /// Whether ids have only letters and digits, and data has no unusual spellings.
   public var isPlain = false
+  /// Whether sections have orders and bounds, and items data to be ordered by.
+  public var hasOrders = false
   /// The weights of the ops; the default is 4.
   public var weights: [OracleOp: Int] = [
     .feedReplace: 1, .feedClear: 1, .feedDelete: 1, .feedReload: 1, .sectionReplace: 3,
@@ -231,6 +243,25 @@ public struct GeneratorOptions: Sendable {
   ]
 
   public init() {}
+
+  /// Few feeds and sections with many items, most of them ordered.
+  public static var orderedSections: GeneratorOptions {
+    var options = GeneratorOptions()
+    options.addOrders()
+    options.feedCount = 2
+    options.sectionCount = 3
+    options.itemCount = 14
+    return options
+  }
+
+  /// Orders and bounds most sections, and updates their items more often.
+  public mutating func addOrders() {
+    hasOrders = true
+    weights[.sectionUpsert] = 16
+    weights[.sectionReplace] = 6
+    weights[.itemUpsert] = 40
+    weights[.itemPatch] = 50
+  }
 }
 
 extension RecordGenerator {
@@ -238,7 +269,7 @@ extension RecordGenerator {
   ///
   /// (If the feed already has the record's offset, it is skipped instead.)
   mutating func spoil(_ record: inout OracleRecord) {
-    let code = random.pick(OracleRejectCode.allCases)
+    let code = random.pick(OracleRejectCode.allCases.filter { options.hasOrders || $0 != .orderedSection })
     record.value = Array(event().utf8)
     switch code {
     case .missingKey: record.key = random.chance(50) ? nil : []
@@ -247,17 +278,18 @@ extension RecordGenerator {
     case .limitExceeded: spoilLimits(&record)
     case .invalidField where random.chance(20):
       record.value = Array(random.pick(["null", "5", "true", " \"feed.clear\" "]).utf8)
-    default: record.value = Array(surrounded(badEvent(code)).utf8)
+    case .orderedSection: record.value = Array(surrounded(placementInOrder()).utf8)
+    default: record.value = Array(surrounded([badEvent(code)]).utf8)
     }
   }
 
-  /// The event alone, or within an array of valid events that do not affect anchors and items.
-  private mutating func surrounded(_ event: String) -> String {
+  /// An event alone, or some within an array of valid events that do not affect anchors and items.
+  private mutating func surrounded(_ bad: [String]) -> String {
     // Alone, an array is no wrong event, but a record's events.
-    if random.chance(40), !event.hasPrefix("[") { return event }
+    if random.chance(40), bad.count == 1, !bad[0].hasPrefix("[") { return bad[0] }
     var events = (0..<random.below(4)).map { _ in self.event(.sectionUpsert) }
     events = events.filter { !$0.contains("before") && !$0.contains("after") }
-    events.insert(event, at: random.below(events.count + 1))
+    events.insert(contentsOf: bad, at: random.below(events.count + 1))
     return speller.array(events)
   }
 
@@ -296,12 +328,12 @@ extension RecordGenerator {
     let item = speller.string(itemID())
     switch random.below(8) {
     case 0: record.key = Array(long.utf8)
-    case 1: record.value = Array(surrounded("{\"op\":\"item.delete\",\"item\":\"\(long)\"}").utf8)
+    case 1: record.value = Array(surrounded(["{\"op\":\"item.delete\",\"item\":\"\(long)\"}"]).utf8)
     case 2:
       record.value = Array("{\"op\":\"item.move\",\"item\":\(item),\"at\":{\"after\":\"\(long)\"}}".utf8)
     case 3:
       let kind = "{\"op\":\"item.upsert\",\"item\":\(item),\"section\":\"s\",\"kind\":\"\(long)\"}"
-      record.value = Array(surrounded(kind).utf8)
+      record.value = Array(surrounded([kind]).utf8)
     case 4 where limits.maxDataBytes < 4096:
       let data = String(repeating: "1", count: limits.maxDataBytes + 1)
       record.value = Array("{\"op\":\"section.upsert\",\"section\":\"s\",\"data\":\(data)}".utf8)
@@ -352,6 +384,8 @@ extension RecordGenerator {
       ])
     case .unknownSection:
       return "{\"op\":\"item.upsert\",\"item\":\"never\",\"data\":1}"
+    case .invalidField where options.hasOrders && random.chance(40):
+      return invalidOrder(section)
     default:
       return invalidField(item, section)
     }

@@ -4,7 +4,7 @@ public import Feed
 ///
 /// From the actual records, it takes only what the protocol leaves open: which of several minimal sets of moves was
 /// chosen, and the consequences for the planner. It checks that the choice is valid, writes the resulting records, and
-/// compares.
+/// compares. It also checks that the items of ordered sections are in order in each revision, and within their bounds.
 public struct ChangesetJudge: Sendable {
   private let maxMessageBytes: Int
   private var writer: OracleWriter
@@ -32,6 +32,7 @@ public struct ChangesetJudge: Sendable {
     for change in flush.changes {
       let name = "feed \(String(decoding: change.key.id, as: UTF8.self)) of partition \(change.key.partition)"
       do throws(JudgeFailure) {
+        if let complaint = change.after?.disorder { throw JudgeFailure(complaint) }
         let choice = try choice(change, rest)
         for (number, expected) in writer.write(change, choice).enumerated() {
           guard let found = rest.popFirst() else {

@@ -7,26 +7,47 @@ public enum NaiveReplica {
   public static func apply(_ parts: [OracleJSON], to feed: OracleFeed?) throws(JudgeFailure) -> OracleFeed? {
     switch parts.first?.last("mode")?.string.map(text) {
     case "delete": nil
-    case "reload": reload(parts)
+    case "reload": try reload(parts)
     default: try applyEntries(parts, to: feed ?? OracleFeed())
     }
   }
 
-  private static func reload(_ parts: [OracleJSON]) -> OracleFeed {
+  private static func reload(_ parts: [OracleJSON]) throws(JudgeFailure) -> OracleFeed {
     var feed = OracleFeed()
     for json in parts.flatMap({ $0.last("sections")?.elements ?? [] }) {
       // A continuation of the previous part: listed again, without data.
       if json.last("data") == nil, feed.sections.last?.id == id(json), keeps(.continuedSections) {
-        feed.sections[feed.sections.count - 1].items += section(json).items
+        feed.sections[feed.sections.count - 1].items += items(json)
       } else {
-        feed.sections.append(section(json))
+        feed.sections.append(try section(json, .reloadedOrder, items: items(json)))
       }
     }
     return feed
   }
 
-  private static func section(_ json: OracleJSON) -> OracleSection {
-    OracleSection(id: id(json), data: data(json), items: (json.last("items")?.elements ?? []).map(item))
+  /// A section of a reload or of an entry.
+  private static func section(
+    _ json: OracleJSON,
+    _ rule: Rule,
+    items: [OracleItem] = []
+  ) throws(JudgeFailure) -> OracleSection {
+    let order = keeps(rule) ? json.last("order") : nil
+    let keep = keeps(rule) ? json.last("keep") : nil
+    let section = OracleSection(
+      id: id(json),
+      data: data(json),
+      order: order.flatMap(OracleSectionOrder.init),
+      keep: keep.flatMap(OracleKeep.number),
+      items: items
+    )
+    guard (section.order == nil) == (order == nil), (section.keep == nil) == (keep == nil) else {
+      throw JudgeFailure("section \(text(section.id)) has no proper order or keep")
+    }
+    return section
+  }
+
+  private static func items(_ json: OracleJSON) -> [OracleItem] {
+    (json.last("items")?.elements ?? []).map(item)
   }
 
   private static func item(_ json: OracleJSON) -> OracleItem {
@@ -82,8 +103,9 @@ public enum NaiveReplica {
       feed.sections.remove(at: place)
     }
     // Insert elements by their result positions, from the first.
-    var arriving = list("sections", "insert").map { entry in
-      (number(entry, "index"), OracleSection(id: id(entry), data: data(entry), items: []))
+    var arriving: [(Int, OracleSection)] = []
+    for entry in list("sections", "insert") {
+      arriving.append((number(entry, "index"), try section(entry, .insertedOrder)))
     }
     for entry in list("sections", "move") {
       if let section = movedSections[id(entry)] { arriving.append((number(entry, "to"), section)) }
@@ -115,7 +137,11 @@ public enum NaiveReplica {
     }
     for entry in list("sections", "reconfigure") + list("sections", "reload") {
       let place = try section(number(entry, "index"), in: feed, id(entry), .changedSectionChecked)
-      if let place { feed.sections[place].data = data(entry) }
+      guard let place else { continue }
+      let old = feed.sections[place]
+      feed.sections[place] = try section(entry, .changedOrder, items: old.items)
+      if entry.last("order") == nil, !keeps(.changedOrderNone) { feed.sections[place].order = old.order }
+      if entry.last("keep") == nil, !keeps(.changedOrderNone) { feed.sections[place].keep = old.keep }
     }
     for (name, rule) in [("reconfigure", Rule.reconfiguredItemChecked), ("reload", .reloadedItemChecked)] {
       for entry in list("items", name) {

@@ -217,7 +217,7 @@ public struct OracleFollower {
   private static func isFormed(_ json: OracleJSON) -> Bool {
     if text(json, "mode") == "reload" {
       return list(json, "sections") { section in
-        isID(section, "id")
+        isID(section, "id") && hasOrder(section)
           && list(section, "items") {
             isID($0, "id") && (isKind($0) && $0.last("data") != nil || !keeps(.reloadedItemIsWhole))
           }
@@ -241,10 +241,16 @@ public struct OracleFollower {
           list(lists, name) { entry in
             let hasKind = !isOfItems || name == "reconfigure" || isKind(entry)
             return isID(entry, "id") && isPlace(entry, group) && (hasKind || !keeps(.entryHasKind))
-              && (entry.last("data") != nil || !keeps(.entryHasData))
+              && (entry.last("data") != nil || !keeps(.entryHasData)) && (isOfItems || hasOrder(entry))
           }
         }
     }
+  }
+
+  /// Whether the order and bound of a section are well-formed, if it has them.
+  private static func hasOrder(_ section: OracleJSON) -> Bool {
+    (section.last("order").map { OracleSectionOrder($0) != nil } ?? true)
+      && (section.last("keep").map { OracleKeep.number($0) != nil } ?? true)
   }
 
   private static func list(_ json: OracleJSON, _ name: String, _ isFormed: (OracleJSON) -> Bool) -> Bool {

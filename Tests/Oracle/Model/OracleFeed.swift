@@ -48,12 +48,33 @@ public struct OracleSection: Sendable, Equatable {
   public var id: [UInt8]
   /// Minified JSON.
   public var data: [UInt8]
+  /// nil if the items stand where events place them.
+  public var order: OracleSectionOrder?
+  /// The greatest number of items after a record; nil for any.
+  public var keep: Int?
   public var items: [OracleItem]
 
-  public init(id: [UInt8], data: [UInt8] = Array("null".utf8), items: [OracleItem] = []) {
+  public init(
+    id: [UInt8],
+    data: [UInt8] = Array("null".utf8),
+    order: OracleSectionOrder? = nil,
+    keep: Int? = nil,
+    items: [OracleItem] = []
+  ) {
     self.id = id
     self.data = data
+    self.order = order
+    self.keep = keep
     self.items = items
+  }
+
+  /// The items as the order wants them.
+  public var orderedItems: [OracleItem] { order?.sorted(items) ?? items }
+
+  /// The number of items beyond the bound.
+  public var surplus: Int {
+    guard keeps(.boundsKept), order != nil || keeps(.boundWithoutOrder) else { return 0 }
+    return max(0, items.count - (keep ?? .max))
   }
 }
 

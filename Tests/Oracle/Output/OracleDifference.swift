@@ -145,7 +145,7 @@ struct OracleDifference {
         units.append(
           unit("sections", list, section.id) { text in
             text.addField("index", number: index)
-            text.addField("data", json: section.data)
+            text.addContent(of: section)
           }
         )
       }
@@ -164,7 +164,7 @@ struct OracleDifference {
     add("reconfigure") { section, previous in
       guard let previous else { return false }
       let isReload = reloads.contains(section.id) && keeps(.sectionReloadReplaces)
-      return !isReload && (previous.data != section.data || !keeps(.onlyChangesListed))
+      return !isReload && (!section.hasContent(of: previous) || !keeps(.onlyChangesListed))
     }
     add("reload") { ($1 != nil || !keeps(.insertedOnce)) && reloads.contains($0.id) }
     return units
@@ -245,7 +245,7 @@ struct OracleDifference {
     feed.sections.flatMap { section -> [OracleUnit] in
       var head = OracleText()
       head.addField("id", string: section.id, isFirst: true)
-      head.addField("data", json: section.data)
+      head.addContent(of: section)
       let items = section.items.map { item in
         var text = OracleText()
         text.add("{")
@@ -257,6 +257,14 @@ struct OracleDifference {
       }
       return [OracleUnit(place: .section(id: section.id), bytes: head.bytes)] + items
     }
+  }
+}
+
+extension OracleSection {
+  /// Whether everything but the items is the same.
+  fileprivate func hasContent(of other: OracleSection) -> Bool {
+    data == other.data && (order == other.order || !keeps(.orderReconfigures))
+      && (keep == other.keep || !keeps(.keepReconfigures))
   }
 }
 

@@ -193,6 +193,13 @@ struct OracleText {
     add(json)
   }
 
+  /// Appends what a section has besides its id and items.
+  mutating func addContent(of section: OracleSection) {
+    addField("data", json: section.data)
+    if let order = section.order, keeps(.orderWritten) { addField("order", json: order.canonical) }
+    if let keep = section.keep, keeps(.keepWritten) { addField("keep", number: keep) }
+  }
+
   /// Appends the elements between brackets or other delimiters.
   mutating func addList(_ elements: [[UInt8]], _ start: String = "[", _ end: String = "]") {
     add(start)

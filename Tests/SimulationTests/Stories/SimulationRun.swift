@@ -309,6 +309,7 @@ final class SimulationRun {
     var complaints = oracle.complaints(about: observation)
     complaints += lateComplaints(oracle)
     complaints += committedEndComplaints()
+    complaints += guardComplaints(oracle)
     return complaints.isEmpty
       ? nil : "\(complaints.count) complaints: \(complaints.prefix(5).joined(separator: "\n"))"
   }
@@ -325,6 +326,16 @@ final class SimulationRun {
       return """
         \(log.partition) is said to end at \(committed); its last record is \(last), and it ends at \(log.high)
         """
+    }
+  }
+
+  /// Partitions with an ordered or bounded section that a build which would lose its order or bound would serve.
+  private func guardComplaints(_ oracle: InputOracle) -> [String] {
+    let ordered = oracle.feeds.filter { $0.value.sections.contains { $0.order != nil || $0.keep != nil } }
+    return Set(ordered.keys.map { Int32($0.partition) }).sorted().compactMap { partition in
+      let committed = cluster.group.offsets.filter { $0.key.partition == partition }.values
+      return committed.contains { $0.metadata.hasPrefix("changesets=\(Int64.max) end=") }
+        ? nil : "partition \(partition) has ordered sections, and earlier builds would serve it"
     }
   }
 

@@ -48,6 +48,7 @@ struct Story: CustomStringConvertible {
     options.badPercent = 6
     options.itemCount = 6
     options.limits = setting.configuration.store.limits
+    if seed.isMultiple(of: 2) { options.addOrders() }
     var generator = RecordGenerator(seed: random.next(), options: options)
     var time: Int64 = 0
     let topics = setting.configuration.store.topics

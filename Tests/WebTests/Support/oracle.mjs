@@ -2,7 +2,7 @@
  * Computes a feed after each record, plainly and slowly, from the records themselves. It knows the protocol's
  * operations, but not changesets.
  *
- * A feed is a list of `{ id, data, items: [{ id, kind, data }] }`, or undefined if there is none.
+ * A feed is a list of `{ id, data, [order], [keep], items: [{ id, kind, data }] }`, or undefined if there is none.
  */
 
 const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
@@ -16,7 +16,11 @@ const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.strin
 export function afterRecord(before, value) {
   let feed = copy(before);
   if (value === null) return undefined;
-  for (const event of [value].flat()) feed = afterEvent(feed, event);
+  for (const event of [value].flat()) {
+    feed = afterEvent(feed, event);
+    for (const { order, items } of feed ?? []) if (order !== undefined) items.sort(comparison(order));
+  }
+  for (const section of feed ?? []) section.items = section.items.slice(0, section.keep);
   return feed;
 }
 
@@ -39,26 +43,37 @@ function afterFeedEvent(feed, { op, sections }) {
   if (op === 'feed.clear') return feed && [];
   if (op === 'feed.reload') return feed;
   const before = feed ?? [];
-  return sections.map(({ id, data, items = [] }) => ({
-    id,
-    data: data !== undefined ? data : before.find((section) => section.id === id)?.data ?? null,
-    items: items.map((listed) => listedItem(before, listed)),
-  }));
+  return sections.map((listed) => {
+    const known = before.find(({ id }) => id === listed.id) ?? { id: listed.id, data: null };
+    return { ...withContent(known, listed), items: (listed.items ?? []).map((item) => listedItem(before, item)) };
+  });
 }
 
-function afterSectionEvent(sections, known, { section: id, data, items, at }, operation) {
+function afterSectionEvent(sections, known, event, operation) {
   if (operation === 'reload') return;
   if (operation === 'delete') {
     sections.splice(sections.indexOf(known), 1);
     return;
   }
+  const { section: id, items, at } = event;
   const section = known ?? { id, data: null, items: [] };
-  if (data !== undefined) section.data = data;
+  withContent(section, event);
   if (known === undefined || at !== undefined) place(sections, section, at);
   if (items === undefined) return;
   const listed = items.map((item) => listedItem(sections, item));
   for (const { id } of listed) removeItem(sections, id);
   section.items = listed;
+}
+
+/** The section with the data, the order and the bound that an event has for it. */
+function withContent(section, { data, order, keep }) {
+  if (data !== undefined) section.data = data;
+  if (order !== undefined) {
+    section.order = order?.map(({ by, direction }) => (direction === 'descending' ? { by, direction } : { by }));
+  }
+  if (keep !== undefined) section.keep = keep;
+  for (const name of ['order', 'keep']) if (section[name] == null) delete section[name];
+  return section;
 }
 
 function afterItemEvent(sections, { item: id, section: sectionId, kind, data, at }, operation) {
@@ -109,6 +124,35 @@ function listedItem(sections, listed) {
     kind: kind ?? known?.kind ?? '',
     data: data !== undefined ? data : known === undefined ? null : copy(known.data),
   };
+}
+
+/** Compares items by keys. Values are parsed JSON, so numbers that differ must be different doubles. */
+const comparison = (order) => (one, other) => {
+  for (const { by, direction } of order) {
+    const values = [one, other].map(({ data }) => valueAt(data, by));
+    const [rank, otherRank] = values.map((value) => ranks[typeof value] ?? unsortable);
+    const result = rank !== otherRank ? rank - otherRank : rank === unsortable ? 0 : compared(...values);
+    if (result !== 0) return direction === 'descending' && Math.max(rank, otherRank) < unsortable ? -result : result;
+  }
+  return compared(one.id, other.id);
+};
+
+const ranks = { boolean: 0, number: 1, string: 2 };
+const unsortable = 3;
+
+function compared(one, other) {
+  if (typeof one === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** What a JSON Pointer (RFC 6901) names. */
+function valueAt(data, pointer) {
+  const names = pointer.split('/').slice(1).map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return names.reduce((value, name) => {
+    const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+      && (!Array.isArray(value) || /^(0|[1-9]\d*)$/.test(name));
+    return isThere ? value[name] : undefined;
+  }, data);
 }
 
 /** A merge patch (RFC 7396). */

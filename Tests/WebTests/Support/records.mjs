@@ -20,6 +20,11 @@ const oddIds = [
   '\u00e9', 'e\u0301', '\u{1f600}', '"', '\\', 'a/b', '\u0001', 'line\nbreak', '__proto__', '\u00ff'.repeat(100),
 ];
 const kinds = ['', 'story', 'ad', 'k"é'];
+/** Values whose order is easily mistaken. */
+const scalars = [
+  null, false, true, 0, -1.5, -1, 9, 10, 1e21, 1e-7, 2 ** 53, '', '10', '9', 'Z', 'a', '\u00e9', '\uffff', '\u{1f600}',
+];
+const pointers = ['', '/title', '/more/a', '/more/__proto__/0', '/more', '/a~1~01', '/a~1~01', '/constructor', '/more/__proto__/-'];
 
 /** Plain ids, half of the total, and then odd ones, as many as there are. */
 const idsOf = (prefix, count) => {
@@ -39,15 +44,20 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
   const sectionIds = idsOf('s', 8);
   const itemIds = idsOf('i', items);
   const data = () => random.pick([
-    () => null,
+    () => random.pick(scalars),
     () => random.below(5),
     () => 'x'.repeat(random.below(dataBytes)),
     () => ({ title: random.below(9), more: { a: random.below(3), ['__proto__']: [random.below(3)] } }),
+    () => ({ 'a/~1': random.pick(scalars), title: random.pick(scalars) }),
   ])();
   const maybe = (name, value) => (random.chance(60) ? { [name]: value() } : {});
   const place = (ids) => random.pick([
     'first', 'last', { index: random.below(12) }, { before: random.pick(ids) }, { after: random.pick(ids) },
   ]);
+  const order = () => (random.chance(30) ? null : Array.from({ length: 1 + random.below(4) }, () => (
+    { by: random.pick(pointers), ...maybe('direction', () => random.pick(['ascending', 'descending'])) }
+  )));
+  const keep = () => (random.chance(50) ? null : 1 + random.below(12));
   const list = (ids) => ids.map((id) => (
     random.chance(40) ? id : { id, ...maybe('kind', () => random.pick(kinds)), ...maybe('data', data) }
   ));
@@ -57,7 +67,7 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
       return random.shuffled(sectionIds).slice(0, random.below(5)).map((id) => {
         const taken = rest.slice(0, random.below(items / 2));
         rest = rest.slice(taken.length);
-        return { id, ...maybe('data', data), items: list(taken) };
+        return { id, ...maybe('data', data), ...maybe('order', order), ...maybe('keep', keep), items: list(taken) };
       });
     },
     section: () => random.pick(sectionIds),
@@ -65,6 +75,8 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
     item: () => random.pick(itemIds),
     kind: () => random.pick(kinds),
     data: (op) => (op === 'item.patch' && random.chance(30) ? { title: null, more: { a: 7 } } : data()),
+    order,
+    keep,
     at: (op) => place(op.startsWith('section.') ? sectionIds : itemIds),
   };
   const rare = new Set([

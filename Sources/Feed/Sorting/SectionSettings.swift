@@ -1,0 +1,134 @@
+/// What a section says of its items besides listing them: how they are sorted, and how many it keeps.
+final class SectionSettings {
+  /// The greatest bound; protocol, section 2.3.
+  static let greatestBound = Int(Int32.max)
+
+  let order: SectionOrder?
+  /// The greatest number of items, if there is one.
+  let keep: Int?
+  private let keepBytes: OwnedSpan
+
+  /// The canonical spelling of the order; empty if there is none.
+  var orderText: ByteSpan { order?.text.span ?? .empty }
+  /// The digits of the bound; empty if there is none.
+  var keepText: ByteSpan { keepBytes.span }
+
+  /// - Parameters:
+  ///   - order: in its canonical spelling; empty for none.
+  ///   - keep: digits that ``bound(_:)`` reads; empty for none.
+  init(order: ByteSpan, keep: ByteSpan) {
+    self.order = order.isEmpty ? nil : try? SectionOrder(order)
+    self.keep = Self.bound(keep)
+    keepBytes = OwnedSpan(keep)
+  }
+
+  static func areEqual(_ one: SectionSettings?, _ other: SectionSettings?) -> Bool {
+    (one?.orderText ?? .empty).hasSameBytes(as: other?.orderText ?? .empty) && one?.keep == other?.keep
+  }
+
+  /// A bound, from its digits; nil if it is none.
+  static func bound(_ text: ByteSpan) -> Int? {
+    guard text.buffer.allSatisfy({ $0 &- 0x30 < 10 }), let bound = Int(text.text),
+      (1...greatestBound).contains(bound)
+    else { return nil }
+    return bound
+  }
+}
+
+/// How a section's items are sorted: by one to four values in their data.
+struct SectionOrder {
+  static let maxKeys = 4
+
+  struct Key {
+    var pointer: JSONPointer
+    /// The pointer as it was given, with JSON's escapes resolved.
+    var by: [UInt8]
+    var isDescending: Bool
+  }
+
+  private(set) var keys: [Key] = []
+  /// The canonical spelling: `by`, then `direction` if it is descending.
+  private(set) var text = OwnedSpan(.empty)
+
+  /// Why a value is no order.
+  struct Fault: Error {
+    let problem: String
+    /// The value that is wrong.
+    let value: ByteSpan
+  }
+
+  /// - Parameter text: valid JSON without white space.
+  init(_ text: ByteSpan) throws(Fault) {
+    var scanner = JSONScanner(text)
+    guard text[0] == UInt8(ascii: "[") else { throw Fault(problem: "must be an array of keys", value: text) }
+    var at = 1
+    while text[at] != UInt8(ascii: "]") {
+      let end = scanner.endOfValue(at)
+      let key = ByteSpan(text.base + at, end - at)
+      if keys.count == Self.maxKeys {
+        throw Fault(problem: "must have at most \(Self.maxKeys) keys", value: text)
+      }
+      keys.append(try Self.key(key))
+      at = text[end] == UInt8(ascii: ",") ? end + 1 : end
+    }
+    if keys.isEmpty { throw Fault(problem: "must have at least one key", value: text) }
+    self.text = spelling()
+  }
+
+  private static func key(_ text: ByteSpan) throws(Fault) -> Key {
+    guard text[0] == UInt8(ascii: "{") else { throw Fault(problem: "must have objects as keys", value: text) }
+    var scanner = JSONScanner(text)
+    var by: ByteSpan?
+    var direction: ByteSpan?
+    var at = 1
+    while text[at] != UInt8(ascii: "}") {
+      let nameEnd = scanner.endOfString(at)
+      let end = scanner.endOfValue(nameEnd + 1)
+      let name = UnescapedBytes(ByteSpan(text.base + at + 1, nameEnd - at - 2))
+      let value = ByteSpan(text.base + nameEnd + 1, end - nameEnd - 1)
+      if name.equals(Array("by".utf8)) {
+        by = value
+      } else if name.equals(Array("direction".utf8)) {
+        direction = value
+      }
+      at = text[end] == UInt8(ascii: ",") ? end + 1 : end
+    }
+    guard let by else { throw Fault(problem: "must have 'by' in each key", value: text) }
+    guard let path = string(by), let pointer = path.withUnsafeBytes({ JSONPointer(ByteSpan($0)) }) else {
+      throw Fault(
+        problem: "must have a JSON Pointer of at most \(JSONPointer.maxBytes) bytes as 'by'",
+        value: by
+      )
+    }
+    var isDescending = false
+    if let direction {
+      switch string(direction).map({ String(decoding: $0, as: UTF8.self) }) {
+      case "ascending": break
+      case "descending": isDescending = true
+      default:
+        throw Fault(problem: "must have \"ascending\" or \"descending\" as 'direction'", value: direction)
+      }
+    }
+    return Key(pointer: pointer, by: path, isDescending: isDescending)
+  }
+
+  /// The bytes of a JSON string; nil if the value is none.
+  private static func string(_ value: ByteSpan) -> [UInt8]? {
+    guard value[0] == UInt8(ascii: "\"") else { return nil }
+    var bytes = UnescapedBytes(ByteSpan(value.base + 1, value.count - 2))
+    var result: [UInt8] = []
+    while let byte = bytes.next() { result.append(byte) }
+    return result
+  }
+
+  private func spelling() -> OwnedSpan {
+    let output = ByteWriter()
+    for (number, key) in keys.enumerated() {
+      output.append(number == 0 ? "[{\"by\":" : ",{\"by\":")
+      key.by.withUnsafeBytes { output.append(quoted: ByteSpan($0)) }
+      output.append(key.isDescending ? ",\"direction\":\"descending\"}" : "}")
+    }
+    output.append("]")
+    return OwnedSpan(output.written)
+  }
+}

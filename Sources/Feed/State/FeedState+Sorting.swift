@@ -1,0 +1,228 @@
+/// Ordered and bounded sections: protocol, section 2.13.
+extension FeedState {
+  /// How a section sorts its items; nil if their places are given.
+  @inline(__always)
+  func order(_ scope: Scope) -> SectionOrder? {
+    totals.settingsCount == 0 ? nil : list(scope).pointee.settings?.order
+  }
+
+  // MARK: Settings
+
+  /// Says another order or bound, where the fields have one.
+  func setSettings(_ section: ElementHandle, _ fields: ElementFields) {
+    let old = list(.items(of: section)).pointee.settings
+    let order = fields.order ?? old?.orderText ?? .empty
+    let keep = fields.keep ?? old?.keepText ?? .empty
+    let new = order.isEmpty && keep.isEmpty ? nil : SectionSettings(order: order, keep: keep)
+    if SectionSettings.areEqual(old, new) { return }
+    sections.touch(section)
+    journal?.append(.settings(section: section, old))
+    replaceSettings(section, new)
+  }
+
+  /// Exchanges the settings and keeps the totals right.
+  func replaceSettings(_ section: ElementHandle, _ new: SectionSettings?) {
+    let list = list(.items(of: section))
+    let isPresent = sections[section].isPresent
+    if isPresent { addSize(section, .sections, sign: -1) }
+    list.pointee.settings = new
+    list.pointee.isSorted = false
+    if isPresent { addSize(section, .sections, sign: 1) }
+    if let keep = new?.keep, list.pointee.tree.currentCount > keep { overfull.append(.items(of: section)) }
+  }
+
+  /// The settings of a section that was touched are published, or are again what was published.
+  func settleSettings(_ section: ElementHandle, confirming: Bool) {
+    let list = list(.items(of: section))
+    if confirming {
+      list.pointee.publishedSettings = list.pointee.settings
+    } else if list.pointee.settings !== list.pointee.publishedSettings {
+      list.pointee.settings = list.pointee.publishedSettings
+      list.pointee.isSorted = false
+    }
+  }
+
+  // MARK: Order
+
+  /// Sorts the items of an ordered section, unless they are known to be: it has another order, or the feed was restored.
+  func sort(_ scope: Scope) {
+    guard order(scope) != nil, !list(scope).pointee.isSorted else { return }
+    let handles = currentHandles(scope)
+    let sorted = inOrder(handles, scope)
+    if sorted != handles { setOrder(scope, sorted) }
+  }
+
+  /// Items that will be those of a section, in its order. O(n log n), without comparisons of equal lists.
+  func inOrder(_ handles: [ElementHandle], _ scope: Scope) -> [ElementHandle] {
+    guard let order = self.order(scope) else { return handles }
+    list(scope).pointee.isSorted = true
+    list(scope).pointee.landmarks = nil
+    for handle in handles { sortKeys[handle] = SortKey(items[handle].data, order) }
+    // The beginning of the first key decides most comparisons; here it is beside the handle.
+    var entries = handles.map { (prefix: sortKeys[$0].prefix, handle: $0) }
+    entries.sort { one, other in
+      one.prefix == other.prefix ? precedes(one.handle, other.handle, order) : one.prefix < other.prefix
+    }
+    return entries.map(\.handle)
+  }
+
+  /// Whether an item comes before another in an order by which both have keys.
+  private func precedes(_ one: ElementHandle, _ other: ElementHandle, _ order: SectionOrder) -> Bool {
+    let result = SortKey.compare(sortKeys[one], items[one].data, sortKeys[other], items[other].data, order)
+    return result == 0 ? items.id(one).precedes(items.id(other)) : result < 0
+  }
+
+  /// Where an item belongs that is not in an ordered section. O(log n).
+  func rankInOrder(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> Rank {
+    sortKeys[item] = SortKey(items[item].data, order)
+    return rank(of: item, scope, order)
+  }
+
+  /// Where an item with a key belongs that is not in its section.
+  private func rank(of item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> Rank {
+    let list = list(scope)
+    let landmarks: Landmarks
+    if let known = list.pointee.landmarks, !known.areWorn {
+      landmarks = known
+    } else {
+      landmarks = Landmarks()
+      list.pointee.tree.forEachLeaf { landmarks.append($0, sortKeys[$0].prefix) }
+      list.pointee.landmarks = landmarks
+    }
+    let prefix = sortKeys[item].prefix
+    let count = landmarks.count(below: prefix)
+    var number = count
+    var start: OrderNode?
+    // One that has left its place since is no landmark any more.
+    while number > 0, start == nil {
+      let landmark = landmarks.items[number - 1]
+      let isThere =
+        items[landmark.handle].container == scope && sortKeys[landmark.handle].prefix == landmark.prefix
+      if isThere { start = items[landmark.handle].leaf } else { number -= 1 }
+    }
+    let (rank, passedLeaves) = list.pointee.tree.currentRank(from: start) { precedes($0, item, order) }
+    if passedLeaves > Landmarks.mostPassedLeaves { landmarks.insert(item, prefix, at: count) }
+    landmarks.wear(by: count - number + passedLeaves)
+    return rank
+  }
+
+  /// Gives an item other fields, and its place if it stays in an ordered section.
+  func change(_ item: ElementHandle, _ fields: ElementFields, staysInSection: Bool) {
+    guard staysInSection, let order = order(items[item].scope) else {
+      setContent(item: item, fields)
+      return
+    }
+    sort(items[item].scope)
+    let before = items[item].content.bytes
+    setContent(item: item, fields)
+    if items[item].content.bytes != before { sortAgain(item, items[item].scope, order) }
+  }
+
+  /// Moves an item of an ordered section to where it belongs after its data has changed. O(log n).
+  private func sortAgain(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) {
+    sortKeys[item] = SortKey(items[item].data, order)
+    let neighbours = list(scope).pointee.tree.currentNeighbours(around: currentPosition(item, scope))
+    if neighbours.previous.map({ precedes($0, item, order) }) ?? true,
+      neighbours.next.map({ precedes(item, $0, order) }) ?? true
+    {
+      return
+    }
+    detach(item, scope)
+    attach(item, scope, at: rank(of: item, scope, order))
+  }
+
+  /// Finds an item's key again after a record was undone.
+  func refreshSortKey(_ item: ElementHandle) {
+    guard let scope = items[item].container.value, list(scope).pointee.isSorted, let order = self.order(scope)
+    else { return }
+    sortKeys[item] = SortKey(items[item].data, order)
+  }
+
+  // MARK: Bounds
+
+  /// Deletes what sections have beyond the number that they keep.
+  ///
+  /// - Returns: the number of items.
+  func cut() -> Int {
+    if overfull.isEmpty { return 0 }
+    var cut = 0
+    for scope in overfull {
+      guard let keep = list(scope).pointee.settings?.keep else { continue }
+      let surplus = Int(list(scope).pointee.tree.currentCount) - keep
+      guard surplus > 0 else { continue }
+      cut += surplus
+      if surplus > keep {
+        setOrder(scope, Array(currentHandles(scope).prefix(keep)))
+        continue
+      }
+      for _ in 0..<surplus {
+        guard let last = element(at: Rank(list(scope).pointee.tree.currentCount - 1), scope) else { break }
+        detach(last, scope)
+        forgetForced(last, items)
+      }
+    }
+    overfull.removeAll()
+    return cut
+  }
+
+  // MARK: Checking
+
+  /// What is wrong with the order of ordered sections, or with the number of items of bounded ones; nil if nothing is.
+  ///
+  /// - Parameter entries: those of a difference, of which only what they touch is looked at; nil after a reload.
+  package func orderFault(after entries: DecodedEntries?) -> String? {
+    guard let entries else {
+      return currentHandles(.sections).lazy.compactMap(orderFault(ofSection:)).first
+    }
+    for entry in entries.sections.inserts + entries.sections.reconfigures + entries.sections.reloads {
+      if let fault = sections.findPresent(entry.id).flatMap(orderFault(ofSection:)) { return fault }
+    }
+    let lists = entries.items
+    for entry in lists.inserts + lists.moves + lists.reconfigures + lists.reloads {
+      guard let item = items.findPresent(entry.id), let settings = list(items[item].scope).pointee.settings
+      else { continue }
+      let scope = items[item].scope
+      let neighbours = list(scope).pointee.tree.currentNeighbours(around: currentPosition(item, scope))
+      let stretch = [neighbours.previous, item, neighbours.next].compactMap { $0 }
+      if let fault = boundFault(scope, settings) ?? orderFault(stretch, settings) { return fault }
+    }
+    return nil
+  }
+
+  private func orderFault(ofSection section: ElementHandle) -> String? {
+    let scope = Scope.items(of: section)
+    return list(scope).pointee.settings.flatMap { settings in
+      boundFault(scope, settings) ?? orderFault(currentHandles(scope), settings)
+    }
+  }
+
+  private func boundFault(_ scope: Scope, _ settings: SectionSettings) -> String? {
+    let count = Int(list(scope).pointee.tree.currentCount)
+    guard let keep = settings.keep, count > keep else { return nil }
+    return "section \(sections.id(scope.section).quotedForMessage()) has \(count) items and keeps \(keep)"
+  }
+
+  private func orderFault(_ handles: [ElementHandle], _ settings: SectionSettings) -> String? {
+    guard let order = settings.order else { return nil }
+    for handle in handles { sortKeys[handle] = SortKey(items[handle].data, order) }
+    guard let (one, other) = zip(handles, handles.dropFirst()).first(where: { !precedes($0, $1, order) })
+    else {
+      return nil
+    }
+    return "item \(items.id(one).quotedForMessage()) stands before \(items.id(other).quotedForMessage()), "
+      + "expected after it by the section's order"
+  }
+
+  /// Checks the order of a list whose keys are known; for tests.
+  func checkOrder(_ scope: Scope) {
+    guard let order = self.order(scope), list(scope).pointee.isSorted else { return }
+    let handles = currentHandles(scope)
+    for handle in handles {
+      precondition(sortKeys[handle] == SortKey(items[handle].data, order), "a key is not that of its item")
+    }
+    precondition(
+      zip(handles, handles.dropFirst()).allSatisfy { precedes($0, $1, order) },
+      "an ordered section is not in order"
+    )
+  }
+}
