@@ -7,7 +7,7 @@ enum BenchmarksCommand {
   private static let outsideNames = [
     "replay", "memory", "kafka", "backlog", "latency", "members", "http", "metrics",
   ]
-  private static let names = outsideNames + ["change", "replace", "snapshot", "restore"]
+  private static let names = outsideNames + ["change", "ordered", "replace", "snapshot", "restore"]
   private static let usage = """
     usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [--members OPTIONS] [REPLAY-FILE…]
 
@@ -66,9 +66,16 @@ enum BenchmarksCommand {
       if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }
+    if isWanted("ordered") { await OrderedCost.run(redis: path(of: "redis-server")) }
     if isWanted("replace") { ReplaceCost.run() }
     if isWanted("snapshot") { SnapshotCost.run() }
     if isWanted("restore") { await RestoreCost.run() }
+  }
+
+  /// Where a program is that is installed; nil if it is not.
+  private static func path(of program: String) -> String? {
+    let directories = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
+    return directories.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
   }
 
   /// Runs this program as a bare loop, with a window and, unless it has an embedded broker, the cluster and topics.

@@ -39,8 +39,16 @@ struct ChildProcess {
   ) -> pid_t {
     var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
+    // Signals that this thread blocks are not blocked there.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var noSignals = sigset_t()
+    sigemptyset(&noSignals)
+    posix_spawnattr_setsigmask(&attributes, &noSignals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var child: pid_t = 0
-    let code = posix_spawn(&child, path, &actions, nil, &words, environ)
+    let code = posix_spawn(&child, path, &actions, &attributes, &words, environ)
     guard code == 0 else { BenchmarksCommand.fail("cannot run \(path): \(String(cString: strerror(code)))") }
     return child
   }

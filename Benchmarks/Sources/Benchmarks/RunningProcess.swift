@@ -47,6 +47,14 @@ final class RunningProcess {
     return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
+  /// Waits for a line of its standard output.
+  func waitForLine(containing text: String) -> String {
+    while true {
+      let line = readLine()
+      if line.contains(text) { return line }
+    }
+  }
+
   /// Waits until its standard error has the text.
   func wait(for text: String, seconds: Int) {
     let end = now() + UInt64(seconds) * 1_000_000_000
