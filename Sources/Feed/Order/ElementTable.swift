@@ -34,7 +34,10 @@ final class ElementTable {
 
   @inline(__always)
   subscript(handle: ElementHandle) -> Element {
-    get { elements[handle.index] }
+    get {
+      assert(handle.index < used, "there is no element of that handle")
+      return elements[handle.index]
+    }
     _modify { yield &elements[handle.index] }
   }
 

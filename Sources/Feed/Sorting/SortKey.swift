@@ -85,7 +85,7 @@ final class Landmarks {
   /// How many leaves a search may pass before it leaves a landmark behind.
   static let mostPassedLeaves = 2
 
-  /// Whether searches have taken about as many steps in vain as it takes to make the array again.
+  /// Whether searches have taken about as many extra steps as it takes to make the array again.
   var areWorn: Bool { steps > items.count + 64 }
 
   /// Notes steps of a search that better landmarks would have spared.

@@ -81,6 +81,11 @@ extension FeedState {
   /// Where an item with a key belongs that is not in its section.
   private func rank(of item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> Rank {
     let list = list(scope)
+    if list.pointee.tree.currentCount == 0 {
+      // Memory for items is given back when there are none: what landmarks name may be gone.
+      list.pointee.landmarks = nil
+      return .first
+    }
     let landmarks: Landmarks
     if let known = list.pointee.landmarks, !known.areWorn {
       landmarks = known

@@ -49,4 +49,14 @@ struct LongOrderedSectionTests {
     // And once more through each other, so that most landmarks have moved.
     run(Self.itemCount) { put($0, -direction * $0) }
   }
+
+  @Test func `a section that was emptied begins again with other items`() {
+    for item in 0..<600 { put(item, item) }
+    ground.feed.confirm()
+    for item in 0..<600 { #expect(ground.apply(#"{"op":"item.delete","item":"i\#(item)"}"#) == nil) }
+    // The items' memory is given back.
+    ground.feed.confirm()
+    for item in 0..<5 { put(item, 1_000 - item) }
+    ground.feed.checkInvariants()
+  }
 }
