@@ -9,41 +9,38 @@ import Testing
   func `the store publishes what the oracle does for random records`(
     setting: RandomSetting,
     seed: UInt64
-  ) async throws {
-    var generator = RecordGenerator(seed: seed, options: setting.generator)
-    var driver = StoreDriver(setting.options)
-    do {
-      try await driver.run(generator.records(1500))
-    } catch {
-      Issue.record("setting \(setting), seed \(seed): \(error)")
-    }
+  ) async {
+    await compare(setting, seed, setting.generator, count: 1500)
   }
 
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(61...66))
   func `the store orders and bounds sections as the oracle does`(
     setting: RandomSetting,
     seed: UInt64
-  ) async throws {
-    var generator = RecordGenerator(seed: seed, options: setting.generatorOfOrders)
-    var driver = StoreDriver(setting.options)
-    driver.rollsBack = seed % 2 == 0
-    do {
-      try await driver.run(generator.records(1000))
-    } catch {
-      Issue.record("setting \(setting), seed \(seed): \(error)")
-    }
+  ) async {
+    await compare(setting, seed, setting.generatorOfOrders, count: 1000, rollsBack: seed % 2 == 0)
   }
 
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(31...32))
   func `a flush that is rolled back and repeated publishes the same`(
     setting: RandomSetting,
     seed: UInt64
-  ) async throws {
-    var generator = RecordGenerator(seed: seed, options: setting.generator)
+  ) async {
+    await compare(setting, seed, setting.generator, count: 1000, rollsBack: true)
+  }
+
+  private func compare(
+    _ setting: RandomSetting,
+    _ seed: UInt64,
+    _ options: GeneratorOptions,
+    count: Int,
+    rollsBack: Bool = false
+  ) async {
+    var generator = RecordGenerator(seed: seed, options: options)
     var driver = StoreDriver(setting.options)
-    driver.rollsBack = true
+    driver.rollsBack = rollsBack
     do {
-      try await driver.run(generator.records(1000))
+      try await driver.run(generator.records(count))
     } catch {
       Issue.record("setting \(setting), seed \(seed): \(error)")
     }
