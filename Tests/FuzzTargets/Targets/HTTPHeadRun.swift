@@ -9,6 +9,7 @@ struct HTTPHeadRun {
     var router = HTTPRouter()
     router.add("/open", isOpen: true) { _ in HTTPResponse(status: 204) }
     router.add("/feeds", produces: produced) { _ in HTTPResponse(status: 204) }
+    router.add("/feeds", method: .post, contentBytes: 100) { _ in HTTPResponse(status: 204) }
     router.add("/feeds/{feed}/items/{item}", produces: produced) { _ in HTTPResponse(status: 204) }
     return router
   }()

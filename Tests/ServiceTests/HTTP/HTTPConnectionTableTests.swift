@@ -40,6 +40,23 @@ import Testing
     #expect(table.expired(at: 60_000) == [1])
   }
 
+  @Test func `the deadline of content starts with the end of the head`() {
+    var table = Self.table(1)
+    _ = table.open(1, from: "a", at: 0)
+    table.serve(1)
+    table.beginAnswer(1, receivedBytes: 100, at: 5_000)
+    table.awaitContent(1, at: 6_000)
+    #expect(table.expired(at: 15_999) == [])
+    #expect(table.expired(at: 16_000) == [1])
+    // As long as it is incomplete, the connection makes room for another.
+    var other = table
+    #expect(other.open(2, from: "b", at: 7_000) == .admitted(evicted: 1))
+    table.beginAnswer(1, receivedBytes: 200, at: 8_000)
+    #expect(table.expired(at: 37_999) == [])
+    table.endAnswer(1, receivedBytes: 200, at: 9_000)
+    #expect(table.connections[1]?.phase == .idle)
+  }
+
   @Test func `a connection that is not served yet stays in the table`() {
     var table = Self.table()
     _ = table.open(1, from: "a", at: 0)
@@ -149,7 +166,7 @@ import Testing
               uniquingKeysWith: +
             )
             #expect(
-              connection.phase.owesHead
+              connection.phase.owesRequest
                 || connection.isServed && counts[connection.address]! > counts[address, default: 0] + 1,
               "seed \(seed)"
             )

@@ -9,6 +9,9 @@ import Testing
     try HTTPTestServer(change) { router in
       router.add("/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
       router.add("/events", produces: ["text/event-stream"]) { _ in .events { _ in } }
+      router.add("/", method: .post, contentBytes: 100) { request in
+        HTTPResponse(contentType: "text/plain", content: HTTPContent(request.content))
+      }
     }
   }
 
@@ -58,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `incomplete heads do not block other connections`(perAddress: Bool) throws {
+  func `incomplete requests do not block other connections`(perAddress: Bool) throws {
     // Deadlines are long, so only eviction can close connections.
     let server = try server {
       if perAddress { $0.maxConnectionsPerAddress = 8 } else { $0.maxConnections = 8 }
@@ -67,7 +70,10 @@ import Testing
     let kept = try stream(server)
     let halves = try (0..<60).map { number in
       let client = try server.connect()
-      if number % 2 == 0 { try? client.send("GET / HTTP/1.1\r\nHos") }
+      if number % 3 == 0 { try? client.send("GET / HTTP/1.1\r\nHos") }
+      if number % 3 == 1 {
+        try? client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
+      }
       return client
     }
     for _ in 0..<10 { #expect(try server.ask("GET /").text == "hello") }
@@ -187,6 +193,18 @@ import Testing
     #expect(try client.ask("GET /").text == "hello")
     try client.send("GET / HTTP/1.1\r\nHos")
     #expect(client.isAtEnd())
+    while server.server.counters.openConnections > 0 { sched_yield() }
+  }
+
+  @Test func `content must be complete as soon as a head`() throws {
+    let server = try server { $0.headMilliseconds = 2000 }
+    let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
+    let client = try server.connect()
+    try client.send(head)
+    try client.send(String(repeating: "x", count: 100))
+    #expect(try client.response().body.count == 100)
+    try client.send(head)
+    while (try? client.send("x")) != nil { usleep(100_000) }
     while server.server.counters.openConnections > 0 { sched_yield() }
   }
 

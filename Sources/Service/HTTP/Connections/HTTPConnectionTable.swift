@@ -1,7 +1,7 @@
 /// The open connections, their deadlines, and the choice of which to close when the limit is reached. No I/O and no
 /// clock: the caller passes the time, in milliseconds of a monotonic clock.
 ///
-/// A connection that has not sent a complete request head does not block others: if the limit is reached, the oldest of
+/// A connection that has not sent a complete request does not block others: if the limit is reached, the oldest of
 /// these is closed. Nor does a client with many requests block clients with fewer: its oldest response is cut off.
 struct HTTPConnectionTable: Sendable {
   /// The number of connections above the limit that may receive an error response; as many again may be closing.
@@ -12,6 +12,8 @@ struct HTTPConnectionTable: Sendable {
   enum Phase: Sendable, Equatable {
     /// The first head is incomplete.
     case firstHead
+    /// A head is complete, and its content is not.
+    case content
     /// A request is being answered.
     case answer
     /// A stream is being sent.
@@ -23,10 +25,10 @@ struct HTTPConnectionTable: Sendable {
     /// The connection was rejected, or is closing.
     case leaving
 
-    /// Whether the client must send a head before the server does anything.
-    var owesHead: Bool {
+    /// Whether the client must send something before the server does anything.
+    var owesRequest: Bool {
       switch self {
-      case .firstHead, .idle, .nextHead: true
+      case .firstHead, .content, .idle, .nextHead: true
       case .answer, .stream, .leaving: false
       }
     }
@@ -42,7 +44,7 @@ struct HTTPConnectionTable: Sendable {
     fileprivate(set) var deadline: Int64?
     /// Whether libmicrohttpd serves it and closes its socket.
     fileprivate(set) var isServed = false
-    /// The bytes that the client had sent when its last head was complete.
+    /// The bytes that the client had sent when its last request was complete.
     fileprivate(set) var receivedBytes: UInt64 = 0
   }
 
@@ -82,7 +84,7 @@ struct HTTPConnectionTable: Sendable {
     {
       let isOfAddress = counts[address] >= limits.maxConnectionsPerAddress
       evicted =
-        oldestOwingHead(of: isOfAddress ? address : nil) ?? (isOfAddress ? nil : oldestAnswer(for: address))
+        oldestIncomplete(of: isOfAddress ? address : nil) ?? (isOfAddress ? nil : oldestAnswer(for: address))
       guard let evicted else {
         guard leavingCount < reserve else { return .dropped }
         connections[socket] = Connection(
@@ -113,12 +115,17 @@ struct HTTPConnectionTable: Sendable {
     counts.remove(connection.address)
   }
 
-  /// Records that a head is complete, the first or a later one; `receivedBytes` is what the client has sent so far.
+  /// Records that a request is complete, or its head; `receivedBytes` is what the client has sent so far.
   mutating func beginAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     // Called when a connection is handed over, and again when its head is read.
     guard let connection = connections[socket], connection.phase != .answer else { return }
     connections[socket]?.receivedBytes = receivedBytes
     change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
+  }
+
+  /// Records that a request whose head is complete has content. The client has as long for it as for a head.
+  mutating func awaitContent(_ socket: Int32, at now: Int64) {
+    change(socket, to: .content, at: now, deadline: now + limits.headMilliseconds)
   }
 
   /// A closing connection to close at once, if there are too many; otherwise nil. O(n) for n connections if there are
@@ -207,11 +214,11 @@ struct HTTPConnectionTable: Sendable {
     return best?.socket
   }
 
-  /// Connections that have started a head are preferred to idle ones.
-  private func oldestOwingHead(of address: String?) -> Int32? {
+  /// Connections that have started a request are preferred to idle ones.
+  private func oldestIncomplete(of address: String?) -> Int32? {
     var oldest: (socket: Int32, isIdle: Bool, since: Int64)?
     for (socket, connection) in connections
-    where connection.phase.owesHead && (address == nil || connection.address == address) {
+    where connection.phase.owesRequest && (address == nil || connection.address == address) {
       let isIdle = connection.phase == .idle
       if let best = oldest {
         guard (isIdle ? 1 : 0, connection.since, socket) < (best.isIdle ? 1 : 0, best.since, best.socket)

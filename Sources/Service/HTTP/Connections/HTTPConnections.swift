@@ -21,7 +21,7 @@ final class HTTPConnections: Sendable {
     table.withLock { body(&$0, MonotonicClock.milliseconds()) }
   }
 
-  /// Records that a head is complete.
+  /// Records that a request is complete, or its head if it has content.
   func beginAnswer(_ socket: Int32) {
     change { table, now in
       table.beginAnswer(socket, receivedBytes: SocketBytes.received(socket), at: now)
@@ -68,17 +68,24 @@ final class HTTPConnections: Sendable {
 final class HTTPExchange {
   let head: HTTPRequestHead
   let admission: HTTPAdmission
+  /// What has arrived of the request's content.
+  private var content: [UInt8] = []
 
   init(head: HTTPRequestHead, admission: HTTPAdmission) {
     self.head = head
     self.admission = admission
   }
 
+  /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
+  func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
+
   /// The response. Calls the handler unless the request was refused.
   func response() -> HTTPResponse {
     switch admission {
     case .refused(let response): return response
-    case .accepted(let handler, let request): return handler(request)
+    case .accepted(let handler, var request):
+      request.content = content
+      return handler(request)
     }
   }
 }

@@ -42,12 +42,17 @@ struct HTTPHeadFields: Sendable {
         "Transfer-Encoding is not supported; send Content-Length instead"
       )
     }
+    try checkLength(atMost: maxContentBytes)
+  }
+
+  /// Checks the size of the content.
+  func checkLength(atMost most: Int) throws(HTTPHeadFault) {
     // A number that overflows is too large as well.
-    guard let length, (Int(length) ?? .max) > maxContentBytes else { return }
+    guard let length, (Int(length) ?? .max) > most else { return }
     throw HTTPHeadFault(
       status: 413,
       code: "content-too-large",
-      "the content has \(length.prefix(30)) bytes; allowed: \(maxContentBytes)"
+      "the content has \(length.prefix(30)) bytes; allowed: \(most)"
     )
   }
 

@@ -1,4 +1,4 @@
-/// A GET or HEAD request, as passed to a route's handler. Its content, if it has any, is skipped.
+/// A request, as passed to a route's handler.
 package struct HTTPRequest: Sendable {
   /// The path as it was sent, percent-encoded, without the query.
   package let path: String
@@ -8,6 +8,8 @@ package struct HTTPRequest: Sendable {
   package let query: [HTTPField]
   /// The header fields in order, with names as sent.
   package let headers: [HTTPField]
+  /// The content; at most the route's `contentBytes`.
+  package internal(set) var content: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?
   /// The client's address, without the port. Behind a proxy, the proxy's address.

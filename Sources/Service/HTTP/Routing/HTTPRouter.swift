@@ -1,4 +1,4 @@
-/// Maps paths to handlers, which answer GET and HEAD.
+/// Maps paths and methods to handlers.
 ///
 /// ```swift
 /// var router = HTTPRouter()
@@ -19,45 +19,72 @@ package struct HTTPRouter: Sendable {
 
   package init() {}
 
-  /// Adds a route. The server omits the content for HEAD.
+  /// Adds a route.
   ///
   /// - Parameters:
   ///   - path: begins with a slash. Segments in braces are parameters: `/rooms/{room}`. Literal segments take
   ///     precedence over parameters, in any order of addition. A trailing slash matters.
+  ///   - method: GET answers HEAD as well, without the content.
   ///   - produces: the media types that the handler can produce, best first; the request has the chosen one. A client
   ///     that accepts none of them receives 406. Empty to ignore what the client accepts.
   ///   - isOpen: whether no token is needed even if the server has one, for example for probes.
+  ///   - contentBytes: the maximum size of a request's content; with 0, a request must not have any.
   ///   - handler: answers the requests.
   package mutating func add(
     _ path: String,
+    method: HTTPMethod = .get,
     produces: [String] = [],
     isOpen: Bool = false,
+    contentBytes: Int = 0,
     handler: @escaping Handler
   ) {
     let pattern = PathPattern(path)
-    precondition(!routes.contains { $0.pattern == pattern }, "\(path) is there already")
-    let route = HTTPRoute(pattern: pattern, produces: produces, isOpen: isOpen, handler: handler)
+    precondition(
+      !routes.contains { $0.pattern == pattern && $0.method == method },
+      "\(method.rawValue) \(path) is there already"
+    )
+    let route = HTTPRoute(
+      pattern: pattern,
+      method: method,
+      produces: produces,
+      isOpen: isOpen,
+      contentBytes: contentBytes,
+      handler: handler
+    )
     let index = routes.firstIndex { pattern.isMoreSpecific(than: $0.pattern) }
     routes.insert(route, at: index ?? routes.endIndex)
   }
 
-  /// The route for a path, and its parameters' values; nil if there is none.
+  /// The routes for a path, one for each method, and its parameters' values; nil if there is none.
   ///
   /// - Parameter path: the decoded segments.
-  func match(_ path: [String]) -> (route: HTTPRoute, parameters: [String: String])? {
+  func match(_ path: [String]) -> (routes: [HTTPRoute], parameters: [String: String])? {
     for route in routes {
-      if let parameters = route.pattern.match(path) { return (route, parameters) }
+      guard let parameters = route.pattern.match(path) else { continue }
+      return (routes.filter { $0.pattern == route.pattern }, parameters)
     }
     return nil
   }
 }
 
-/// The handler for one path pattern.
+/// The methods that routes can have.
+package enum HTTPMethod: String, Sendable {
+  case get = "GET"
+  case post = "POST"
+  case patch = "PATCH"
+}
+
+/// The handler for one path pattern and method.
 struct HTTPRoute: Sendable {
   let pattern: PathPattern
+  let method: HTTPMethod
   let produces: [String]
   let isOpen: Bool
+  let contentBytes: Int
   let handler: HTTPRouter.Handler
+
+  /// The methods that it answers.
+  var methods: [String] { method == .get ? ["GET", "HEAD"] : [method.rawValue] }
 }
 
 /// A path pattern with parameters: `/feeds/{feed}/items/{item}`.

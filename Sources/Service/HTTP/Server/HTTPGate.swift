@@ -7,8 +7,9 @@ struct HTTPGate: Sendable {
   var knowsClients = false
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
+    let fields: HTTPHeadFields
     do throws(HTTPHeadFault) {
-      try checkHead(head)
+      fields = try checkHead(head)
     } catch {
       return .refused(.refusal(error))
     }
@@ -23,20 +24,25 @@ struct HTTPGate: Sendable {
       )
     }
     let match = router.match(parts)
-    let isAllowed = ["GET", "HEAD"].contains(head.method)
-    let isOpen = isAllowed && match?.route.isOpen == true
-    if let refusal = checkCaller(head, isOpen: isOpen) { return .refused(refusal) }
-    guard let (route, parameters) = match else {
+    let known = match?.routes.first { $0.methods.contains(head.method) }
+    if let refusal = checkCaller(head, isOpen: known?.isOpen == true) { return .refused(refusal) }
+    guard let (routes, parameters) = match else {
       return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
     }
-    guard isAllowed else {
+    guard let route = known else {
+      let allowed = routes.flatMap(\.methods).joined(separator: ", ")
       var refusal = HTTPResponse.problem(
         status: 405,
         code: "method-not-allowed",
-        detail: "\(path) does not support \(head.method); supported: GET, HEAD"
+        detail: "\(path) does not support \(head.method); supported: \(allowed)"
       )
-      refusal.headers = [HTTPField("Allow", "GET, HEAD")]
+      refusal.headers = [HTTPField("Allow", allowed)]
       return .refused(refusal)
+    }
+    do throws(HTTPHeadFault) {
+      try fields.checkLength(atMost: route.contentBytes)
+    } catch {
+      return .refused(.refusal(error))
     }
     var mediaType: String?
     if !route.produces.isEmpty {
@@ -65,7 +71,8 @@ struct HTTPGate: Sendable {
     guard let token = requiredToken.token else {
       // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
       // access with a name of its own that resolves to this machine (DNS rebinding).
-      if head.header("Sec-Fetch-Site") == "cross-site", head.header("Sec-Fetch-Mode") != "navigate" {
+      let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
+      if head.header("Sec-Fetch-Site") == "cross-site", !isLink {
         // It could not read the responses, but open all available streams.
         return .problem(
           status: 403,
@@ -94,7 +101,7 @@ struct HTTPGate: Sendable {
   }
 
   /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.
-  private func checkHead(_ head: HTTPRequestHead) throws(HTTPHeadFault) {
+  private func checkHead(_ head: HTTPRequestHead) throws(HTTPHeadFault) -> HTTPHeadFields {
     try limits.check(fieldCount: head.headers.count)
     guard head.query?.count ?? 0 <= limits.parameters else {
       throw HTTPHeadFault(
@@ -109,6 +116,7 @@ struct HTTPGate: Sendable {
       try fields.add(name: field.name, value: field.value)
     }
     try fields.check(isHTTP10: head.isHTTP10, maxContentBytes: limits.contentBytes)
+    return fields
   }
 
   /// Refuses forms that libmicrohttpd accepts and proxies may interpret differently. It appends a field's second line to the
@@ -143,5 +151,6 @@ struct HTTPGate: Sendable {
 enum HTTPAdmission: Sendable {
   /// Rejected without calling a handler.
   case refused(HTTPResponse)
+  /// Accepted by a handler; the request still lacks its content.
   case accepted(HTTPRouter.Handler, HTTPRequest)
 }

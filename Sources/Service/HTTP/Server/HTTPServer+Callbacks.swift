@@ -34,7 +34,7 @@ func handleHTTPRequest(
   _ path: UnsafePointer<CChar>?,
   _ method: UnsafePointer<CChar>?,
   _ version: UnsafePointer<CChar>?,
-  _: UnsafePointer<CChar>?,
+  _ content: UnsafePointer<CChar>?,
   _ contentSize: UnsafeMutablePointer<Int>?,
   _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
@@ -55,10 +55,11 @@ func handleHTTPRequest(
   }
   let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
   guard contentSize.pointee == 0 else {
-    // No route has a use for content; a request must not have more than its limit.
+    exchange.append(UnsafeRawBufferPointer(start: content, count: contentSize.pointee))
     contentSize.pointee = 0
     return .YES
   }
+  if exchange.head.hasContent { server.connections.beginAnswer(feedstore_http_socket(connection)) }
   return server.answer(exchange, connection)
 }
 
@@ -101,7 +102,11 @@ extension HTTPServer {
     guard !gate.knowsClients || feedstore_http_client_is_trusted(connection) != 0 else {
       return HTTPExchange(head: head, admission: .refused(Self.unknownClient))
     }
-    return HTTPExchange(head: head, admission: gate.admit(head))
+    let admission = gate.admit(head)
+    if case .accepted = admission, head.hasContent {
+      connections.change { table, now in table.awaitContent(socket, at: now) }
+    }
+    return HTTPExchange(head: head, admission: admission)
   }
 
   private static func known(_ connection: OpaquePointer) -> HTTPConnection? {
