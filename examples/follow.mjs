@@ -162,6 +162,8 @@ const unreached = new Set();
 for (const feed of feeds) {
   // Whether the last JSON line reported that the feed does not exist.
   let isAbsent = false;
+  // Whether the feed is the newest after each changeset: a state may be followed by what was missed.
+  let isUpToDate = false;
   const print = (/** @type {object} */ value) => console.log(JSON.stringify(value));
   follow(server.replace(/\/+$/, ''), feed, {
     token: process.env.FEEDSTORE_HTTP_TOKEN,
@@ -184,7 +186,8 @@ for (const feed of feeds) {
     },
     onNews: (what, replica, change) => {
       const { epoch, revision, checksum, sections } = replica;
-      if (isJSON && what === 'up-to-date') {
+      isUpToDate = what === 'up-to-date' || (what === 'applied' && isUpToDate);
+      if (isJSON && isUpToDate) {
         console.log(`${JSON.stringify({ feed, epoch, revision, checksum }).slice(0, -1)},"sections":${textOf(sections)}}`);
       }
       if (isJSON && what === 'gone') print({ feed, mode: 'delete' });

@@ -111,7 +111,9 @@ class FakeServer:
             feed = self.feeds[name]
             committed = [self._commit(feed) for _ in range(count)]
             messages = [message(changeset.texts, changeset.id) for changeset in committed]
-            self._send(feed, b"".join(messages) + self._up_to_date(feed))
+            # Plain changesets keep a follower up to date.
+            is_news = any(changeset.mode in ("reload", "delete") for changeset in committed)
+            self._send(feed, b"".join(messages) + (self._up_to_date(feed) if is_news else b""))
 
     def publish_all(self, name):
         self.publish(name, len(self.feeds[name].coming))

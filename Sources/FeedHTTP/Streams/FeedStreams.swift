@@ -190,17 +190,8 @@ final class FeedStreams: Sendable {
   }
 
   private func sendUpToDate(_ feed: FeedAddress) {
-    let full = delivery.withLock {
+    delivery.withLock {
       $0.sendUpToDate(feed, current: description(of: feed), standing: client.standing)
     }
-    for (number, stream) in full { whenDrained(stream) { $0.resendUpToDate(number, of: feed) } }
-  }
-
-  private func resendUpToDate(_ number: Int, of feed: FeedAddress) {
-    // The reader may have begun to lag since its queue was full; then it receives the feed's state instead.
-    if let lagging = delivery.withLock({ $0.resendUpToDate(number, of: feed) }) {
-      sendState(to: number, lagging, of: feed)
-    }
-    noticeSignal.yield()
   }
 }

@@ -119,7 +119,7 @@ struct StreamDelivery {
     }
     guard !streamed.readers.isEmpty else { return nil }
     feeds[feed] = streamed
-    awaitingNotice.insert(feed)
+    if step.needsNotice { awaitingNotice.insert(feed) }
     return streamed.readers.filter { $0.value.isLagging && !before.contains($0.key) }
       .map { ($0.key, $0.value.stream) }
   }
@@ -184,20 +184,18 @@ struct StreamDelivery {
   /// - Parameters:
   ///   - description: the feed's current description; nil if it does not exist.
   ///   - standing: the client's, for a feed that does not exist.
-  /// - Returns: readers with a full queue, which the caller must tell later.
   mutating func sendUpToDate(
     _ feed: FeedAddress,
     current description: FeedDescription?,
     standing: FeedStanding
-  ) -> [Numbered] {
+  ) {
     guard var streamed = feeds[feed], description.map({ $0.standing >= .catchingUp }) ?? true else {
-      // The next changeset sets it again.
+      // The next reload sets it again.
       awaitingNotice.remove(feed)
-      return []
+      return
     }
-    guard (description?.standing ?? standing) == .upToDate else { return [] }
+    guard (description?.standing ?? standing) == .upToDate else { return }
     var isTold = true
-    var full: [Numbered] = []
     // A lagging reader gets the event after it has received the state.
     for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
       guard let version = description.map(FeedVersion.init) ?? (reader.isAtDeletion ? reader.version : nil),
@@ -208,23 +206,11 @@ struct StreamDelivery {
         continue
       }
       let notice = StreamNotice.upToDate(feed, version, partition: description?.partition)
-      // A reader with a full queue gets it later, and is not considered again until then.
       streamed.readers[number]?.hasUpToDateNotice = true
-      if reader.stream.write(notice) == .full { full.append((number, reader.stream)) }
+      // There are no more of these than of messages that had to fit.
+      _ = reader.stream.write(notice, isBounded: false)
     }
     feeds[feed] = streamed
     if isTold { awaitingNotice.remove(feed) }
-    return full
-  }
-
-  /// Retries the message for a reader whose queue was full and is now empty.
-  ///
-  /// - Returns: its stream, if it has begun to lag meanwhile and must receive the feed's state instead.
-  mutating func resendUpToDate(_ number: Int, of feed: FeedAddress) -> EventStream? {
-    guard let reader = feeds[feed]?.readers[number] else { return nil }
-    if reader.isLagging { return reader.stream }
-    feeds[feed]?.readers[number]?.hasUpToDateNotice = false
-    awaitingNotice.insert(feed)
-    return nil
   }
 }

@@ -13,7 +13,8 @@ struct StreamReader: Sendable {
   private(set) var isLagging = true
   /// Whether that version is a deletion.
   private(set) var isAtDeletion = false
-  /// Whether it has been told that it is up to date since the last message.
+  /// Whether it has been told that it is up to date since it was sent a state, a deletion, or what it had missed. Later
+  /// changesets keep it up to date.
   var hasUpToDateNotice = false
 
   init(_ stream: EventStream) { self.stream = stream }
@@ -48,8 +49,8 @@ struct StreamReader: Sendable {
     }
     version = changeset.version
     isAtDeletion = changeset.isDeletion
-    hasUpToDateNotice = false
-    for event in changeset.events where !isLagging { isLagging = stream.write(event) == .full }
+    if changeset.isReload || changeset.isDeletion { hasUpToDateNotice = false }
+    isLagging = stream.write(changeset.events) == .full
   }
 
   /// Sends the feed's state and the changesets after it.

@@ -108,6 +108,15 @@ enum StreamStep: Sendable {
   /// The feed is gone for an unknown reason: its streams end.
   case end
 
+  /// Whether readers are to be told again when they are up to date.
+  var needsNotice: Bool {
+    switch self {
+    case .changeset(let changeset): changeset.isReload
+    case .deletion: true
+    case .jump, .notice, .forget, .end: false
+    }
+  }
+
   /// - Parameter current: the client's current description of the feed, which may be newer than the update. Few updates need it.
   init(_ update: FeedUpdate, current: @autoclosure () -> FeedDescription?) {
     switch update {

@@ -73,8 +73,8 @@ struct StreamDeliveryTests {
   private mutating func sendUpToDate(
     _ description: FeedDescription?,
     standing: FeedStanding = .upToDate
-  ) -> [Int] {
-    delivery.sendUpToDate(Self.feed, current: description, standing: standing).map(\.number)
+  ) {
+    delivery.sendUpToDate(Self.feed, current: description, standing: standing)
   }
 
   // MARK: Start
@@ -220,20 +220,20 @@ struct StreamDeliveryTests {
   {
     _ = add(after: 1, current: Self.description(1))
     // The client has no feed any more, and the deletion is not delivered yet.
-    #expect(sendUpToDate(nil) == [])
+    sendUpToDate(nil)
     #expect(queue.drain() == [])
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(1)))
     #expect(take(try Self.deletion(2)) == [])
-    #expect(sendUpToDate(nil, standing: .catchingUp) == [])
+    sendUpToDate(nil, standing: .catchingUp)
     #expect(queue.drain().count == 1 && delivery.awaitingNotice == [Self.feed])
-    #expect(sendUpToDate(nil) == [])
+    sendUpToDate(nil)
     let notice = #"up-to-date {"feed":"f","epoch":"e/1","revision":2}"#
     #expect(queue.drain() == [notice] && delivery.awaitingNotice.isEmpty)
     for (revision, count) in [(1, 2), (2, 1)] as [(UInt64, Int)] {
       let other = ReaderQueue()
       #expect(delivery.hasDeletion(of: Self.feed, after: Self.version(revision)))
       #expect(!add(after: revision, current: nil, other).isLagging)
-      #expect(sendUpToDate(nil) == [])
+      sendUpToDate(nil)
       let told = other.drain()
       #expect(told.count == count && told.last == notice)
     }
@@ -271,45 +271,40 @@ struct StreamDeliveryTests {
 
   @Test mutating func `readers are told once that they are up to date`() {
     _ = add(after: 1, current: Self.description(1))
-    #expect(sendUpToDate(Self.description(1, .catchingUp)) == [])
+    sendUpToDate(Self.description(1, .catchingUp))
     #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     // The client has more than was delivered.
-    #expect(sendUpToDate(Self.description(2)) == [])
+    sendUpToDate(Self.description(2))
     #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     #expect(take(Self.changeset(2)) == [])
-    #expect(sendUpToDate(Self.description(2)) == [])
+    sendUpToDate(Self.description(2))
     #expect(queue.drain() == ["2", #"up-to-date {"feed":"f","partition":0,"epoch":"e/1","revision":2}"#])
     #expect(delivery.awaitingNotice.isEmpty)
-    #expect(sendUpToDate(Self.description(2)) == [])
+    sendUpToDate(Self.description(2))
     #expect(queue.drain() == [])
+    // A changeset keeps them up to date, and says nothing else.
     #expect(take(Self.changeset(3)) == [])
-    #expect(delivery.awaitingNotice == [Self.feed])
+    #expect(delivery.awaitingNotice.isEmpty)
+    sendUpToDate(Self.description(3))
+    #expect(queue.drain() == ["3"])
+    #expect(take(.changeset(.made(4, isReload: true))) == [])
+    sendUpToDate(Self.description(4))
+    #expect(queue.drain() == ["4", #"up-to-date {"feed":"f","partition":0,"epoch":"e/1","revision":4}"#])
   }
 
   @Test mutating func `no up-to-date message is sent for an unknown feed or one without readers`() {
     _ = add(after: 1, current: Self.description(1))
-    #expect(sendUpToDate(Self.description(1, .mustRefetch)) == [])
+    sendUpToDate(Self.description(1, .mustRefetch))
     #expect(delivery.awaitingNotice.isEmpty && queue.drain() == [])
   }
 
-  @Test mutating func `a reader with a full queue is told once its queue is empty`() {
+  @Test mutating func `a reader with a full queue is told as well, and then lags`() {
     let small = ReaderQueue(limit: 100)
     let (number, _) = add(after: 1, current: Self.description(1), small)
     #expect(take(Self.changeset(2, text: String(repeating: "x", count: 60))) == [])
-    #expect(sendUpToDate(Self.description(2)) == [number])
-    // Not again before its queue is empty.
-    #expect(sendUpToDate(Self.description(2)) == [] && delivery.awaitingNotice.isEmpty)
-    #expect(small.drain() == [String(repeating: "x", count: 60)])
-    #expect(delivery.resendUpToDate(number, of: Self.feed) == nil)
-    #expect(delivery.awaitingNotice == [Self.feed])
-    #expect(sendUpToDate(Self.description(2)) == [])
-    #expect(small.drain().first?.hasPrefix("up-to-date ") == true)
-  }
-
-  @Test mutating func `a reader that has begun to lag meanwhile gets the state instead`() {
-    let (number, _) = add(current: Self.description(1))
-    #expect(delivery.resendUpToDate(number, of: Self.feed) === queue.stream)
-    delivery.remove(number, of: Self.feed)
-    #expect(delivery.resendUpToDate(number, of: Self.feed) == nil)
+    sendUpToDate(Self.description(2))
+    #expect(take(Self.changeset(3)) == [number])
+    let told = small.drain()
+    #expect(told.count == 2 && told[1].hasPrefix("up-to-date "))
   }
 }

@@ -34,10 +34,12 @@ struct StreamReaderTests {
     var reader = reader(at: 4)
     reader.hasUpToDateNotice = true
     reader.take(.made(5))
-    #expect(!reader.hasUpToDateNotice)
     reader.take(.made(6, texts: ["6a", "6b"]))
     #expect(queue.drain() == ["5", "6a", "6b"])
     #expect(reader.version == version(6) && !reader.isLagging)
+    #expect(reader.hasUpToDateNotice)
+    reader.take(.made(7, isReload: true))
+    #expect(!reader.hasUpToDateNotice)
   }
 
   @Test

@@ -24,15 +24,23 @@ struct EventQueue {
 
   /// Appends a message. If the queue is empty, it may exceed the limit, because it could never be sent otherwise.
   ///
+  /// - Parameter isBounded: whether it must fit.
   /// - Returns: false, without a change, if it does not fit.
-  mutating func append(_ event: EncodedEvent) -> Bool {
+  mutating func append(_ event: EncodedEvent, isBounded: Bool = true) -> Bool {
     if isEmpty, event.bytes.count > limit {
-      addExempt(event)
+      appendExempt(event)
       return true
     }
-    guard event.bytes.count <= limit - (byteCount - exemptByteCount) else { return false }
+    guard !isBounded || event.bytes.count <= limit - (byteCount - exemptByteCount) else { return false }
     add(event)
     return true
+  }
+
+  /// Appends a message of any size. The limit applies to the messages after it.
+  mutating func appendExempt(_ event: EncodedEvent) {
+    add(event)
+    exemptCount = events.count - first
+    exemptByteCount = byteCount
   }
 
   /// Replaces all queued messages by one of any size. A partially sent message is kept, because the client could not
@@ -42,15 +50,11 @@ struct EventQueue {
     events.removeAll()
     first = 0
     byteCount = 0
-    exemptCount = 0
-    exemptByteCount = 0
     if let started {
       events.append(started)
       byteCount = started.bytes.count - sent
-      exemptCount = 1
-      exemptByteCount = byteCount
     }
-    addExempt(event)
+    appendExempt(event)
   }
 
   /// Drops everything.
@@ -76,13 +80,6 @@ struct EventQueue {
     guard !event.bytes.isEmpty else { return }
     events.append(event)
     byteCount += event.bytes.count
-  }
-
-  private mutating func addExempt(_ event: EncodedEvent) {
-    guard !event.bytes.isEmpty else { return }
-    add(event)
-    exemptCount += 1
-    exemptByteCount += event.bytes.count
   }
 
   private mutating func removeFirst() {

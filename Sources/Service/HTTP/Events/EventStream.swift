@@ -44,9 +44,17 @@ package final class EventStream: Sendable {
     state = Mutex(State(queue: queue))
   }
 
-  /// Queues a message.
-  package func write(_ event: EncodedEvent) -> EventStreamWrite {
-    change { $0.append(event) }
+  /// Queues messages in their order, up to one that does not fit. The client gets them together if it has read what was
+  /// queued before.
+  package func write(_ events: EncodedEvent..., isBounded: Bool = true) -> EventStreamWrite {
+    write(events, isBounded: isBounded)
+  }
+
+  /// Queues messages in their order, up to one that does not fit.
+  ///
+  /// - Parameter isBounded: whether they must fit. Other messages do not fit until the client has read so much more.
+  package func write(_ events: [EncodedEvent], isBounded: Bool = true) -> EventStreamWrite {
+    change(events.count) { queue in events.allSatisfy { queue.append($0, isBounded: isBounded) } }
   }
 
   /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
@@ -55,21 +63,23 @@ package final class EventStream: Sendable {
   /// - Returns: `queued` or `closed`, never `full`.
   @discardableResult
   package func replaceQueued(with event: EncodedEvent) -> EventStreamWrite {
-    change { queue in
+    change(1) { queue in
       queue.replaceAll(with: event)
       return true
     }
   }
 
-  /// - Parameter change: changes the queue, and returns whether that succeeded.
-  private func change(_ change: (inout EventQueue) -> Bool) -> EventStreamWrite {
+  /// - Parameters:
+  ///   - count: the number of messages.
+  ///   - change: changes the queue, and returns whether that succeeded.
+  private func change(_ count: Int, _ change: (inout EventQueue) -> Bool) -> EventStreamWrite {
     let result: EventStreamWrite = state.withLock { state in
       guard !state.hasEnded else { return .closed }
-      guard change(&state.queue) else { return .full }
+      let isDone = change(&state.queue)
       Self.resume(&state)
-      return .queued
+      return isDone ? .queued : .full
     }
-    counters.countWrite(result)
+    counters.count(count, result)
     return result
   }
 

@@ -41,10 +41,11 @@ final class HTTPCounterStore: Sendable {
     contentBytes.add(count, ordering: .relaxed)
   }
 
-  func countWrite(_ result: EventStreamWrite) {
+  /// Counts messages that were written together.
+  func count(_ count: Int, _ result: EventStreamWrite) {
     switch result {
-    case .queued: queuedEvents.add(1, ordering: .relaxed)
-    case .full: refusedEvents.add(1, ordering: .relaxed)
+    case .queued: queuedEvents.add(count, ordering: .relaxed)
+    case .full: refusedEvents.add(count, ordering: .relaxed)
     case .closed: break
     }
   }
