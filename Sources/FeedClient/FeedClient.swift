@@ -1,5 +1,5 @@
 import Changesets
-import Feed
+package import Feed
 public import Kafka
 import Service
 import Synchronization
@@ -135,6 +135,28 @@ public final class FeedClient: Sendable {
     _ options: SubscriptionOptions = SubscriptionOptions()
   ) -> FeedUpdates {
     FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
+  }
+
+  // MARK: Windows
+
+  /// Opens a window of a feed, so that the feed's changesets tell what they change in it (``FeedChangeset/windows``), until it is
+  /// closed as often.
+  package func open(_ window: FeedWindow, of feed: FeedAddress) { subscriptions.open(window, of: feed.id) }
+
+  package func close(_ window: FeedWindow, of feed: FeedAddress) { subscriptions.close(window, of: feed.id) }
+
+  /// How far an open window is; nil if there is no such feed.
+  package func progress(of window: FeedWindow, of feed: FeedAddress) -> WindowProgress? {
+    subscriptions.progress(of: window, of: feed.id, in: feed.partition)
+  }
+
+  /// What a window shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if there is
+  /// no such feed. O(n) for the n elements shown.
+  package func reload(
+    of feed: FeedAddress,
+    _ window: FeedWindow
+  ) -> (text: [UInt8], description: FeedDescription)? {
+    subscriptions.reload(of: window, of: feed.id, in: feed.partition)
   }
 
   // MARK: Standing

@@ -42,13 +42,26 @@ public struct FeedContent: Sendable {
 
   /// The whole feed as one changeset of mode `reload` and reason `keyframe`, for followers that start with this
   /// revision: JSON in UTF-8. It is encoded on the caller's thread by each call, in O(n) for n elements.
-  public func reloadDocument() -> [UInt8] {
+  ///
+  /// - Parameter window: what is written, with the window's checksum; nil for the whole feed.
+  public func reloadDocument(_ window: FeedWindow? = nil) -> [UInt8] {
     snapshot.reload(
       of: description.feed,
       version: description.version,
-      timeMilliseconds: description.timeMilliseconds
+      timeMilliseconds: description.timeMilliseconds,
+      window: window
     )
   }
+}
+
+/// How far a window of a feed is.
+package struct WindowProgress: Sendable {
+  /// The feed's.
+  package let description: FeedDescription
+  /// The revision at which what the window shows changed last, or at which it was opened.
+  package let since: UInt64
+  /// The member `window` of its changesets, as it would be now: JSON text.
+  package let totals: [UInt8]
 }
 
 /// A changeset from the topic, decoded, with its bytes.
@@ -64,6 +77,8 @@ public struct FeedChangeset: Sendable {
   public let partition: Int32
   /// The offset of the record, or of the record with the last part.
   public let offset: Int64
+  /// What it changes in windows that are open; nothing for others.
+  package let windows: [FeedWindow: WindowChangeset]
 
   /// Creates a changeset, for tests of subscribers.
   public init(
@@ -73,11 +88,23 @@ public struct FeedChangeset: Sendable {
     partition: Int32,
     offset: Int64
   ) {
+    self.init(change: change, values: values, plan: plan, partition: partition, offset: offset, windows: [:])
+  }
+
+  package init(
+    change: ReplicaChange,
+    values: [[UInt8]],
+    plan: ChangesetPlan? = nil,
+    partition: Int32,
+    offset: Int64,
+    windows: [FeedWindow: WindowChangeset]
+  ) {
     self.change = change
     self.values = values
     self.plan = plan
     self.partition = partition
     self.offset = offset
+    self.windows = windows
   }
 }
 

@@ -14,6 +14,8 @@ final class FollowedPartition {
   private var plansOfParts: [ByteText: ChangesetPlan] = [:]
   /// How the latest changeset of each feed was published. Kept only if feeds are followed by name.
   private var lastChangesets: [ByteText: LastChangeset] = [:]
+  /// The windows of its feeds that are open, of those that have changed since.
+  private var windows: [ByteText: OpenWindows] = [:]
   /// Records that were read, and bytes of their keys and values.
   private var records = 0
   private var recordBytes = 0
@@ -53,6 +55,7 @@ final class FollowedPartition {
   /// - Parameters:
   ///   - keepsChanges: whether to return the change, because a subscriber needs it.
   ///   - describesChanges: whether the change contains its difference, which copies every entry.
+  ///   - openWindows: the windows that are open, by feed.
   ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
   /// - Returns: what it means, and the fault if it is not a valid record of a changesets topic.
   func take(
@@ -61,6 +64,7 @@ final class FollowedPartition {
     value: ByteSpan?,
     keepsChanges: Bool,
     describesChanges: Bool,
+    openWindows: [ByteText: [FeedWindow: Int]] = [:],
     plan: () -> ChangesetPlan? = { nil }
   ) -> (news: News?, fault: ReplicaFault?) {
     records += 1
@@ -71,6 +75,7 @@ final class FollowedPartition {
       return (nil, nil)
     }
     read.replicas.describesChanges = describesChanges
+    read.replicas.windows = feed.flatMap { id in openWindows[id].flatMap { windows(of: id, $0.keys) } }
     do throws(ReplicaFault) {
       let outcome = try read.apply(offset: offset, key: key, value: value)
       guard let feed else { return (nil, nil) }
@@ -101,6 +106,7 @@ final class FollowedPartition {
     case .removed:
       dropParts(of: feed)
       lastChangesets[feed] = nil
+      windows[feed] = nil
       return .removed(feed, changeset: value.map { Array($0.buffer) })
     case .skipped: return nil
     case .waitingForParts(let received, _):
@@ -142,7 +148,44 @@ final class FollowedPartition {
     }
     return .changed(
       feed,
-      FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: position - 1)
+      FeedChangeset(
+        change: change,
+        values: values,
+        plan: plan,
+        partition: number,
+        offset: position - 1,
+        windows: change.mode == .reload ? [:] : read.replicas.windows?.changes ?? [:]
+      )
+    )
+  }
+
+  // MARK: Windows
+
+  /// The progress of a feed's open windows; nil if there is no such feed yet.
+  private func windows(
+    of feed: ByteText,
+    _ open: Dictionary<FeedWindow, Int>.Keys
+  ) -> OpenWindows? {
+    guard let replica = read.replicas.replica(of: feed.string) else { return nil }
+    let windows = windows[feed] ?? OpenWindows()
+    self.windows[feed] = windows
+    // Windows that are closed are forgotten at once.
+    if windows.count < open.count { for window in open { windows.open(window, at: replica.revision) } }
+    return windows
+  }
+
+  /// Forgets the progress of a window that is not open any more.
+  func close(_ window: FeedWindow, of feed: ByteText) { windows[feed]?.close(window) }
+
+  /// How far a window of a feed is; nil if there is no such feed.
+  func progress(of window: FeedWindow, of feed: ByteText) -> WindowProgress? {
+    guard let replica = read.replicas.replica(of: feed.string), let description = description(replica) else {
+      return nil
+    }
+    return WindowProgress(
+      description: description,
+      since: windows[feed]?.since(window) ?? replica.revision,
+      totals: replica.totals(of: window)
     )
   }
 

@@ -153,6 +153,7 @@ extension Subscriptions {
         value: value,
         keepsChanges: keepsChanges,
         describesChanges: keepsChanges && differenceCount > 0,
+        openWindows: partition.isBootstrapped ? openWindows : [:],
         plan: plan
       )
       if let news { deliver(news, of: partition) }

@@ -36,6 +36,8 @@ final class Subscriptions: @unchecked Sendable {
   /// The number of subscribers whose changesets contain differences.
   var differenceCount = 0
   private var nextNumber = 0
+  /// How often each window is open, by feed.
+  private(set) var openWindows: [ByteText: [FeedWindow: Int]] = [:]
 
   var request = Request.none
   /// The most recently requested partitions; nil for all.
@@ -173,6 +175,47 @@ final class Subscriptions: @unchecked Sendable {
   func content(of feed: ByteText, in number: Int32? = nil) -> FeedContent? {
     locked { partition(of: feed, number)?.content(of: feed) }
   }
+
+  // MARK: Windows
+
+  /// Opens a window of a feed once more, so that the feed's changesets tell what they change in it.
+  func open(_ window: FeedWindow, of feed: ByteText) {
+    locked { openWindows[feed, default: [:]][window, default: 0] += 1 }
+  }
+
+  /// Closes a window that was opened.
+  func close(_ window: FeedWindow, of feed: ByteText) {
+    locked {
+      guard let count = openWindows[feed]?[window] else { return }
+      openWindows[feed]?[window] = count > 1 ? count - 1 : nil
+      if openWindows[feed]?.isEmpty == true { openWindows[feed] = nil }
+      if count == 1 { for partition in followed.values { partition.close(window, of: feed) } }
+    }
+  }
+
+  func progress(of window: FeedWindow, of feed: ByteText, in number: Int32?) -> WindowProgress? {
+    locked { partition(of: feed, number)?.progress(of: window, of: feed) }
+  }
+
+  /// What a window shows of a feed, as one changeset of mode `reload`, and the description of the feed.
+  func reload(
+    of window: FeedWindow,
+    of feed: ByteText,
+    in number: Int32?
+  ) -> (text: [UInt8], description: FeedDescription)? {
+    var isLarge = false
+    let encoded: (text: [UInt8], description: FeedDescription)? = locked {
+      guard let content = partition(of: feed, number)?.content(of: feed) else { return nil }
+      isLarge = window.extent == .all && content.description.itemCount > Self.itemsEncodedUnderLock
+      return isLarge ? nil : (content.reloadDocument(window), content.description)
+    }
+    if encoded != nil || !isLarge { return encoded }
+    // The reader goes on meanwhile, and may have to copy the feed.
+    return content(of: feed, in: number).map { ($0.reloadDocument(window), $0.description) }
+  }
+
+  /// Above it, a feed is not encoded while the reader waits.
+  private static let itemsEncodedUnderLock = 10_000
 
   /// Messages about ids that several partitions have, once all partitions are known.
   func takeSharedIDs() -> [String] { locked { areKnown ? sharedIDs.takeNews() : [] } }

@@ -37,6 +37,12 @@ package struct ChangesetHead {
 
   /// Appends the head, its object left open.
   func write(part: (number: Int, count: Int)?, to output: ByteWriter) {
+    writeBeforeBase(to: output)
+    output.append(decimal: base)
+    writeAfterBase(part: part, to: output)
+  }
+
+  func writeBeforeBase(to output: ByteWriter) {
     output.append("{\"feed\":")
     output.append(quoted: feed)
     output.append(",\"epoch\":")
@@ -44,7 +50,9 @@ package struct ChangesetHead {
     output.append(",\"revision\":")
     output.append(decimal: revision)
     output.append(",\"base\":")
-    output.append(decimal: base)
+  }
+
+  func writeAfterBase(part: (number: Int, count: Int)?, to output: ByteWriter) {
     if let part {
       output.append(ChangesetHead.partName)
       output.append(decimal: part.number)

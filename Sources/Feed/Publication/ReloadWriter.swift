@@ -193,15 +193,27 @@ enum ReloadText {
 
 extension Snapshot {
   /// The content as one changeset of mode `reload` and reason `keyframe`, from which a follower can start with this
-  /// revision (protocol, section 4): JSON in UTF-8. O(n).
+  /// revision (protocol, section 4): JSON in UTF-8. O(n) for the n elements that are written.
   ///
   /// - Parameters:
   ///   - feed: the feed's id.
   ///   - version: the revision of the content.
   ///   - timeMilliseconds: the `time` of that revision, since 1970.
-  public func reload(of feed: String, version: PublishedVersion, timeMilliseconds: Int64) -> [UInt8] {
+  ///   - window: what is written; nil for everything.
+  public func reload(
+    of feed: String,
+    version: PublishedVersion,
+    timeMilliseconds: Int64,
+    window: FeedWindow? = nil
+  ) -> [UInt8] {
     let output = ByteWriter()
-    writeReload(of: ByteText(feed), version: version, timeMilliseconds: timeMilliseconds, to: output)
+    writeReload(
+      of: ByteText(feed),
+      version: version,
+      timeMilliseconds: timeMilliseconds,
+      window: window,
+      to: output
+    )
     return Array(output.written.buffer)
   }
 
@@ -210,6 +222,7 @@ extension Snapshot {
     of feed: ByteText,
     version: PublishedVersion,
     timeMilliseconds: Int64,
+    window: FeedWindow? = nil,
     to output: ByteWriter
   ) {
     feed.withBytes { feed in
@@ -222,8 +235,9 @@ extension Snapshot {
         reason: .keyframe,
         time: timeMilliseconds,
         through: version.through,
-        checksum: checksum
+        checksum: window.map { state.checksum(of: $0) } ?? checksum
       )
+      if let window { return state.writeReload(of: window, head: head, to: output) }
       // A part without a limit is everything, however many bytes the head has.
       var writer = ReloadWriter(state, head: head, headBytes: 0, limit: .max)
       _ = writer.writePart(to: output)

@@ -4,7 +4,9 @@ extension FeedState {
   ///
   /// Base positions are looked up in the published order, which stays as it was while the current
   /// one changes. Places are those of the entries; who edits an ordered section next finds the keys of its items again.
-  func apply(_ entries: DecodedEntries) throws(ReplicaFault) {
+  ///
+  /// - Parameter forcing: whether an entry counts as a change, even if it changes nothing: an event had asked for it.
+  func apply(_ entries: DecodedEntries, forcing: Bool = false) throws(ReplicaFault) {
     for entry in entries.items.deletes { try remove(entry, from: items, isMove: false) }
     for entry in entries.items.moves { try remove(entry, from: items, isMove: true) }
     for entry in entries.sections.deletes {
@@ -15,9 +17,11 @@ extension FeedState {
     for entry in entries.sections.moves { try remove(entry, from: sections, isMove: true) }
     for entry in try FeedState.byResult(entries.sections) { try place(section: entry) }
     for entry in try FeedState.byResult(entries.items) { try place(item: entry) }
-    for entry in entries.sections.reconfigures + entries.sections.reloads {
+    let sectionReconfigures = entries.sections.reconfigures
+    for (number, entry) in (sectionReconfigures + entries.sections.reloads).enumerated() {
       let section = try present(entry, sections, .sections)
       if !entry.fields.isEmpty { setContent(section: section, entry.fields) }
+      if forcing { force(section, sections, number < sectionReconfigures.count ? .reconfigure : .reload) }
     }
     // A reconfigured item keeps its kind.
     let reconfigures = entries.items.reconfigures
@@ -28,6 +32,7 @@ extension FeedState {
       let item = try present(entry, items, .items(of: section))
       let isReconfigure = number < reconfigures.count
       setContent(item: item, isReconfigure ? entry.fields.withoutKind : entry.fields)
+      if forcing { force(item, items, isReconfigure ? .reconfigure : .reload) }
       list(.items(of: section)).pointee.isSorted = false
     }
   }

@@ -85,11 +85,16 @@ public final class Replica {
 
   /// Applies a complete difference whose base is the replica's revision.
   ///
+  /// - Parameter windows: note what changes in them.
   /// - Throws: the mismatch; the replica is then as it was.
-  package func apply(_ entries: DecodedEntries, _ record: DecodedChangeset) throws(ReplicaFault) {
+  package func apply(
+    _ entries: DecodedEntries,
+    _ record: DecodedChangeset,
+    _ windows: OpenWindows? = nil
+  ) throws(ReplicaFault) {
     let state = ownState()
     do throws(ReplicaFault) {
-      try state.apply(entries)
+      try state.apply(entries, forcing: windows != nil)
       guard state.totals.checksum == record.checksum else {
         throw Replica.mismatch(of: state.totals.checksum, record)
       }
@@ -97,10 +102,50 @@ public final class Replica {
       state.rollBack()
       throw error
     }
-    storage.state.confirm()
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)
+    windows?.take(
+      state,
+      ChangesetHead(
+        feed: record.feed,
+        epoch: epoch,
+        revision: revision,
+        base: record.base,
+        mode: record.mode,
+        reason: nil,
+        time: timeMilliseconds,
+        through: through,
+        checksum: checksum
+      )
+    )
+    storage.state.confirm()
+  }
+
+  private func head(
+    feed: ByteSpan,
+    base: UInt64,
+    mode: ChangesetMode,
+    reason: ReloadReason? = nil
+  ) -> ChangesetHead {
+    ChangesetHead(
+      feed: feed,
+      epoch: epoch,
+      revision: revision,
+      base: base,
+      mode: mode,
+      reason: reason,
+      time: timeMilliseconds,
+      through: through,
+      checksum: checksum
+    )
+  }
+
+  /// The member `window` of what a window shows: JSON text.
+  package func totals(of window: FeedWindow) -> [UInt8] {
+    let output = ByteWriter()
+    state.writeTotals(of: window, to: output)
+    return Array(output.written.buffer)
   }
 
   /// The fault of a state that does not have a record's checksum.

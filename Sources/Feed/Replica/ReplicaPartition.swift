@@ -15,6 +15,8 @@ public final class ReplicaPartition {
 
   /// Whether outcomes describe the change; this copies every entry.
   public var describesChanges: Bool
+  /// The windows of the next record's feed that readers have open.
+  package var windows: OpenWindows?
 
   /// - Parameters:
   ///   - describesChanges: whether a ``ReplicaChange`` has its `difference`.
@@ -319,6 +321,7 @@ public final class ReplicaPartition {
       feed.replica = replica
     }
     feed.staleness = nil
+    windows?.begin(at: record.revision)
     return .applied(
       change(
         record,
@@ -375,7 +378,7 @@ public final class ReplicaPartition {
     do throws(ReplicaFault) {
       for part in earlier { try append(part.span, to: &entries) }
       try entries.append(last)
-      try replica.apply(entries, last)
+      try replica.apply(entries, last, windows)
     } catch {
       return becomeStale(feed, .fault(error))
     }

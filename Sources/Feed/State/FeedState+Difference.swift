@@ -194,7 +194,7 @@ extension FeedState {
   }
 
   @inline(__always)
-  private static func sortKey(_ section: Rank, _ rank: Rank) -> UInt64 {
+  static func sortKey(_ section: Rank, _ rank: Rank) -> UInt64 {
     UInt64(UInt32(bitPattern: section.number)) << 32 | UInt64(UInt32(bitPattern: rank.number))
   }
 

@@ -109,11 +109,15 @@ extension OrderTree {
   }
 
   /// The place of the element at `rank` in the current order; nil past the end.
-  func select(current rank: Rank) -> Position? {
-    guard rank.number < currentCount, var node = root else { return nil }
+  func select(current rank: Rank) -> Position? { select(rank, published: false) }
+
+  /// The place of the element at `rank` in one of the two orders; nil past the end.
+  @inline(__always)
+  private func select(_ rank: Rank, published: Bool) -> Position? {
+    guard rank.number < (published ? publishedCount : currentCount), var node = root else { return nil }
     var rest = rank.number
     while !node.isLeaf {
-      let counts = node.currentCounts
+      let counts = published ? node.publishedCounts : node.currentCounts
       var slot = 0
       while rest >= counts[slot] {
         rest -= counts[slot]
@@ -125,12 +129,33 @@ extension OrderTree {
     var index = 0
     while true {
       let entry = entries[index]
-      if entry.isCurrent {
+      if published ? entry.isPublished : entry.isCurrent {
         if rest == 0 { return Position(leaf: node, index: index) }
         rest -= 1
       }
       index += 1
     }
+  }
+
+  /// The elements at positions of one of the two orders, which it has. O(log n), and what stands between them in either order.
+  func elements(_ positions: Range<Int>, published: Bool) -> [ElementHandle] {
+    guard !positions.isEmpty, let first = select(Rank(positions.lowerBound), published: published) else {
+      return []
+    }
+    var handles: [ElementHandle] = []
+    handles.reserveCapacity(positions.count)
+    var leaf = Optional(first.leaf)
+    var index = first.index
+    while let node = leaf, handles.count < positions.count {
+      while index < node.count, handles.count < positions.count {
+        let entry = node.entries[index]
+        if published ? entry.isPublished : entry.isCurrent { handles.append(entry.handle) }
+        index += 1
+      }
+      leaf = node.next
+      index = 0
+    }
+    return handles
   }
 
   /// The current elements before and after the entry at a place.

@@ -1,0 +1,248 @@
+/// What a feed's difference touches, by section: found once for all windows of the feed.
+struct TouchedLists {
+  /// What is touched of one section's items.
+  struct List {
+    var departures: [FeedDifference.Entry] = []
+    var arrivals: [FeedDifference.Entry] = []
+    var moves: [FeedDifference.Entry] = []
+    /// Reconfigures and reloads, by position.
+    var reconfigures: [FeedDifference.Entry] = []
+    var reloads: [FeedDifference.Entry] = []
+    /// The lowest position, in either version, from which elements may stand elsewhere.
+    var lowest = Int32.max
+
+    /// Whether something changed among the items that a window shows.
+    func isSeen(in window: FeedWindow) -> Bool {
+      if lowest < window.end { return true }
+      let range = window.from..<window.end
+      return List.has(reconfigures, in: range) || List.has(reloads, in: range)
+    }
+
+    private static func has(_ entries: [FeedDifference.Entry], in range: Range<Int>) -> Bool {
+      var (low, high) = (0, entries.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if Int(entries[middle].to.number) < range.lowerBound { low = middle + 1 } else { high = middle }
+      }
+      return low < entries.count && Int(entries[low].to.number) < range.upperBound
+    }
+  }
+
+  private(set) var lists: [Scope: List] = [:]
+  /// The same by the ids of the sections, for windows that name theirs.
+  private(set) var scopes: [ByteText: Scope] = [:]
+
+  init(_ difference: FeedDifference, of state: FeedState) {
+    for entry in difference.items.deletes { depart(entry) }
+    for entry in difference.items.inserts { arrive(entry) }
+    for entry in difference.items.moves {
+      if entry.fromScope == entry.toScope {
+        lists[entry.toScope, default: List()].moves.append(entry)
+        touch(entry.toScope, min(entry.from, entry.to))
+      } else {
+        depart(entry)
+        arrive(entry)
+      }
+    }
+    for entry in difference.items.reconfigures {
+      lists[entry.toScope, default: List()].reconfigures.append(entry)
+    }
+    for entry in difference.items.reloads { lists[entry.toScope, default: List()].reloads.append(entry) }
+    for scope in lists.keys { scopes[ByteText(state.sections.id(scope.section))] = scope }
+  }
+
+  private mutating func depart(_ entry: FeedDifference.Entry) {
+    lists[entry.fromScope, default: List()].departures.append(entry)
+    touch(entry.fromScope, entry.from)
+  }
+
+  private mutating func arrive(_ entry: FeedDifference.Entry) {
+    lists[entry.toScope, default: List()].arrivals.append(entry)
+    touch(entry.toScope, entry.to)
+  }
+
+  private mutating func touch(_ scope: Scope, _ rank: Rank) {
+    let lowest = lists[scope]?.lowest ?? .max
+    lists[scope]?.lowest = min(lowest, rank.number)
+  }
+
+  /// The lists in which something changed that a window shows.
+  func seen(in window: FeedWindow) -> [(scope: Scope, list: List)] {
+    let scopes = window.sections.map { $0.compactMap { self.scopes[$0] } } ?? Array(lists.keys)
+    return scopes.compactMap { scope in
+      lists[scope].flatMap { $0.isSeen(in: window) ? (scope, $0) : nil }
+    }
+  }
+}
+
+/// The difference of what a window shows, from that of its feed.
+///
+/// Positions are the window's. An element that enters it is inserted, and one that leaves it is deleted, wherever it is in
+/// the feed. Costs O(k log n) for k touched elements, if each section is shown as a whole; of another that something was moved
+/// in, the items shown are compared, before and after.
+struct WindowDifference {
+  private(set) var difference = FeedDifference()
+  /// By how much the checksum of the items grows; not known if sections changed, too.
+  private(set) var checksumGrowth: UInt32 = 0
+
+  private let state: FeedState
+  private let window: FeedWindow
+  /// Where items were that are not in their list any more.
+  private var departed: [ElementHandle: FeedDifference.Entry] = [:]
+  private var arrived: [FeedDifference.Entry] = []
+  private var inserted: Set<ElementHandle> = []
+
+  init(_ whole: FeedDifference, _ touched: TouchedLists, of state: FeedState, in window: FeedWindow) {
+    self.state = state
+    self.window = window
+    let seen = touched.seen(in: window)
+    if !whole.sections.isEmpty { takeSections(whole.sections) }
+    for (scope, list) in seen { takeOrder(scope, list) }
+    takeArrivals()
+    for (scope, list) in seen { takeContents(scope, list) }
+    difference.sections.sort()
+    difference.items.sort()
+  }
+
+  private func sortKey(_ scope: Scope, _ rank: Rank, published: Bool) -> UInt64 {
+    guard let section = state.rank(scope.section, .sections, published: published) else {
+      preconditionFailure("a section of a window is not in its feed")
+    }
+    return FeedState.sortKey(section, rank)
+  }
+
+  // MARK: Sections
+
+  private mutating func takeSections(_ whole: FeedDifference.Entries) {
+    guard window.sections != nil else {
+      difference.sections = whole
+      return
+    }
+    let now = state.sections(in: window, published: false)
+    let change = ListChange(
+      from: state.sections(in: window, published: true),
+      to: now,
+      of: .sections,
+      state.sections
+    )
+    difference.sections.deletes = change.departures
+    difference.sections.inserts = change.arrivals
+    difference.sections.moves = change.moves
+    let inserted = Set(change.arrivals.map(\.handle))
+    for (position, section) in now.enumerated() where !inserted.contains(section) {
+      func shown(_ entry: FeedDifference.Entry) -> FeedDifference.Entry {
+        var entry = entry
+        entry.to = Rank(position)
+        return entry
+      }
+      difference.sections.reconfigures += whole.reconfigures.filter { $0.handle == section }.map(shown)
+      difference.sections.reloads += whole.reloads.filter { $0.handle == section }.map(shown)
+    }
+  }
+
+  // MARK: Items
+
+  private mutating func takeOrder(_ scope: Scope, _ list: TouchedLists.List) {
+    let ordered = state.list(scope).pointee
+    if state.isWhole(scope, in: window) {
+      checksumGrowth &+= ordered.checksum &- ordered.publishedChecksum
+      for entry in list.departures { departed[entry.handle] = entry }
+      arrived += list.arrivals
+      difference.items.moves += list.moves
+      return
+    }
+    guard list.lowest < window.end || !list.reloads.isEmpty else { return }
+    let before = ordered.tree.elements(
+      state.range(of: window, in: scope, published: true),
+      published: true
+    )
+    let after = ordered.tree.elements(state.range(of: window, in: scope, published: false), published: false)
+    checksumGrowth &+=
+      state.checksum(of: after, scope, published: false) &- state.checksum(of: before, scope, published: true)
+    let change = ListChange(from: before, to: after, of: scope, state.items)
+    for entry in change.departures { departed[entry.handle] = entry }
+    arrived += change.arrivals
+    for entry in change.moves { appendMove(entry) }
+  }
+
+  private mutating func takeArrivals() {
+    for var entry in arrived {
+      if let departure = departed.removeValue(forKey: entry.handle) {
+        entry.fromScope = departure.fromScope
+        entry.from = departure.from
+        appendMove(entry)
+      } else {
+        entry.sortKey = sortKey(entry.toScope, entry.to, published: false)
+        difference.items.inserts.append(entry)
+        inserted.insert(entry.handle)
+      }
+    }
+    // A deleted section's items go with it.
+    for var entry in departed.values where state.sections[entry.fromScope.section].isPresent {
+      entry.sortKey = sortKey(entry.fromScope, entry.from, published: true)
+      difference.items.deletes.append(entry)
+    }
+  }
+
+  private mutating func appendMove(_ entry: FeedDifference.Entry) {
+    var entry = entry
+    entry.sortKey = sortKey(entry.toScope, entry.to, published: false)
+    difference.items.moves.append(entry)
+  }
+
+  private mutating func takeContents(_ scope: Scope, _ list: TouchedLists.List) {
+    let range = state.range(of: window, in: scope, published: false)
+    func shown(_ entries: [FeedDifference.Entry]) -> [FeedDifference.Entry] {
+      entries.compactMap { entry in
+        guard range.contains(Int(entry.to.number)), !inserted.contains(entry.handle) else { return nil }
+        var entry = entry
+        entry.to -= Int32(range.lowerBound)
+        return entry
+      }
+    }
+    difference.items.reconfigures += shown(list.reconfigures)
+    difference.items.reloads += shown(list.reloads)
+  }
+}
+
+/// How the elements that are shown of one list differ, with the fewest moves. O(n log n) for n elements.
+private struct ListChange {
+  private(set) var departures: [FeedDifference.Entry] = []
+  private(set) var arrivals: [FeedDifference.Entry] = []
+  private(set) var moves: [FeedDifference.Entry] = []
+
+  init(from before: [ElementHandle], to after: [ElementHandle], of scope: Scope, _ table: ElementTable) {
+    func entry(_ handle: ElementHandle, from: Int = 0, to: Int = 0, key: Int) -> FeedDifference.Entry {
+      FeedDifference.Entry(
+        handle: handle,
+        fromScope: scope,
+        from: Rank(from),
+        toScope: scope,
+        to: Rank(to),
+        sortKey: UInt64(key)
+      )
+    }
+    // While this runs, an element's scratch is its position before plus one, until it is found after.
+    for (position, handle) in before.enumerated() { table[handle].scratch = UInt32(position + 1) }
+    var common: [(handle: ElementHandle, from: Int32, to: Int)] = []
+    for (position, handle) in after.enumerated() {
+      let known = table[handle].scratch
+      table[handle].scratch = 0
+      if known == 0 {
+        arrivals.append(entry(handle, to: position, key: position))
+      } else {
+        common.append((handle, Int32(known - 1), position))
+      }
+    }
+    for (position, handle) in before.enumerated() where table[handle].scratch != 0 {
+      table[handle].scratch = 0
+      departures.append(entry(handle, from: position, key: position))
+    }
+    let isKept = LongestIncreasingSubsequence.membership(common.map(\.from))
+    for (number, element) in common.enumerated() where !isKept[number] {
+      moves.append(
+        entry(element.handle, from: Int(element.from), to: element.to, key: element.to)
+      )
+    }
+  }
+}
