@@ -7,8 +7,9 @@ TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-conflue
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev
+# What `make benchmark` compares with, for `ONLY=ordered` and `ONLY=fanout`.
+BENCHMARK_PACKAGES := redis-server nginx libnginx-mod-nchan
 # What `make docs` needs in addition.
-BENCHMARK_PACKAGES := redis-server
 DOCS_PACKAGES := mkdocs mkdocs-material
 SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
 
@@ -242,7 +243,7 @@ lint: check-swift ## check the format
 	fi
 
 benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name for one; PAGE=docs/benchmarks.md fills in a page; MEMBERS=options
-	$(if $(filter ordered,$(ONLY)),$(call install_missing,$(BENCHMARK_PACKAGES)))
+	$(if $(filter ordered fanout,$(ONLY)),$(call install_missing,$(BENCHMARK_PACKAGES)))
 	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
 	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
 	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)

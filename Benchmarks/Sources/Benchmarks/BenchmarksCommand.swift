@@ -5,7 +5,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let outsideNames = [
-    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "metrics",
+    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "fanout", "metrics",
   ]
   private static let names = outsideNames + ["change", "ordered", "replace", "snapshot", "restore"]
   private static let usage = """
@@ -13,7 +13,7 @@ enum BenchmarksCommand {
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all: \(names.joined(separator: ", "))
-    --runs N          how often backlog and latency are measured, instead of 5 and 3 times
+    --runs N          how often backlog, latency and fanout are measured, instead of 5, 3 and 3 times
     --members OPTIONS for Benchmarks/Members, in one argument, such as "--items 50000,600000"
 
     """
@@ -63,6 +63,7 @@ enum BenchmarksCommand {
       if isWanted("latency") { LatencyCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("members") { MembersCost.run(feedstore: feedstore, options: members) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
+      if isWanted("fanout") { FanoutCost.run(feedstore: feedstore, nginx: path(of: "nginx"), runs: runs) }
       if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }

@@ -56,7 +56,7 @@ enum HTTPCost {
     sleep(1)
     var streams: [Int32] = []
     if readers == .idle || readers == .reading {
-      streams = (0..<readerCount).map { openStream(port, "feed-\($0 % KafkaCost.feedCount)") }
+      streams = (0..<readerCount).map { open(port, "/v1/feeds/feed-\($0 % KafkaCost.feedCount)/changes") }
     }
     let reader = readers == .reading ? StreamDrain(streams) : nil
     let before = ThreadTime.all(of: daemon.id)
@@ -73,29 +73,22 @@ enum HTTPCost {
       BenchmarksCommand.fail("the embedded broker dropped records")
     }
     return Run(
-      worker: used("worker-0", before, after) { $0 == "worker-0" },
-      serving: used("serving", before, after) { ["feed client", "MHD-worker", "http-streams"].contains($0) },
+      worker: ThreadTime.used(from: before, to: after) { $0 == "worker-0" },
+      serving: ThreadTime.used(from: before, to: after) {
+        ["feed client", "MHD-worker", "http-streams"].contains($0)
+      },
       refused: number(after: "\"droppedEvents\":", in: status),
       queued: number(after: "\"queuedEvents\":", in: status),
       residentBytes: resident
     )
   }
 
-  private static func used(
-    _ name: String,
-    _ before: [ThreadTime],
-    _ after: [ThreadTime],
-    _ isWanted: (String) -> Bool
-  ) -> UInt64 {
-    let earlier = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.nanoseconds) })
-    return after.filter { isWanted($0.name) }.reduce(0) { $0 + $1.nanoseconds - (earlier[$1.id] ?? 0) }
-  }
-
   // MARK: Clients
 
-  private static func openStream(_ port: Int, _ feed: String) -> Int32 {
+  /// A connection that reads a stream.
+  static func open(_ port: Int, _ path: String) -> Int32 {
     let stream = connect(port)
-    send(stream, "GET /v1/feeds/\(feed)/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    send(stream, "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
     return stream
   }
 
@@ -112,22 +105,47 @@ enum HTTPCost {
     return String(decoding: text, as: UTF8.self)
   }
 
-  private static func connect(_ port: Int) -> Int32 {
+  /// - Parameter patiently: whether the server may not listen yet.
+  static func connect(_ port: Int, patiently: Bool = false) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-    let result = withUnsafeBytes(of: &address) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        Glibc.connect(descriptor, $0.baseAddress!, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    var result = at(port) { Glibc.connect(descriptor, $0, $1) }
+    let end = now() + 5_000_000_000
+    while patiently, result != 0, now() < end {
+      usleep(5_000)
+      result = at(port) { Glibc.connect(descriptor, $0, $1) }
     }
     guard descriptor >= 0, result == 0 else { BenchmarksCommand.fail("cannot connect: raise ulimit -n") }
     return descriptor
   }
 
-  private static func send(_ descriptor: Int32, _ text: String) {
+  /// A port that nobody listens on.
+  static func freePort() -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = at(0) { bind(descriptor, $0, $1) }
+    withUnsafeMutableBytes(of: &address) { bytes in
+      _ = bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress!, &size) }
+    }
+    guard result == 0, address.sin_port != 0 else { BenchmarksCommand.fail("no port is free") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// Calls `body` with the loopback address and a port.
+  private static func at(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+    return withUnsafeBytes(of: &address) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        body($0.baseAddress!, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+  }
+
+  static func send(_ descriptor: Int32, _ text: String) {
     _ = text.withCString { Glibc.send(descriptor, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
   }
 

@@ -61,15 +61,15 @@ enum MetricsCost {
     var perScrape: UInt64 = 0
     if arm == .quiet {
       for _ in 0..<scrapes { _ = scrape(port) }
-      perScrape = used(after, ThreadTime.all(of: daemon.id), isServing) / UInt64(scrapes)
+      perScrape = ThreadTime.used(from: after, to: ThreadTime.all(of: daemon.id), isServing) / UInt64(scrapes)
     }
     guard DaemonReport(daemon.stop()).sum(of: "records") == recordCount else {
       BenchmarksCommand.fail("the embedded broker dropped records")
     }
     return Run(
       total: threads.consumer + threads.producer + threads.worker,
-      worker: used(before, after) { $0 == "worker-0" },
-      serving: used(before, after, isServing),
+      worker: ThreadTime.used(from: before, to: after) { $0 == "worker-0" },
+      serving: ThreadTime.used(from: before, to: after, isServing),
       scrape: perScrape,
       residentBytes: resident
     )
@@ -84,15 +84,6 @@ enum MetricsCost {
   }
 
   private static func isServing(_ name: String) -> Bool { name.hasPrefix("MHD-") || name.hasPrefix("http-") }
-
-  private static func used(
-    _ before: [ThreadTime],
-    _ after: [ThreadTime],
-    _ isWanted: (String) -> Bool
-  ) -> UInt64 {
-    let earlier = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.nanoseconds) })
-    return after.filter { isWanted($0.name) }.reduce(0) { $0 + $1.nanoseconds - (earlier[$1.id] ?? 0) }
-  }
 
   /// Requests the metrics each second, on a separate thread.
   private final class Scraper {

@@ -73,13 +73,29 @@ final class RunningProcess {
   }
 
   /// Its current memory.
-  var residentBytes: Int {
+  var residentBytes: Int { Self.residentBytes(of: id) }
+
+  static func residentBytes(of id: pid_t) -> Int {
     guard let file = fopen("/proc/\(id)/statm", "r") else { return 0 }
     defer { fclose(file) }
     var line = [CChar](repeating: 0, count: 256)
     guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
     let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+  }
+
+  /// Its only child, which it starts soon.
+  func waitForChild() -> pid_t {
+    let end = now() + 5_000_000_000
+    while now() < end {
+      if let file = fopen("/proc/\(id)/task/\(id)/children", "r") {
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 64)
+        if fgets(&line, Int32(line.count), file) != nil { return pid_t(atoi(line)) }
+      }
+      usleep(Self.pollMicroseconds)
+    }
+    fail("has no child")
   }
 
   /// Its peak memory.

@@ -14,6 +14,12 @@ enum SampleFile {
     body(path)
   }
 
+  static func write(_ text: String, to path: String) {
+    guard let file = fopen(path, "w"), fputs(text, file) >= 0, fclose(file) == 0 else {
+      BenchmarksCommand.fail("cannot write \(path)")
+    }
+  }
+
   /// A unique path in the temporary directory.
   static func path(_ ending: String) -> String {
     pathCount += 1

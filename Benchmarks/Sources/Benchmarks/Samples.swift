@@ -16,6 +16,8 @@ struct Samples {
   /// The 99th percentile, in nanoseconds.
   var p99: Double { quantile(0.99) }
 
+  var longest: Double { Double(nanoseconds.max() ?? 0) }
+
   private func quantile(_ fraction: Double) -> Double {
     precondition(!nanoseconds.isEmpty, "nothing was measured")
     let sorted = nanoseconds.sorted()

@@ -27,6 +27,16 @@ struct ThreadTime {
     return threads.sorted { $0.id < $1.id }
   }
 
+  /// What threads whose names are wanted used between two samples, in nanoseconds.
+  static func used(
+    from before: [ThreadTime],
+    to after: [ThreadTime],
+    _ isWanted: (String) -> Bool
+  ) -> UInt64 {
+    let earlier = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.nanoseconds) })
+    return after.filter { isWanted($0.name) }.reduce(0) { $0 + $1.nanoseconds - (earlier[$1.id] ?? 0) }
+  }
+
   /// The calling thread's processor time, in nanoseconds.
   static func current() -> UInt64 {
     var time = timespec()

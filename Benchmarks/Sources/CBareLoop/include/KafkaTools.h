@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+// What Swift's glibc module lacks.
+#include <sys/epoll.h>
 
 // Tools for measurements on a cluster, around the program that is measured. An error ends the process with status 1 and
 // the reason. All topics have one partition.
