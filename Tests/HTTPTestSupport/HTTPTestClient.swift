@@ -132,6 +132,12 @@ public final class HTTPTestClient {
     }
   }
 
+  /// Reads until the server has closed the connection.
+  public func rest() throws -> String {
+    while (try? fill()) != nil {}
+    return String(decoding: try take(received.count), as: UTF8.self)
+  }
+
   /// Whether the server has closed the connection and no data is left. Waits for either.
   public func isAtEnd() -> Bool {
     received.isEmpty && (try? fill()) == nil

@@ -6,7 +6,7 @@ enum FanoutCost {
   private static let deliveriesPerSecond = 20_000
   /// The size of an update's data; the messages of both servers have about `messageBytes`.
   private static let dataBytes = 300
-  private static let messageBytes = 520
+  private static let messageBytes = 590
   private static let measuredSeconds = 8
   private static let quietSeconds = 4
   private static let runs = 3

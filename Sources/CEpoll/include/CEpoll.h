@@ -8,9 +8,11 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-// Watches for the end of a socket's peer, and reports this number once. Returns 0, or -1 with errno set.
-static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t number) {
-  struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = number}};
+// Reports this number once when a socket's peer ends, and if it is wanted, also whenever a full socket has room again
+// (edge-triggered). Returns 0, or -1 with errno set.
+static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t number, int also_room) {
+  uint32_t wanted = also_room ? EPOLLRDHUP | EPOLLOUT | EPOLLET : EPOLLRDHUP | EPOLLONESHOT;
+  struct epoll_event event = {.events = wanted, .data = {.u64 = number}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 

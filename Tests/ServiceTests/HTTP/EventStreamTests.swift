@@ -99,6 +99,44 @@ import Testing
     #expect(server.server.counters.openStreams == 0)
   }
 
+  @Test func `a client that reads late receives everything before the end`() throws {
+    let (server, client, stream) = try openStream(receiveBufferBytes: 4096) { $0.socketBytes = 4096 }
+    let texts = (0..<40).map { "\($0) " + String(repeating: "x", count: 20_000) }
+    for text in texts { #expect(stream.write(event(text)) == .queued) }
+    stream.close()
+    let text = try client.content(until: "data: \(texts.last ?? "")\n\n")
+    // Not compared in the expectation, which would print them.
+    let isWhole = String(decoding: text, as: UTF8.self) == texts.map { "data: \($0)\n\n" }.joined()
+    #expect(isWhole)
+    #expect(try client.chunk() == "")
+    while server.server.counters.openStreams > 0 { sched_yield() }
+  }
+
+  @Test func `a client that reads nothing for too long is disconnected`() throws {
+    let (server, client, stream) = try openStream(receiveBufferBytes: 4096) {
+      $0.socketBytes = 4096
+      $0.idleTimeoutSeconds = 1
+      $0.heartbeatMilliseconds = 40
+    }
+    let gone = BlockingFlag()
+    stream.onEnd { gone.set() }
+    while stream.write(event(String(repeating: "x", count: 10_000))) == .queued {}
+    gone.wait()
+    while server.server.counters.openConnections > 0 { sched_yield() }
+    _ = client
+  }
+
+  @Test func `a client of HTTP 1.0 receives messages without chunks`() throws {
+    let opened = Opened()
+    let client = try server(opened).connect()
+    try client.send("GET /events HTTP/1.0\r\n\r\n")
+    #expect(try client.head()["Transfer-Encoding"] == nil)
+    let stream = try #require(opened.all.first)
+    for number in 0..<3 { #expect(stream.write(event("\(number)")) == .queued) }
+    stream.close()
+    #expect(try client.rest() == "retry: 3000\n\ndata: 0\n\ndata: 1\n\ndata: 2\n\n")
+  }
+
   @Test func `an idle stream sends heartbeats`() throws {
     let (_, client, _) = try openStream { $0.heartbeatMilliseconds = 1 }
     #expect(try client.chunk() == ":\n\n")

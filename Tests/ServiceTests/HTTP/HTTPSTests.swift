@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import ProcessSupport
+import Synchronization
 import Testing
 
 @testable import Service
@@ -137,6 +138,27 @@ import Testing
     var subject: String?
     while subject == nil { subject = try self.subject(of: server) }
     #expect(subject == "subject=CN = first")
+  }
+
+  @Test func `messages of a stream are encrypted`() throws {
+    let streams = Mutex<[EventStream]>([])
+    let server = try HTTPTestServer {
+      $0.tls = try TestCertificate("first").credentials()
+    } routes: { router in
+      router.add("/events") { _ in .events { stream in streams.withLock { $0.append(stream) } } }
+    }
+    let client = try OpenSSL("s_client -connect 127.0.0.1:\(server.server.port) -quiet -no_ign_eof")
+    client.send(Self.request.replacing("/a", with: "/events"))
+    #expect(client.read(to: "retry").contains("200 OK"))
+    let opened = streams.withLock { $0.first }
+    let stream = try #require(opened)
+    for number in 0..<3 {
+      #expect(stream.write(ServerSentEvent(data: Array("message \(number)".utf8)).encoded()) == .queued)
+      _ = client.read(to: "message \(number)\n\n")
+    }
+    stream.close()
+    #expect(client.read(to: "\r\n0\r\n").contains("message 2"))
+    _ = client.readToEnd()
   }
 
   @Test func `a certificate with another's key is refused`() throws {

@@ -1,17 +1,19 @@
 internal import CEpoll
 import Glibc
+import Synchronization
 
 /// A thread that waits for events of sockets, and calls a periodic tick.
 final class EpollThread: @unchecked Sendable {
   // Unchecked: `thread` is written only in `start`, before another thread has this object.
   /// The epoll descriptor.
   let descriptor: Int32
-  /// Becomes readable when the thread must end.
-  private let ending: Int32
+  /// Becomes readable when the thread must wake up or end.
+  private let waking: Int32
+  private let isEnding = Atomic(false)
   private let name: String
   private var thread: SystemThread?
 
-  private static let endingNumber = UInt64.max
+  private static let wakingNumber = UInt64.max
 
   /// Opens the descriptors.
   ///
@@ -20,9 +22,9 @@ final class EpollThread: @unchecked Sendable {
   init(_ name: String) throws(HTTPServerError) {
     self.name = name
     descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-    ending = eventfd(0, Int32(EFD_CLOEXEC))
-    guard descriptor >= 0, ending >= 0,
-      feedstore_epoll_watch_input(descriptor, ending, Self.endingNumber) == 0
+    waking = eventfd(0, Int32(EFD_CLOEXEC))
+    guard descriptor >= 0, waking >= 0,
+      feedstore_epoll_watch_input(descriptor, waking, Self.wakingNumber) == 0
     else { throw Self.noDescriptors }
   }
 
@@ -37,7 +39,7 @@ final class EpollThread: @unchecked Sendable {
 
   deinit {
     if descriptor >= 0 { Glibc.close(descriptor) }
-    if ending >= 0 { Glibc.close(ending) }
+    if waking >= 0 { Glibc.close(waking) }
   }
 
   /// Starts the thread. Call it once.
@@ -46,22 +48,31 @@ final class EpollThread: @unchecked Sendable {
   ///   - tickMilliseconds: the interval between two calls of `onTick`.
   ///   - isQuiet: whether there is nothing to check periodically.
   ///   - onEvent: called on the thread with the number of a socket that has news.
+  ///   - onWake: called on the thread after one or more calls of ``wake()``.
   ///   - onTick: called on the thread.
   func start(
     tickMilliseconds: Int64,
     isQuiet: @escaping @Sendable () -> Bool = { false },
     onEvent: @escaping @Sendable (UInt64) -> Void,
+    onWake: @escaping @Sendable () -> Void = {},
     onTick: @escaping @Sendable () -> Void
   ) {
-    thread = SystemThread(name) { [descriptor] in
+    // It is joined before this object is released.
+    thread = SystemThread(name) { [descriptor, waking, unowned self] in
       var numbers = [UInt64](repeating: 0, count: 64)
       var due = MonotonicClock.milliseconds() + tickMilliseconds
       while true {
         let wait = isQuiet() ? -1 : max(0, due - MonotonicClock.milliseconds())
         let count = feedstore_epoll_wait(descriptor, &numbers, Int32(numbers.count), Int32(clamping: wait))
         for number in numbers.prefix(Int(max(0, count))) {
-          if number == Self.endingNumber { return }
-          onEvent(number)
+          guard number == Self.wakingNumber else {
+            onEvent(number)
+            continue
+          }
+          if isEnding.load(ordering: .acquiring) { return }
+          var wakes: UInt64 = 0
+          _ = read(waking, &wakes, MemoryLayout<UInt64>.size)
+          onWake()
         }
         guard MonotonicClock.milliseconds() >= due else { continue }
         onTick()
@@ -71,8 +82,11 @@ final class EpollThread: @unchecked Sendable {
     precondition(thread != nil, "cannot start the thread \(name)")
   }
 
-  /// Reports a number once when a socket's peer ends. If that fails, heartbeats detect it.
-  func watchEnd(_ socket: Int32, number: UInt64) { _ = feedstore_epoll_watch_end(descriptor, socket, number) }
+  /// Reports a number once when a socket's peer ends, and if `alsoRoom`, whenever a full socket has room again. If that
+  /// fails, heartbeats detect the end.
+  func watchEnd(_ socket: Int32, number: UInt64, alsoRoom: Bool) {
+    _ = feedstore_epoll_watch_end(descriptor, socket, number, alsoRoom ? 1 : 0)
+  }
 
   /// Reports a number as long as a socket has input.
   ///
@@ -89,10 +103,16 @@ final class EpollThread: @unchecked Sendable {
   /// Stops watching a socket, which must still be open.
   func forget(_ socket: Int32) { _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil) }
 
+  /// Makes the thread call `onWake` soon.
+  func wake() {
+    var one: UInt64 = 1
+    _ = write(waking, &one, MemoryLayout<UInt64>.size)
+  }
+
   /// Ends the thread and waits for it. Call it once.
   func stop() {
-    var one: UInt64 = 1
-    _ = write(ending, &one, MemoryLayout<UInt64>.size)
+    isEnding.store(true, ordering: .releasing)
+    wake()
     thread?.join()
   }
 }

@@ -1,4 +1,6 @@
+internal import CEpoll
 internal import CMicrohttpd
+import Glibc
 import Synchronization
 
 /// A client's streaming response, to which messages are written.
@@ -7,7 +9,8 @@ import Synchronization
 /// a limit in bytes (``HTTPServerConfiguration/maxStreamQueueBytes``). A slow or stalled client costs its queue and its
 /// socket, but does not block a thread.
 ///
-/// While there is nothing to send, the connection is *suspended*: libmicrohttpd ignores it until it is resumed.
+/// While there is nothing to send, the connection is *suspended*: libmicrohttpd ignores it until it is resumed. With an
+/// ``EventOutlet``, it is suspended from the second message to the end.
 package final class EventStream: Sendable {
   /// Identifies this stream within its server.
   let number: UInt64
@@ -28,6 +31,12 @@ package final class EventStream: Sendable {
     /// nil before the response begins, and after libmicrohttpd has finished with it.
     var connection: Connection?
     var isSuspended = false
+    /// Where messages are sent without libmicrohttpd; nil if it sends all of them.
+    var outlet: EventOutlet?
+    /// Whether libmicrohttpd has been given the first bytes.
+    var hasBegun = false
+    /// Whether the sender is going to send.
+    var isAdded = false
     /// Ticks since the last message.
     var silentTicks = 0
     /// Called once, when the queue is empty.
@@ -76,7 +85,7 @@ package final class EventStream: Sendable {
     let result: EventStreamWrite = state.withLock { state in
       guard !state.hasEnded else { return .closed }
       let isDone = change(&state.queue)
-      Self.resume(&state)
+      proceed(&state)
       return isDone ? .queued : .full
     }
     counters.count(count, result)
@@ -129,7 +138,7 @@ package final class EventStream: Sendable {
         state.isFlushed = false
         state.queue.removeAll()
       }
-      Self.resume(&state)
+      proceed(&state)
       guard !state.hasEnded else { return [] }
       state.hasEnded = true
       state.onDrained = nil
@@ -143,42 +152,63 @@ package final class EventStream: Sendable {
   static let ticksOfSilence = 4
 
   /// Queues a comment if nothing was sent for some ticks and nothing is queued. It keeps the connection alive across
-  /// proxies, and detects a client that is gone.
-  func tick() {
-    state.withLock { state in
+  /// proxies, and detects a client that is gone. Cuts a stream whose client reads nothing.
+  ///
+  /// - Parameter idleMilliseconds: how long the client may read nothing.
+  func tick(idleMilliseconds: Int64 = .max) {
+    let isStuck = state.withLock { state in
+      if let since = state.outlet?.fullSince, MonotonicClock.milliseconds() - since > idleMilliseconds {
+        return true
+      }
       state.silentTicks += 1
-      guard !state.hasEnded, state.silentTicks >= Self.ticksOfSilence, state.queue.isEmpty else { return }
+      guard !state.hasEnded, state.silentTicks >= Self.ticksOfSilence, state.queue.isEmpty else {
+        return false
+      }
       _ = state.queue.append(.heartbeat)
-      Self.resume(&state)
+      proceed(&state)
+      return false
     }
+    if isStuck { cut() }
   }
 
   /// Sets the connection, before libmicrohttpd asks for the first byte.
-  func attach(_ connection: OpaquePointer) {
+  ///
+  /// - Parameter outlet: nil if libmicrohttpd sends all messages.
+  func attach(_ connection: OpaquePointer, _ outlet: EventOutlet?) {
     let connection = Connection(pointer: connection)
-    state.withLock { $0.connection = connection }
+    state.withLock { state in
+      state.connection = connection
+      state.outlet = outlet
+    }
   }
 
-  /// For libmicrohttpd, on its thread: provides the next bytes, or suspends the connection if there are none.
+  /// For libmicrohttpd, on its thread: provides the next bytes, or suspends the connection if there are none, or if the
+  /// sender sends them.
   ///
   /// - Returns: the number of bytes written, or one of `MHD_CONTENT_READER_END_…`.
   func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let taken = state.withLock { state -> Taken in
-        let count = state.queue.take(into: target)
-        guard count == 0 else {
-          state.silentTicks = 0
-          return .answer(count)
+        if state.outlet == nil || !state.hasBegun {
+          state.hasBegun = true
+          let count = state.queue.take(into: target)
+          guard count == 0 else {
+            state.silentTicks = 0
+            return .answer(count)
+          }
         }
-        if let onDrained = state.onDrained.take() { return .drained(onDrained) }
-        guard !state.hasEnded else {
-          // -1: the regular end; -2: the connection is closed within the response.
-          return .answer(state.isFlushed ? -1 : -2)
+        if state.queue.isEmpty {
+          if let onDrained = state.onDrained.take() { return .drained(onDrained) }
+          guard !state.hasEnded else {
+            // -1: the regular end; -2: the connection is closed within the response.
+            return .answer(state.isFlushed ? -1 : -2)
+          }
         }
         guard let connection = state.connection else { return .answer(-2) }
         // Under the lock: a writer must be noticed above, or find the connection suspended.
         MHD_suspend_connection(connection.pointer)
         state.isSuspended = true
+        if !state.queue.isEmpty { proceed(&state) }
         return .answer(0)
       }
       switch taken {
@@ -189,6 +219,43 @@ package final class EventStream: Sendable {
       case .drained(let body): body()
       }
     }
+  }
+
+  /// For the sender, on its thread: sends what fits into the socket, up to the buffer's size.
+  func send(with buffer: UnsafeMutableRawBufferPointer) {
+    while true {
+      let sent = state.withLock { state -> (count: Int, onDrained: (@Sendable () -> Void)?)? in
+        state.isAdded = false
+        // Otherwise libmicrohttpd uses the socket, or has closed it.
+        guard state.isSuspended, state.isFlushed else { return (0, nil) }
+        let queued = state.queue.byteCount
+        guard state.outlet?.send(&state.queue, with: buffer) == true else { return nil }
+        let count = queued - state.queue.byteCount
+        if count > 0 { state.silentTicks = 0 }
+        // The socket reports when it has room again.
+        guard state.outlet?.isEmpty == true else { return (count, nil) }
+        let onDrained = state.queue.isEmpty ? state.onDrained.take() : nil
+        if onDrained == nil, !state.queue.isEmpty || state.hasEnded { proceed(&state) }
+        return (count, onDrained)
+      }
+      guard let sent else { return cut() }
+      if sent.count > 0 { counters.countBytes(sent.count) }
+      guard let onDrained = sent.onDrained else { return }
+      // Called outside the lock, because it may write.
+      onDrained()
+    }
+  }
+
+  /// For the sender, on its thread: the socket has room again, or the client has disconnected.
+  func look(sendingWith buffer: UnsafeMutableRawBufferPointer) {
+    let isGone = state.withLock { state in
+      // Without an outlet, only the end is reported.
+      guard let outlet = state.outlet else { return true }
+      guard state.connection != nil else { return false }
+      var entry = pollfd(fd: outlet.socket, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
+      return poll(&entry, 1, 0) == 1
+    }
+    if isGone { cut() } else { send(with: buffer) }
   }
 
   private enum Taken {
@@ -205,11 +272,19 @@ package final class EventStream: Sendable {
     end(isFlushed: false)
   }
 
-  /// Makes libmicrohttpd ask again. Only a suspended connection may be resumed.
-  private static func resume(_ state: inout State) {
+  /// Has the sender send what is queued; or makes libmicrohttpd ask again, also for the end. Only a suspended connection
+  /// may be resumed.
+  private func proceed(_ state: inout State) {
     guard state.isSuspended, let connection = state.connection else { return }
-    state.isSuspended = false
-    MHD_resume_connection(connection.pointer)
+    if let outlet = state.outlet, state.isFlushed, !(state.hasEnded && state.queue.isEmpty && outlet.isEmpty)
+    {
+      guard !state.isAdded else { return }
+      state.isAdded = true
+      outlet.sender.add(self)
+    } else {
+      state.isSuspended = false
+      MHD_resume_connection(connection.pointer)
+    }
   }
 }
 

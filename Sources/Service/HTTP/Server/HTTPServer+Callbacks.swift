@@ -126,7 +126,7 @@ extension HTTPServer {
     var reply = HTTPReply(exchange.response(), to: exchange.head)
     let response: OpaquePointer?
     if let openStream = reply.openStream, exchange.head.method != "HEAD" {
-      if let stream = openedStream(connection) {
+      if let stream = openedStream(connection, isHTTP10: exchange.head.isHTTP10) {
         openStream(stream)
         response = streamResponse(stream, feedstore_http_socket(connection))
       } else {
@@ -169,7 +169,7 @@ extension HTTPServer {
   }
 
   /// Opens a stream to the connection's client; nil if the limit is reached.
-  private func openedStream(_ connection: OpaquePointer) -> EventStream? {
+  private func openedStream(_ connection: OpaquePointer, isHTTP10: Bool) -> EventStream? {
     let result = streams.add(from: Self.known(connection)?.addressGroup ?? "") { number in
       EventStream(
         number: number,
@@ -181,13 +181,17 @@ extension HTTPServer {
     guard let (stream, evicted) = result else { return nil }
     evicted?.cut()
     counterStore.countStream()
-    stream.attach(connection)
     let socket = feedstore_http_socket(connection)
+    let isSent = configuration.tls == nil
+    stream.attach(
+      connection,
+      isSent ? EventOutlet(sender, socket: socket, isChunked: !isHTTP10) : nil
+    )
     guard socket >= 0 else { return stream }
     connections.change { table, now in table.beginStream(socket, at: now) }
     // Called at the latest when libmicrohttpd has finished with the response, before it closes the socket.
     stream.onEnd { [connections] in connections.change { table, now in table.endStream(socket, at: now) } }
-    watcher.watchEnd(socket, number: stream.number)
+    sender.watch(socket, of: stream, alsoRoom: isSent)
     return stream
   }
 
@@ -196,7 +200,7 @@ extension HTTPServer {
     let source = HTTPSource(
       take: { _, target in stream.take(into: target) },
       release: { [self] in
-        watcher.forget(socket)
+        sender.forget(socket)
         stream.detach()
         // The stream counts as open until its owner has been told of the end.
         streams.remove(stream)

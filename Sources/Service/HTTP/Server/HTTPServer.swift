@@ -17,7 +17,7 @@ import Synchronization
 /// ```
 ///
 /// One thread accepts connections. libmicrohttpd serves those that have sent a request's head, with a few threads and
-/// epoll. Another thread watches the streams. Nothing runs on the cooperative pool. Handlers run on the server's
+/// epoll. Another thread sends the messages of streams. Nothing runs on the cooperative pool. Handlers run on the server's
 /// threads and must not block.
 ///
 /// With ``HTTPServerConfiguration/tls`` it serves HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server
@@ -34,8 +34,7 @@ package final class HTTPServer: Sendable {
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
-  /// Detects when clients of suspended connections disconnect, which libmicrohttpd does not, and sends heartbeats.
-  let watcher: EpollThread
+  let sender: EventSender
   let counterStore = HTTPCounterStore()
   /// Whether requests get no answer any more, because all connections are being closed.
   let isClosing = Atomic(false)
@@ -82,15 +81,14 @@ package final class HTTPServer: Sendable {
     port = socket.port
     url = "\(configuration.tls == nil ? "http" : "https")://\(address.host):\(socket.port)"
     do {
-      watcher = try EpollThread("http-streams")
+      sender = try EventSender(streams)
     } catch {
       close(socket.descriptor)
       throw error
     }
-    watcher.start(
+    sender.start(
       tickMilliseconds: Int64(max(1, configuration.heartbeatMilliseconds / EventStream.ticksOfSilence)),
-      onEvent: { number in streams.stream(number)?.cut() },
-      onTick: { for stream in streams.all { stream.tick() } }
+      idleMilliseconds: 1000 * Int64(configuration.idleTimeoutSeconds)
     )
     try start(socket)
   }
@@ -135,9 +133,10 @@ package final class HTTPServer: Sendable {
     for stream in streams.stop() { stream.close() }
     let isDone = exchanges.waitForNone(until: deadline)
     isClosing.store(true, ordering: .relaxed)
-    // No stream may be suspended now, or libmicrohttpd would fail; streams that have ended are not.
+    // No stream may be suspended now, or libmicrohttpd would fail.
+    for stream in streams.all { stream.cut() }
     for pointer in running.retired + [running.pointer] { MHD_stop_daemon(pointer) }
-    watcher.stop()
+    sender.stop()
     Unmanaged.passUnretained(self).release()
     return isDone
   }
@@ -234,7 +233,7 @@ package final class HTTPServer: Sendable {
     guard let pointer = startDaemon(owner.toOpaque(), configuration.tls) else {
       let reason = String(cString: strerror(errno))
       close(socket.descriptor)
-      watcher.stop()
+      sender.stop()
       owner.release()
       throw HTTPServerError(
         .system,
@@ -248,7 +247,7 @@ package final class HTTPServer: Sendable {
     } catch {
       daemon.withLock { $0 = nil }
       MHD_stop_daemon(pointer)
-      watcher.stop()
+      sender.stop()
       owner.release()
       throw error
     }
