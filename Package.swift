@@ -105,7 +105,9 @@ let package = Package(
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedConfiguration", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools", "Service"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
 

@@ -1,5 +1,5 @@
 import Changesets
-package import Feed
+public import Feed
 public import Kafka
 import Service
 import Synchronization
@@ -138,6 +138,20 @@ public final class FeedClient: Sendable {
   }
 
   // MARK: Windows
+
+  /// The updates of what a window shows of some feeds: of each first the state, then what changes in the window. Snapshots and
+  /// changesets are the window's; the descriptions are the feeds'. When a feed is reloaded, its state is delivered again
+  /// (`present`). A subscription with a window does not begin with the history.
+  public func updates(
+    of feeds: [String],
+    window: FeedWindow,
+    _ options: SubscriptionOptions = SubscriptionOptions()
+  ) -> FeedUpdates {
+    var options = options
+    options.window = window
+    options.beginsWithHistory = false
+    return FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
+  }
 
   /// Opens a window of a feed, so that the feed's changesets tell what they change in it (``FeedChangeset/windows``), until it is
   /// closed as often.

@@ -39,18 +39,35 @@ public struct FeedContent: Sendable {
   /// The sections and items. The snapshot shares its storage with the replica, which copies it if the feed changes
   /// while the snapshot is held.
   public let snapshot: Snapshot
+  /// The snapshot's changeset of mode `reload`, if it is that of a window.
+  let document: [UInt8]?
 
-  /// The whole feed as one changeset of mode `reload` and reason `keyframe`, for followers that start with this
+  init(description: FeedDescription, snapshot: Snapshot, document: [UInt8]? = nil) {
+    self.description = description
+    self.snapshot = snapshot
+    self.document = document
+  }
+
+  /// The whole feed, or what a window shows of it, as one changeset of mode `reload` and reason `keyframe`, for followers that start with this
   /// revision: JSON in UTF-8. It is encoded on the caller's thread by each call, in O(n) for n elements.
   ///
-  /// - Parameter window: what is written, with the window's checksum; nil for the whole feed.
+  /// - Parameter window: what is written of a whole feed, with the window's checksum; nil for everything.
   public func reloadDocument(_ window: FeedWindow? = nil) -> [UInt8] {
-    snapshot.reload(
+    if let document { return document }
+    return snapshot.reload(
       of: description.feed,
       version: description.version,
       timeMilliseconds: description.timeMilliseconds,
       window: window
     )
+  }
+}
+
+extension FeedContent {
+  /// What a window shows of the feed. O(n) for the n elements shown.
+  package func shown(in window: FeedWindow) -> FeedContent {
+    let document = reloadDocument(window)
+    return ShownFeed(FeedContent(description: description, snapshot: Snapshot(), document: document)).content
   }
 }
 

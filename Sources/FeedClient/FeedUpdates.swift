@@ -20,6 +20,8 @@ public struct FeedUpdates: AsyncSequence, Sendable {
     /// The last state of each feed. Unless the subscriber keeps a copy, this is the only reference, and differences are
     /// applied in place.
     private var snapshots: [FeedAddress: Snapshot] = [:]
+    /// The same of windows, which are followed by the texts of their changesets.
+    private var windows: [FeedAddress: ShownFeed] = [:]
 
     init(subscription: FeedSubscription) { self.subscription = subscription }
 
@@ -37,6 +39,11 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       while !Task.isCancelled {
         switch subscription.subscriptions.next(for: subscription.number) {
         case .update(let update):
+          if subscription.options.window != nil {
+            if let shown = shown(update) { return shown }
+            subscription.subscriptions.passOver(update.address, for: subscription.number)
+            continue
+          }
           guard subscription.options.hasSnapshots else { return update }
           if let completed = completed(update) { return completed }
           subscription.subscriptions.passOver(update.address, for: subscription.number)
@@ -63,6 +70,26 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       return update
     }
 
+    /// The update of what the window shows; nil if the state is needed for it.
+    private mutating func shown(_ update: FeedUpdate) -> FeedUpdate? {
+      let feed = update.address
+      switch update {
+      case .present(let content, let passedOver):
+        let shown = ShownFeed(content)
+        windows[feed] = shown
+        return .present(shown.content, passedOver: passedOver)
+      case .changed(let changeset, _):
+        guard let window = subscription.options.window, let change = changeset.windows[window],
+          let (own, snapshot) = windows[feed]?.apply(change, changeset)
+        else { return nil }
+        return .changed(own, snapshot)
+      case .mustRefetch: return update
+      case .absent:
+        windows[feed] = nil
+        return update
+      }
+    }
+
     private mutating func apply(_ difference: SnapshotDifference, to feed: FeedAddress) -> Bool {
       do throws(SnapshotError) {
         // In place: a copy taken out would be a second reference, and all of it would be copied.
@@ -72,6 +99,53 @@ public struct FeedUpdates: AsyncSequence, Sendable {
         return false
       }
     }
+  }
+}
+
+/// What a window shows of a feed, followed by the texts of its changesets.
+struct ShownFeed {
+  /// As it was at first.
+  let content: FeedContent
+  private let replicas = ReplicaPartition()
+  private let replica: Replica
+
+  /// - Parameter content: of which the document counts.
+  init(_ content: FeedContent) {
+    let document = content.reloadDocument()
+    let feed = content.description.feed
+    guard Self.apply(document, keyed: "k0/" + feed, to: replicas) != nil,
+      let replica = replicas.replica(of: feed)
+    else { preconditionFailure("the state of a window is no changeset") }
+    self.replica = replica
+    self.content = FeedContent(
+      description: content.description,
+      snapshot: replica.snapshot(),
+      document: document
+    )
+  }
+
+  /// - Returns: the changeset for this reader, and its result; nil if it does not continue what the reader has.
+  func apply(_ change: WindowChangeset, _ changeset: FeedChangeset) -> (FeedChangeset, Snapshot)? {
+    guard change.since <= replica.revision else { return nil }
+    let text = change.text(base: replica.revision)
+    return Self.apply(text, keyed: "d1/" + replica.feed, to: replicas).map {
+      let (partition, offset) = (changeset.partition, changeset.offset)
+      return (
+        FeedChangeset(change: $0, values: [text], partition: partition, offset: offset), replica.snapshot()
+      )
+    }
+  }
+
+  private static func apply(
+    _ text: [UInt8],
+    keyed key: String,
+    to replicas: ReplicaPartition
+  ) -> ReplicaChange? {
+    let outcome = ByteText(key).withBytes { key in
+      text.withUnsafeBytes { value in try? replicas.apply(key: key, value: ByteSpan(value)) }
+    }
+    guard case .applied(let change)? = outcome else { return nil }
+    return change
   }
 }
 
@@ -166,10 +240,12 @@ public struct SubscriptionOptions: Sendable, Equatable {
   /// Whether changesets include their difference, decoded. Describing it copies every entry. Snapshots need it, so it is always
   /// there if `hasSnapshots` is true.
   public var hasDifferences: Bool
-  var needsDifferences: Bool { hasDifferences || hasSnapshots }
+  var needsDifferences: Bool { window == nil && (hasDifferences || hasSnapshots) }
   /// Whether to deliver every changeset that the topic still has, instead of the state at the beginning. Use it only
   /// for a subscription that is created before the client runs.
   public var beginsWithHistory: Bool
+  /// What of its feeds the subscription is shown; nil for everything.
+  var window: FeedWindow?
 
   /// Creates options; by default a slow subscriber does not delay others.
   public init(

@@ -223,6 +223,16 @@ extension Subscriptions {
       let options = subscriber.mailbox.options
       guard partition.isBootstrapped || options.beginsWithHistory else { return }
       switch update {
+      case .changed(let changeset, _)? where options.window != nil:
+        if changeset.change.mode == .reload {
+          subscriber.mailbox.addNewest(FeedAddress(number, feed))
+        } else if let change = options.window.flatMap({ changeset.windows[$0] }) {
+          subscriber.mailbox.add(
+            .changed(changeset, nil),
+            of: FeedAddress(number, feed),
+            byteCount: change.byteCount
+          )
+        }
       case .changed(let changeset, _)? where !options.hasSnapshots:
         subscriber.mailbox.add(.changed(changeset, nil), of: FeedAddress(number, feed), byteCount: byteCount)
       case let update?: subscriber.mailbox.add(update, of: FeedAddress(number, feed), byteCount: byteCount)

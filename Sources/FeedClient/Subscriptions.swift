@@ -179,18 +179,20 @@ final class Subscriptions: @unchecked Sendable {
   // MARK: Windows
 
   /// Opens a window of a feed once more, so that the feed's changesets tell what they change in it.
-  func open(_ window: FeedWindow, of feed: ByteText) {
-    locked { openWindows[feed, default: [:]][window, default: 0] += 1 }
-  }
+  func open(_ window: FeedWindow, of feed: ByteText) { locked { addWindow(window, of: feed) } }
 
   /// Closes a window that was opened.
-  func close(_ window: FeedWindow, of feed: ByteText) {
-    locked {
-      guard let count = openWindows[feed]?[window] else { return }
-      openWindows[feed]?[window] = count > 1 ? count - 1 : nil
-      if openWindows[feed]?.isEmpty == true { openWindows[feed] = nil }
-      if count == 1 { for partition in followed.values { partition.close(window, of: feed) } }
-    }
+  func close(_ window: FeedWindow, of feed: ByteText) { locked { removeWindow(window, of: feed) } }
+
+  private func addWindow(_ window: FeedWindow, of feed: ByteText) {
+    openWindows[feed, default: [:]][window, default: 0] += 1
+  }
+
+  private func removeWindow(_ window: FeedWindow, of feed: ByteText) {
+    guard let count = openWindows[feed]?[window] else { return }
+    openWindows[feed]?[window] = count > 1 ? count - 1 : nil
+    if openWindows[feed]?.isEmpty == true { openWindows[feed] = nil }
+    if count == 1 { for partition in followed.values { partition.close(window, of: feed) } }
   }
 
   func progress(of window: FeedWindow, of feed: ByteText, in number: Int32?) -> WindowProgress? {
@@ -260,6 +262,7 @@ final class Subscriptions: @unchecked Sendable {
       if options.slowPolicy == .pausesReading { pausing.insert(number) }
       if options.beginsWithHistory { historyCount += 1 }
       if options.needsDifferences { differenceCount += 1 }
+      if let window = options.window { for feed in feeds ?? [] { addWindow(window, of: feed) } }
       return number
     }
   }
@@ -281,6 +284,9 @@ final class Subscriptions: @unchecked Sendable {
       pausing.remove(number)
       if subscriber.mailbox.options.beginsWithHistory { historyCount -= 1 }
       if subscriber.mailbox.options.needsDifferences { differenceCount -= 1 }
+      if let window = subscriber.mailbox.options.window {
+        for feed in subscriber.feeds ?? [] { removeWindow(window, of: feed) }
+      }
       subscriber.waiter?.resume()
       wakeReader()
     }
@@ -312,7 +318,17 @@ final class Subscriptions: @unchecked Sendable {
       if let reason = partition.reasonForLoss(of: feed.id) {
         return .mustRefetch(feed: feed.id.string, partition: partition.number, reason: reason)
       }
-      if let content = partition.content(of: feed.id) { return .present(content, passedOver: passedOver) }
+      if let content = partition.content(of: feed.id) {
+        guard let window = subscriber.mailbox.options.window else {
+          return .present(content, passedOver: passedOver)
+        }
+        // The snapshot is made of the document, so that none of the feed is held.
+        let document = content.reloadDocument(window)
+        return .present(
+          FeedContent(description: content.description, snapshot: Snapshot(), document: document),
+          passedOver: passedOver
+        )
+      }
     }
     return .absent(feed: feed.id.string, partition: feed.partition, changeset: nil)
   }

@@ -1,3 +1,4 @@
+import Feed
 import FeedConfiguration
 import FeedDaemon
 import FeedTools
@@ -32,6 +33,13 @@ enum FollowCommand: Subcommand {
         choices: ["beginning", "now"],
         help: "now (the default): the state, then changes; beginning: all the topic has."
       ),
+      .repeated(
+        "sections",
+        "ID",
+        help:
+          "Only this section of each feed; repeat it for more. Needs the feeds' ids, and goes on from now."
+      ),
+      .value("first", "N", help: "Of each section only the first N items; otherwise like --sections."),
       .flag("json", help: "Prints JSON, also on a terminal."),
       .flag("screen", help: "Draws one feed in place."),
     ] + configurationOptions
@@ -43,6 +51,7 @@ enum FollowCommand: Subcommand {
     let following = FeedFollowing(
       configuration,
       feeds: invocation.arguments,
+      window: try window(invocation),
       form: try form(invocation),
       beginsWithHistory: invocation.value("from") == "beginning",
       stop: stopOnSignals(log),
@@ -56,6 +65,25 @@ enum FollowCommand: Subcommand {
     let problems = try await following.printSnapshot()
     for problem in problems { DiagnosticOutput.standardError.write(line: "feedstore: \(problem)") }
     return problems.isEmpty ? .done : .failed
+  }
+
+  private static func window(_ invocation: CommandInvocation) throws(UsageError) -> FeedWindow? {
+    let sections = invocation.values("sections")
+    let first = invocation.value("first")
+    if sections.isEmpty, first == nil { return nil }
+    guard !invocation.arguments.isEmpty, invocation.value("from") != "beginning" else {
+      throw UsageError(
+        "--sections and --first show feeds as they are from now on; name the feeds, and leave out --from beginning"
+      )
+    }
+    var extent = FeedWindow.Extent.all
+    if let first {
+      guard let count = Int32(first), count >= 0 else {
+        throw UsageError("--first is \(first.debugDescription); expected a number of items, from 0")
+      }
+      extent = .first(Int(count))
+    }
+    return FeedWindow(sections: sections.isEmpty ? nil : sections, extent: extent)
   }
 
   private static func form(_ invocation: CommandInvocation) throws(UsageError) -> FeedFollowing.Form {

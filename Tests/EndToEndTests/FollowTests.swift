@@ -135,6 +135,19 @@ struct FollowTests {
       ]
     )
 
+    var inWindow = following(ground, ["a"], .json, Output(lines: 1))
+    inWindow.window = FeedWindow(extent: .first(0))
+    let heads = Output(lines: 1)
+    inWindow.write = { heads.write($0) }
+    try await inWindow.run()
+    #expect(
+      heads.all.count == 1 && heads.all[0].contains(#""window":[{"section":"s","from":0,"shown":0,"of":1}]"#)
+    )
+    let headState = Output()
+    inWindow.write = { headState.write($0) }
+    #expect(try await inWindow.printSnapshot().isEmpty)
+    #expect(headState.all == heads.all)
+
     let state = Output()
     #expect(
       try await following(ground, ["b", "c"], .lines(isColoured: false), state).printSnapshot() == [

@@ -43,6 +43,13 @@ extension Subscriptions {
   }
 }
 
+extension SubscriptionOptions {
+  init(window: FeedWindow) {
+    self.init()
+    self.window = window
+  }
+}
+
 extension ChangesetSource.Record {
   /// The same changeset with another revision.
   func revised(_ revision: Int) -> Self {

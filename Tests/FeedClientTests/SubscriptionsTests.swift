@@ -48,6 +48,63 @@ struct SubscriptionsTests {
     #expect(deletion == records[1].value)
   }
 
+  @Test func `a subscriber with a window receives what is shown in it`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("a", ChangesetSource.item("y"))))
+    board.endPartition()
+    let window = FeedWindow(sections: ["s"], extent: .first(2))
+    var iterator: FeedUpdates.Iterator? = board.updates(of: ["a"], SubscriptionOptions(window: window))
+      .makeAsyncIterator()
+    var updates = try await next(1, &iterator!)
+    #expect(updates[0].summary == "a present 1")
+    #expect(updates[0].snapshot?.itemIdentifiers == ["x", "y"])
+
+    // Beyond the edge, and in another section: nothing is sent. Then an item enters, and pushes one out.
+    board.take(try await source.flush(("a", ChangesetSource.item("z"))))
+    board.take(
+      try await source.flush(("a", "{\"op\":\"item.upsert\",\"item\":\"o\",\"section\":\"t\"}"))
+    )
+    board.take(
+      try await source.flush(("a", "{\"op\":\"item.move\",\"item\":\"z\",\"at\":\"first\"}"))
+    )
+    updates = try await next(1, &iterator!)
+    #expect(updates[0].summary == "a diff 4")
+    #expect(updates[0].snapshot?.itemIdentifiers == ["z", "x"])
+    guard case .changed(let changeset, _) = updates[0] else {
+      Issue.record("a change, and not \(updates[0])")
+      return
+    }
+    #expect(changeset.change.base == 1)
+    #expect(changeset.change.counts.inserts == 1 && changeset.change.counts.deletes == 1)
+    let progress = try #require(board.progress(of: window, of: ByteText("a"), in: nil))
+    #expect(progress.since == 4 && progress.description.revision == 4)
+    #expect(
+      String(decoding: progress.totals, as: UTF8.self)
+        == #""window":[{"section":"s","from":0,"shown":2,"of":3}]"#
+    )
+    iterator = nil
+    #expect(board.openWindows.isEmpty)
+  }
+
+  @Test func `a subscriber with a window receives the state again once the feed is reloaded or re-created`()
+    async throws
+  {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    let window = FeedWindow(extent: .first(1))
+    var iterator = board.updates(of: ["a"], SubscriptionOptions(window: window)).makeAsyncIterator()
+    board.take(try await source.flush(("a", "{\"op\":\"feed.reload\"}")))
+    #expect(try await next(1, &iterator).map(\.summary) == ["a present 2"])
+    board.take(try await source.flush(("a", nil)))
+    #expect(try await next(1, &iterator).map(\.summary) == ["a absent"])
+    board.take(try await source.flush(("a", ChangesetSource.item("y"))))
+    board.take(try await source.flush(("a", ChangesetSource.item("y", 1))))
+    #expect(try await next(1, &iterator).map(\.summary) == ["a present 2 for 1"])
+    board.take(try await source.flush(("a", ChangesetSource.item("y", 2))))
+    let updates = try await next(1, &iterator)
+    #expect(updates.map(\.summary) == ["a reconfigure 3"])
+    #expect(updates[0].snapshot?.data(ofItem: "y")?.description == "{\"n\":2,\"p\":\"\"}")
+  }
+
   @Test func `a snapshot does not change while it is held`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()

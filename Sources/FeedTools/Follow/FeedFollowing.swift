@@ -1,4 +1,4 @@
-import Feed
+package import Feed
 import FeedClient
 package import FeedConfiguration
 package import Service
@@ -18,6 +18,8 @@ package struct FeedFollowing: Sendable {
   package var configuration: FeedStoreConfiguration
   /// The feeds to follow; empty for all.
   package var feeds: [String]
+  /// What is shown of them; nil for everything. Needs the feeds' ids.
+  package var window: FeedWindow?
   package var form: Form
   /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
   package var beginsWithHistory: Bool
@@ -31,6 +33,7 @@ package struct FeedFollowing: Sendable {
   package init(
     _ configuration: FeedStoreConfiguration,
     feeds: [String],
+    window: FeedWindow? = nil,
     form: Form,
     beginsWithHistory: Bool = false,
     stop: StopRequest,
@@ -39,6 +42,7 @@ package struct FeedFollowing: Sendable {
   ) {
     self.configuration = configuration
     self.feeds = feeds
+    self.window = window
     self.form = form
     self.beginsWithHistory = beginsWithHistory
     self.stop = stop
@@ -60,7 +64,9 @@ package struct FeedFollowing: Sendable {
       hasDifferences: false,
       beginsWithHistory: beginsWithHistory
     )
-    let updates = session.client.updates(of: names, options)
+    let updates =
+      window.map { session.client.updates(of: feeds, window: $0, options) }
+      ?? session.client.updates(of: names, options)
     if form == .screen { _ = write(TerminalScreen.enter) }
     defer { if form == .screen { _ = write(TerminalScreen.leave) } }
     try await session.run { _ in
@@ -102,6 +108,7 @@ package struct FeedFollowing: Sendable {
       let contents =
         names?.flatMap { name in
           client.partitions(of: name).compactMap { client.content(of: name, in: $0) }
+            .map { content in window.map { content.shown(in: $0) } ?? content }
         } ?? client.contents()
       let ids = names.map { Set($0.map { ByteText($0) }) }
       let lost = client.feedsWithoutContent().filter { ids?.contains(ByteText($0.feed)) != false }
