@@ -99,12 +99,13 @@ enum FanoutCost {
     publish(to: target, load, seconds: 1, &number)
     usleep(500_000)
     let first = number
+    // Before the messages that are kept for readers that reconnect become many.
+    let growth = target.residentBytes - resident
     let start = ThreadTime.all(of: target.id)
     readers.measure(from: first)
     publish(to: target, load, seconds: measuredSeconds, &number)
     usleep(500_000)
     let end = ThreadTime.all(of: target.id)
-    let growth = target.residentBytes - resident
     let received = readers.stop()
     target.stop()
     guard received.count > 0 else { BenchmarksCommand.fail("\(target.name) delivered nothing") }

@@ -92,8 +92,8 @@ import Testing
     #expect(stream.replaceQueued(with: event("late")) == .closed)
     #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
     #expect(try client.chunk() == "")
-    // The connection stays open.
-    #expect(try client.ask("GET /other").text == "other")
+    // Another request could have a larger head than the connection has room for.
+    #expect(client.isAtEnd())
     #expect(ends.load(ordering: .relaxed) == 1)
     #expect(stream.hasEnded)
     #expect(server.server.counters.openStreams == 0)
@@ -135,6 +135,44 @@ import Testing
     for number in 0..<3 { #expect(stream.write(event("\(number)")) == .queued) }
     stream.close()
     #expect(try client.rest() == "retry: 3000\n\ndata: 0\n\ndata: 1\n\ndata: 2\n\n")
+  }
+
+  /// Field names and values are as long as heads may have.
+  @Test func `a stream is served whatever the size of the head, and after other requests`() throws {
+    let opened = Opened()
+    let server = try server(opened) { $0.maxConnections = 200 }
+    let limits = server.server.configuration.head
+    let query = "?" + (0..<limits.parameters).map { "p\($0)=" }.joined(separator: "&")
+    // Around the size that has a connection of its own.
+    let sizes = Array(stride(from: 0, to: 5_000, by: 50)) + [12_000, limits.bytes - 200]
+    for (size, count, query) in sizes.map({ ($0, 1, "") }) + [(0, limits.fields - 2, ""), (0, 1, query)] {
+      let client = try server.connect()
+      let fields = (0..<count).map { "X\($0): \(String(repeating: "x", count: size))\r\n" }.joined()
+      try client.send("GET /events\(query) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+      #expect(try client.head().status == 200, "\(size) bytes, \(count) fields")
+      #expect(try client.chunk() == "retry: 3000\n\n")
+      let stream = try #require(opened.all.last)
+      #expect(stream.write(event("one")) == .queued)
+      #expect(try client.chunks(through: "\n\n") == "data: one\n\n")
+    }
+    let client = try server.connect()
+    #expect(try client.ask("GET /other").text == "other")
+    try client.request("GET /events", "X: \(String(repeating: "x", count: limits.bytes - 200))")
+    #expect(try client.head().status == 200)
+    #expect(try client.chunk() == "retry: 3000\n\n")
+    let stream = try #require(opened.all.last)
+    stream.close()
+    #expect(try client.chunk() == "")
+    #expect(try client.ask("GET /other").text == "other")
+  }
+
+  @Test func `a refused stream's connection is closed`() throws {
+    let client = try server(Opened()).connect()
+    try client.request("GET /events", "Accept: application/json")
+    let response = try client.response()
+    #expect(response.status == 406)
+    #expect(response["Connection"]?.lowercased() == "close")
+    #expect(client.isAtEnd())
   }
 
   @Test func `an idle stream sends heartbeats`() throws {

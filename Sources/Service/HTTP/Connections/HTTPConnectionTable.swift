@@ -237,11 +237,14 @@ final class HTTPConnection: Sendable {
   /// The client's address group, the same for all addresses that one client can easily obtain.
   let addressGroup: String
   let socket: Int32
+  /// Whether it is closed after one request.
+  let isBrief: Bool
 
-  init(_ address: IPAddress?, socket: Int32) {
+  init(_ address: IPAddress?, socket: Int32, isBrief: Bool) {
     self.address = address?.description ?? ""
     addressGroup = address?.clientGroup ?? ""
     self.socket = socket
+    self.isBrief = isBrief
   }
 }
 

@@ -14,7 +14,7 @@ final class HTTPEntrance: @unchecked Sendable {
   private let isTLS: Bool
   private let refuse: @Sendable (HTTPHeadFault) -> [UInt8]
   private let unavailable: @Sendable (String) -> [UInt8]
-  private let serve: @Sendable (Int32, IPAddress?, UInt16) -> Bool
+  private let serve: @Sendable (Int32, IPAddress?, UInt16, UnsafeRawBufferPointer) -> Bool
   private let thread: EpollThread
   /// Connections that have not been handed over, by socket.
   private var pending: [Int32: PendingConnection] = [:]
@@ -43,7 +43,8 @@ final class HTTPEntrance: @unchecked Sendable {
   /// - Parameters:
   ///   - refuse: encodes the response to an invalid head.
   ///   - unavailable: encodes the response when the limit is reached.
-  ///   - serve: takes over a socket; if it returns false, the socket is closed.
+  ///   - serve: takes over a socket, and is shown the head of the first request, which is empty with TLS; if it returns
+  ///     false, the socket is closed.
   /// - Throws: ``HTTPServerError`` if no descriptor is available; the socket is closed then.
   init(
     _ listening: ListeningSocket,
@@ -53,7 +54,7 @@ final class HTTPEntrance: @unchecked Sendable {
     tickMilliseconds: Int64,
     refuse: @escaping @Sendable (HTTPHeadFault) -> [UInt8],
     unavailable: @escaping @Sendable (String) -> [UInt8],
-    serve: @escaping @Sendable (Int32, IPAddress?, UInt16) -> Bool
+    serve: @escaping @Sendable (Int32, IPAddress?, UInt16, UnsafeRawBufferPointer) -> Bool
   ) throws(HTTPServerError) {
     self.listening = listening
     self.connections = connections
@@ -193,7 +194,7 @@ final class HTTPEntrance: @unchecked Sendable {
     }
     pending[socket]?.seenBytes = count
     switch verdict {
-    case .complete: handOver(socket, waiting)
+    case .complete(let length): handOver(socket, waiting, headBytes: length)
     case .refused(let fault): answer(socket, refuse(fault))
     case .incomplete, nil:
       // A client that has closed its side will not complete its head.
@@ -205,7 +206,7 @@ final class HTTPEntrance: @unchecked Sendable {
   /// Hands over a client that starts a TLS handshake. The deadline for its first head still applies.
   private func handOverTLS(_ socket: Int32, _ waiting: PendingConnection) {
     guard buffer[0] == Self.handshakeRecord else { return answer(socket, refuse(Self.plainText)) }
-    handOver(socket, waiting)
+    handOver(socket, waiting, headBytes: 0)
   }
 
   /// The first byte of a TLS handshake record.
@@ -215,11 +216,14 @@ final class HTTPEntrance: @unchecked Sendable {
     "this port speaks HTTPS only: use an address that begins with https://"
   )
 
-  private func handOver(_ socket: Int32, _ waiting: PendingConnection) {
+  private func handOver(_ socket: Int32, _ waiting: PendingConnection, headBytes: Int) {
     thread.forget(socket)
     pending[socket] = nil
     if !isTLS { connections.beginAnswer(socket) }
-    if !serve(socket, waiting.address, waiting.port) {
+    let isServed = buffer.withUnsafeBytes { buffer in
+      serve(socket, waiting.address, waiting.port, UnsafeRawBufferPointer(rebasing: buffer[..<headBytes]))
+    }
+    if !isServed {
       // The socket is closed. Only this thread accepts connections, so its number has not been reused.
       connections.change { table, _ in table.close(socket) }
     }

@@ -10,14 +10,16 @@ func handleHTTPConnection(
   _ owner: UnsafeMutableRawPointer?,
   _ connection: OpaquePointer?,
   _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-  _ change: MHD_ConnectionNotificationCode
+  _ change: MHD_ConnectionNotificationCode,
+  isBrief: Bool
 ) {
   guard let owner, let connection, let context else { return }
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   if change == .CONNECTION_NOTIFY_STARTED {
     let address = IPAddress(feedstore_http_client_address(connection))
     let socket = feedstore_http_socket(connection)
-    context.pointee = Unmanaged.passRetained(HTTPConnection(address, socket: socket)).toOpaque()
+    context.pointee = Unmanaged.passRetained(HTTPConnection(address, socket: socket, isBrief: isBrief))
+      .toOpaque()
     server.connections.change { table, _ in table.serve(socket) }
   } else if let known = context.pointee {
     context.pointee = nil
@@ -157,6 +159,9 @@ extension HTTPServer {
     guard let response else { return .NO }
     // libmicrohttpd holds its own reference.
     defer { MHD_destroy_response(response) }
+    if Self.known(connection)?.isBrief == true {
+      _ = MHD_add_response_header(response, "Connection", "close")
+    }
     for field in reply.headers { _ = MHD_add_response_header(response, field.name, field.value) }
     counterStore.countAnswer(status: reply.status)
     return MHD_queue_response(connection, UInt32(reply.status), response)
@@ -206,7 +211,7 @@ extension HTTPServer {
         streams.remove(stream)
       }
     )
-    return source.response(size: nil, blockBytes: 4096)
+    return source.response(size: nil, blockBytes: 1024)
   }
 
   /// A response whose content is sent from its place in memory.

@@ -45,6 +45,8 @@ package final class HTTPServer: Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
     /// The daemon for new connections.
     var pointer: OpaquePointer
+    /// The daemon for new connections that are closed after one request; nil with HTTPS.
+    var brief: OpaquePointer?
     /// The certificate for new connections.
     var tls: TLSCredentials?
     var entrance: HTTPEntrance?
@@ -135,7 +137,8 @@ package final class HTTPServer: Sendable {
     isClosing.store(true, ordering: .relaxed)
     // No stream may be suspended now, or libmicrohttpd would fail.
     for stream in streams.all { stream.cut() }
-    for pointer in running.retired + [running.pointer] { MHD_stop_daemon(pointer) }
+    let pointers = running.retired + [running.pointer, running.brief].compactMap(\.self)
+    for pointer in pointers { MHD_stop_daemon(pointer) }
     sender.stop()
     Unmanaged.passUnretained(self).release()
     return isDone
@@ -204,7 +207,12 @@ package final class HTTPServer: Sendable {
     if let failure { throw failure }
   }
 
-  private func startDaemon(_ owner: UnsafeMutableRawPointer, _ tls: TLSCredentials?) -> OpaquePointer? {
+  /// - Parameter isBrief: whether its connections are closed after one request.
+  private func startDaemon(
+    _ owner: UnsafeMutableRawPointer,
+    _ tls: TLSCredentials?,
+    isBrief: Bool = false
+  ) -> OpaquePointer? {
     var options = feedstore_http_options_t()
     options.threads = UInt32(configuration.threads)
     // Never reached, because connections are counted before the handover, and each thread may have all of them. In
@@ -212,12 +220,16 @@ package final class HTTPServer: Sendable {
     options.connection_limit = UInt32(
       clamping: configuration.threads * (configuration.maxConnections + 2 * HTTPConnectionTable.reserve)
     )
-    options.connection_memory_bytes = configuration.connectionBytes
+    options.connection_memory_bytes =
+      isBrief ? HTTPServerConfiguration.briefConnectionBytes : configuration.connectionBytes
     options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
     options.owner = owner
     options.on_request = { @Sendable in handleHTTPRequest($0, $1, $2, $3, $4, $5, $6, $7) }
     options.on_completion = { @Sendable in handleHTTPCompletion($0, $1, $2, $3) }
-    options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3) }
+    options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3, isBrief: false) }
+    if isBrief {
+      options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3, isBrief: true) }
+    }
     guard let tls else { return feedstore_http_start(&options) }
     return tls.withPointers { certificate, key, authority in
       options.certificate = certificate
@@ -240,13 +252,15 @@ package final class HTTPServer: Sendable {
         "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
       )
     }
-    daemon.withLock { $0 = Daemon(pointer: pointer, tls: configuration.tls) }
+    // Without it, streams have connections like others.
+    let brief = configuration.tls == nil ? startDaemon(owner.toOpaque(), nil, isBrief: true) : nil
+    daemon.withLock { $0 = Daemon(pointer: pointer, brief: brief, tls: configuration.tls) }
     do {
       let entrance = try entrance(socket)
       daemon.withLock { $0?.entrance = entrance }
     } catch {
       daemon.withLock { $0 = nil }
-      MHD_stop_daemon(pointer)
+      for pointer in [pointer, brief].compactMap(\.self) { MHD_stop_daemon(pointer) }
       sender.stop()
       owner.release()
       throw error
@@ -273,7 +287,7 @@ package final class HTTPServer: Sendable {
         response.headers.append(HTTPField("Connection", "close"))
         return encoded(response)
       },
-      serve: { [weak self] socket, address, port in
+      serve: { [weak self] socket, address, port, head in
         guard let self, let address else {
           close(socket)
           return false
@@ -283,13 +297,27 @@ package final class HTTPServer: Sendable {
             close(socket)
             return false
           }
+          let brief = asksForStream(head) ? running.brief : nil
           // On failure it closes the socket.
           return address.withSocketAddress(port: port) {
-            MHD_add_connection(running.pointer, socket, $0, $1) == .YES
+            MHD_add_connection(brief ?? running.pointer, socket, $0, $1) == .YES
           }
         }
       }
     )
+  }
+
+  /// Whether a head is small, and asks for a stream. Then its connection serves no other request, which could have a
+  /// larger head.
+  private func asksForStream(_ head: UnsafeRawBufferPointer) -> Bool {
+    guard HTTPServerConfiguration.isSmall(head) else { return false }
+    let line = head.prefix { $0 != UInt8(ascii: "\r") }.split(separator: UInt8(ascii: " "))
+    guard line.count == 3,
+      let parts = PathPattern.decodedParts(
+        of: String(decoding: line[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+      )
+    else { return false }
+    return gate.router.match(parts)?.routes.contains { $0.produces.contains("text/event-stream") } == true
   }
 
   /// Encodes a response that libmicrohttpd does not send.

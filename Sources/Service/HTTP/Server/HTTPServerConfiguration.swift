@@ -56,6 +56,17 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   var connectionBytes: Int {
     2 * head.bytes + 64 * (head.fields + head.parameters) + (8 << 10)
   }
+
+  /// The same for a connection that is closed after its only request, whose head is small. libmicrohttpd writes to all of
+  /// it.
+  static let briefConnectionBytes = 8 << 10
+
+  /// Whether a head fits into half of that, with its fields and parameters as libmicrohttpd parses them.
+  static func isSmall(_ head: some Collection<UInt8>) -> Bool {
+    guard head.count <= briefConnectionBytes / 2 else { return false }
+    let parsed = head.count { [UInt8(ascii: "\n"), UInt8(ascii: "?"), UInt8(ascii: "&")].contains($0) }
+    return head.count + 64 * parsed <= briefConnectionBytes / 2
+  }
 }
 
 /// Why an HTTP server cannot start.
