@@ -83,7 +83,7 @@ let package = Package(
       dependencies: [
         "CInspector", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
         "FeedStore",
-        "Kafka", "Service",
+        "Kafka", "Service", "Spelling",
       ],
       swiftSettings: swiftSettings
     ),
@@ -248,7 +248,8 @@ let package = Package(
     .testTarget(
       name: "FeedHTTPTests",
       dependencies: [
-        "Changesets", "Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka", "Kafka", "Service",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka",
+        "Kafka", "Oracle", "Service",
       ],
       swiftSettings: swiftSettings
     ),

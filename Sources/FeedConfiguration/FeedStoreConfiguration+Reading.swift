@@ -118,6 +118,10 @@ extension HTTPOptions {
     try reader.read("http.maxStreamBytes", .bytes, into: &maxStreamBytes, from: 1024, to: 1 << 30)
     try reader.read("http.maxHistoryBytes", .bytes, into: &maxHistoryBytes, from: 0)
     try reader.read("http.maxReloadBytes", .bytes, into: &maxReloadBytes, from: 0)
+    try reader.read("http.maxFeedsPerStream", into: &maxFeedsPerStream, from: 1, to: 100_000)
+    try reader.read("http.maxWindows", into: &maxWindows, from: 0, to: 1_000_000)
+    try reader.read("http.maxWindowItems", into: &maxWindowItems, from: 0, to: 1_000_000)
+    try reader.read("http.maxRequestBytes", .bytes, into: &maxRequestBytes, from: 1024, to: 1 << 30)
     try reader.read("http.heartbeat", .milliseconds, into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
   }
 

@@ -36,6 +36,14 @@ package struct HTTPOptions: Sendable, Equatable {
   package var maxHistoryBytes = 32 << 20
   /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
   package var maxReloadBytes = 256 << 20
+  /// The maximum number of feeds of one stream.
+  package var maxFeedsPerStream = 256
+  /// The maximum number of different windows of feeds that are open.
+  package var maxWindows = 10_000
+  /// The maximum number of items of each section that a window shows.
+  package var maxWindowItems = 10_000
+  /// The maximum size of a request's content, in bytes.
+  package var maxRequestBytes = 1 << 20
   /// Milliseconds without a message after which a stream sends a comment.
   package var heartbeatMilliseconds = 15_000
   /// Seconds after which a connection is closed if its client reads nothing. Not configurable; tests with such clients

@@ -159,7 +159,7 @@ class Responses(unittest.TestCase):
                 if "data" in lines:
                     data = complete(lines["data"])
                     if lines.get("event") != "plan":
-                        self.assertLessEqual(set(data), fields | {"partition"})
+                        self.assertLessEqual(set(data), fields | {"partition", "stream", "window"})
 
 
 class Vectors(unittest.TestCase):

@@ -69,7 +69,7 @@ import Testing
         replica.checkInvariants()
         try Self.deliver(change, content, replica, replicas, feed, readers)
         if readers.readers.count < 8, random.chance(40) {
-          var reader = Reader(window: Self.window(of: content, &random))
+          var reader = Reader(window: .random(of: content, &random))
           readers.windows.open(reader.window, at: replica.revision)
           try reader.take(try Self.state(reader.window, replica, replicas), of: feed, isReload: true)
           readers.readers.append(reader)
@@ -100,7 +100,7 @@ import Testing
     for number in followed.readers.indices {
       var reader = followed.readers[number]
       let before = reader.shown ?? OracleFeed()
-      let expected = slice(content, reader.window)
+      let expected = content.shown(in: reader.window)
       func fail(_ text: String) -> StoreDriver.Disagreement {
         StoreDriver.Disagreement(
           description: """
@@ -179,39 +179,5 @@ import Testing
       lengths.append(1 + ((0..<number).filter { values[$0] < value }.map { lengths[$0] }.max() ?? 0))
     }
     return lengths.max() ?? 0
-  }
-
-  /// What a window shows: the oracle.
-  private static func slice(_ feed: OracleFeed, _ window: FeedWindow) -> OracleFeed {
-    var shown = feed
-    if let ids = window.sections {
-      shown.sections.removeAll { !ids.contains(ByteText(String(decoding: $0.id, as: UTF8.self))) }
-    }
-    for number in shown.sections.indices {
-      let items = shown.sections[number].items
-      switch window.extent {
-      case .all: break
-      case .first(let count): shown.sections[number].items = Array(items.prefix(count))
-      case .slice(let from, let count):
-        shown.sections[number].items = Array(items.dropFirst(from).prefix(count))
-      }
-    }
-    return shown
-  }
-
-  private static func window(of feed: OracleFeed, _ random: inout SplitMix64) -> FeedWindow {
-    let ids = feed.sections.map { String(decoding: $0.id, as: UTF8.self) } + ["none", "s1"]
-    switch random.below(6) {
-    case 0: return FeedWindow(extent: .first(random.below(6)))
-    case 1: return FeedWindow()
-    case 2: return FeedWindow(sections: ids.filter { _ in random.chance(50) })
-    case 3:
-      return FeedWindow(sections: ids.filter { _ in random.chance(50) }, extent: .first(random.below(4)))
-    default:
-      return FeedWindow(
-        sections: [random.pick(ids)],
-        extent: .slice(from: random.below(4), count: random.below(5))
-      )
-    }
   }
 }

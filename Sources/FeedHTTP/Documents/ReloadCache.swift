@@ -3,10 +3,10 @@ import FeedClient
 import Service
 import Synchronization
 
-/// Complete states of feeds. Each version is encoded once and shared by all its readers. Beyond that, a bounded number
+/// Complete states of views. Each version is encoded once and shared by all its readers. Beyond that, a bounded number
 /// of bytes is cached for later readers.
 final class ReloadCache: Sendable {
-  /// A feed's complete state, and the offset before which it includes all records.
+  /// A view's complete state, and the offset before which it includes all records.
   struct Current {
     let reload: FeedReload
     let position: Int64
@@ -19,17 +19,17 @@ final class ReloadCache: Sendable {
     var kept: FeedReload?
   }
 
-  /// Serialises the encoding of one feed's reload, so that concurrent readers wait for it instead of encoding their
+  /// Serialises the encoding of one view's reload, so that concurrent readers wait for it instead of encoding their
   /// own.
   private final class Maker: Sendable {
     let lock = Mutex(())
   }
 
   private struct State {
-    var reloads: [FeedAddress: Known] = [:]
+    var reloads: [StreamView: Known] = [:]
     var order = EvictionOrder()
     var keptByteCount = 0
-    var makers: [FeedAddress: (maker: Maker, users: Int)] = [:]
+    var makers: [StreamView: (maker: Maker, users: Int)] = [:]
   }
 
   private let client: FeedClient
@@ -60,28 +60,28 @@ final class ReloadCache: Sendable {
     // Released after the lock.
     _ = state.withLock { state in
       let kept = state.reloads.mapValues(\.kept)
-      for feed in kept.keys { state.reloads[feed]?.kept = nil }
+      for view in kept.keys { state.reloads[view]?.kept = nil }
       state.keptByteCount = 0
       return kept
     }
   }
 
-  /// The current state of a feed; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
+  /// The current state of a view; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
   /// elements, unless this version is cached or being sent.
-  func current(of feed: FeedAddress) -> Current? {
-    if let known = known(feed) { return known }
+  func current(of view: StreamView) -> Current? {
+    if let known = known(view) { return known }
     let maker = state.withLock { state in
-      let entry = state.makers[feed] ?? (Maker(), 0)
-      state.makers[feed] = (entry.maker, entry.users + 1)
+      let entry = state.makers[view] ?? (Maker(), 0)
+      state.makers[view] = (entry.maker, entry.users + 1)
       return entry.maker
     }
     defer {
       state.withLock { state in
-        guard let entry = state.makers[feed] else { return }
-        state.makers[feed] = entry.users > 1 ? (entry.maker, entry.users - 1) : nil
+        guard let entry = state.makers[view] else { return }
+        state.makers[view] = entry.users > 1 ? (entry.maker, entry.users - 1) : nil
       }
     }
-    return maker.lock.withLock { _ in known(feed) ?? make(feed) }
+    return maker.lock.withLock { _ in known(view) ?? make(view) }
   }
 
   /// Empties the cache.
@@ -93,41 +93,48 @@ final class ReloadCache: Sendable {
     }
   }
 
-  private func known(_ feed: FeedAddress) -> Current? {
-    guard let description = client.description(of: feed.id.string, in: feed.partition),
-      let reload = state.withLock({ $0.reloads[feed]?.reload }), reload.version == FeedVersion(description)
+  private func known(_ view: StreamView) -> Current? {
+    guard let reload = state.withLock({ $0.reloads[view]?.reload }),
+      let current = client.standing(of: view), current.includes(reload.version)
     else { return nil }
-    return Current(reload: reload, position: description.position)
+    return Current(reload: reload, position: current.description.position)
   }
 
-  private func make(_ feed: FeedAddress) -> Current? {
-    guard let content = client.content(of: feed.id.string, in: feed.partition) else { return nil }
-    let reload = FeedReload(FeedVersion(content.description), content.reloadDocument(), ledger)
-    state.withLock { keep(reload, of: feed, &$0) }
-    return Current(reload: reload, position: content.description.position)
+  private func make(_ view: StreamView) -> Current? {
+    let made: (text: [UInt8], description: FeedDescription)?
+    if let window = view.window {
+      made = client.reload(of: view.feed, window)
+    } else {
+      let content = client.content(of: view.feed.id.string, in: view.feed.partition)
+      made = content.map { ($0.reloadDocument(), $0.description) }
+    }
+    guard let made else { return nil }
+    let reload = FeedReload(FeedVersion(made.description), made.text, ledger)
+    state.withLock { keep(reload, of: view, &$0) }
+    return Current(reload: reload, position: made.description.position)
   }
 
-  private func keep(_ reload: FeedReload, of feed: FeedAddress, _ state: inout State) {
-    forget(feed, &state)
+  private func keep(_ reload: FeedReload, of view: StreamView, _ state: inout State) {
+    forget(view, &state)
     let isKept = reload.byteCount <= keptLimit
-    let number = state.order.append(feed)
-    state.reloads[feed] = Known(number: number, reload: reload, kept: isKept ? reload : nil)
+    let number = state.order.append(view)
+    state.reloads[view] = Known(number: number, reload: reload, kept: isKept ? reload : nil)
     if isKept { state.keptByteCount += reload.byteCount }
     while state.keptByteCount > keptLimit, let oldest = state.order.removeFirst() {
-      if state.reloads[oldest.feed]?.number == oldest.number { forget(oldest.feed, &state) }
+      if state.reloads[oldest.view]?.number == oldest.number { forget(oldest.view, &state) }
     }
     // A shared reference, not a copy.
     let reloads = state.reloads
     state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
   }
 
-  private func forget(_ feed: FeedAddress, _ state: inout State) {
-    guard let known = state.reloads.removeValue(forKey: feed) else { return }
+  private func forget(_ view: StreamView, _ state: inout State) {
+    guard let known = state.reloads.removeValue(forKey: view) else { return }
     state.keptByteCount -= known.kept?.byteCount ?? 0
   }
 }
 
-/// A feed's complete state at one version: as a document and as a stream message.
+/// A view's complete state at one version: as a document and as a stream message.
 ///
 /// It is released when no reader needs it any more.
 final class FeedReload: Sendable {

@@ -21,6 +21,12 @@ struct FeedRoutes: Sendable {
     }
     router.add("/v1/feeds/{feed}", produces: Self.json) { state($0) }
     router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
+    let contentBytes = streams.limits.requestBytes
+    let stream = ["text/event-stream"]
+    router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { open($0) }
+    router.add("/v1/streams/{stream}", method: .patch, produces: Self.json, contentBytes: contentBytes) {
+      change($0)
+    }
     router.add("/v1/rejected", produces: Self.json) { request in
       limited(request, to: RecentRejections.limit) { limit in
         // The newest ones come first.
@@ -110,7 +116,8 @@ struct FeedRoutes: Sendable {
   }
 
   private static func lastVersion(_ request: HTTPRequest) -> FeedVersion? {
-    request.header("Last-Event-ID").flatMap { FeedVersion($0) }
+    // A browser repeats the parameter when it reconnects.
+    (request.header("Last-Event-ID") ?? request.queryValue("lastEventId")).flatMap { FeedVersion($0) }
   }
 
   private func state(_ request: HTTPRequest) -> HTTPResponse {
@@ -125,7 +132,9 @@ struct FeedRoutes: Sendable {
       // Answered before encoding anything, if the client already has this version.
       let version = FeedVersion(description).text
       if !isAmbiguous, request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
-      guard let current = feeds.reloads.current(of: feed) else { return unknown(feed.id) }
+      guard let current = feeds.reloads.current(of: StreamView(feed: feed, window: nil)) else {
+        return unknown(feed.id)
+      }
       guard feeds.reloads.makeRoom(for: current.reload) else { return tooMuch }
       var response = HTTPResponse(
         contentType: "application/json",
@@ -139,18 +148,86 @@ struct FeedRoutes: Sendable {
   }
 
   private func changes(_ request: HTTPRequest) -> HTTPResponse {
-    feed(request) { description, others, isAmbiguous in
+    var asked: FeedRequest
+    do throws(ContentFault) {
+      asked = try RequestedFeed(request).request(maxItems: streams.limits.windowItems)
+    } catch {
+      return .problem(status: 400, code: "invalid-parameter", detail: error.detail)
+    }
+    guard streams.admits([asked]) else { return tooManyWindows }
+    return feed(request) { description, others, isAmbiguous in
       let feed = FeedAddress(description.partition, ByteText(description.feed))
-      let version = isAmbiguous ? nil : Self.lastVersion(request)
-      return .events { [streams] stream in streams.add(stream, to: feed, besides: others, after: version) }
+      asked.version = isAmbiguous ? nil : Self.lastVersion(request)
+      return .events { [streams, asked] stream in streams.open(stream, asked, at: feed, besides: others) }
     } orIfNowhere: { id, partition in
       // A browser's EventSource would give up, although the feed may be created again.
       guard let version = Self.lastVersion(request),
         let feed = (partition.map { [$0] } ?? feeds.partitions.sorted()).lazy
           .map({ FeedAddress($0, id) }).first(where: { streams.hasDeletion(of: $0, after: version) })
       else { return unknown(id) }
-      return .events { [streams] stream in streams.add(stream, to: feed, after: version) }
+      asked.version = version
+      return .events { [streams, asked] stream in streams.open(stream, asked, at: feed) }
     }
+  }
+
+  // MARK: Streams of many feeds
+
+  private func open(_ request: HTTPRequest) -> HTTPResponse {
+    do throws(ContentFault) {
+      let content: StreamOpening = try ContentFault.decode(request.content)
+      let requests = try requests(content.feeds, in: "feeds")
+      guard streams.admits(requests) else { return tooManyWindows }
+      return .events { [streams] stream in streams.open(stream, requests) }
+    } catch {
+      return invalid(error)
+    }
+  }
+
+  private func change(_ request: HTTPRequest) -> HTTPResponse {
+    do throws(ContentFault) {
+      let content: StreamAlteration = try ContentFault.decode(request.content)
+      let added = try requests(content.add, in: "add")
+      let removed = try requests(content.remove, in: "remove")
+      guard streams.admits(added) else { return tooManyWindows }
+      let id = request.parameters["stream"] ?? ""
+      guard let change = try streams.change(id, removing: removed, adding: added) else {
+        return .problem(status: 404, code: "unknown-stream", detail: "this instance has no open stream \(id)")
+      }
+      let document: JSONObject = [
+        "added": change.added.map(\.string),
+        "changed": change.changed.map(\.string),
+        "removed": change.removed.map(\.string),
+      ]
+      return document.response
+    } catch {
+      return invalid(error)
+    }
+  }
+
+  private func requests(
+    _ feeds: [RequestedFeed],
+    in member: String
+  ) throws(ContentFault) -> [FeedRequest] {
+    let limits = streams.limits
+    guard feeds.count <= limits.feeds else {
+      throw ContentFault(member, "has \(feeds.count) feeds; allowed: \(limits.feeds)")
+    }
+    var requests: [FeedRequest] = []
+    var ids: Set<ByteText> = []
+    for (index, feed) in feeds.enumerated() {
+      do throws(ContentFault) {
+        let request = try feed.request(maxItems: limits.windowItems)
+        guard ids.insert(request.feed).inserted else { throw ContentFault("feed", "was given before") }
+        requests.append(request)
+      } catch {
+        throw error.within("\(member)[\(index)]")
+      }
+    }
+    return requests
+  }
+
+  private func invalid(_ fault: ContentFault) -> HTTPResponse {
+    .problem(status: 400, code: "invalid-content", detail: fault.detail, members: ["member": fault.member])
   }
 
   // MARK: Feeds that are not served here
@@ -188,6 +265,13 @@ struct FeedRoutes: Sendable {
 
   private var tooMuch: HTTPResponse {
     unavailable(code: "too-much-waits", "too many bytes are queued for slow readers; try again later")
+  }
+
+  private var tooManyWindows: HTTPResponse {
+    unavailable(
+      code: "too-many-windows",
+      "\(streams.limits.windows) different windows may be open (http.maxWindows); try again later"
+    )
   }
 
   private var restoring: HTTPResponse {

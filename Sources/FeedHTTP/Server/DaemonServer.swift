@@ -69,13 +69,19 @@ package final class DaemonServer: Sendable {
     )
     var sharedIDs: (@Sendable () -> Int)?
     if let client = feeds?.feeds.client { sharedIDs = { client.sharedIDCount } }
+    let streams = feeds?.streams
+    let counters: @Sendable () -> HTTPCounters = {
+      var counters = started.counters
+      if let streams { (counters.streamedFeeds, counters.windows) = streams.counts }
+      return counters
+    }
     let metrics = DaemonMetrics(
       status: status,
       topics: configuration.store.topics,
       stateLimit: configuration.store.limits.maxStateBytes,
       sharedIDs: sharedIDs,
       health: health,
-      http: { started.counters }
+      http: counters
     )
     var router = HTTPRouter()
     OperationRoutes(
@@ -197,8 +203,8 @@ extension HTTPServerConfiguration {
     maxConnectionsPerAddress =
       options.maxConnectionsPerAddress > 0
       ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
-    // No route accepts a request body.
-    head.contentBytes = 0
+    // Only streams of feeds take content.
+    head.contentBytes = options.servesFeeds ? options.maxRequestBytes : 0
     maxStreams = options.maxStreams
     maxStreamQueueBytes = options.maxStreamBytes
     heartbeatMilliseconds = options.heartbeatMilliseconds

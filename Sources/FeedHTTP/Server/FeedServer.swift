@@ -19,7 +19,7 @@ final class FeedServer: Sendable {
   /// Decides what is followed.
   let follower: StandbyFollower
 
-  private let streams: FeedStreams
+  let streams: FeedStreams
   private let status: DaemonStatus
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
@@ -62,7 +62,6 @@ final class FeedServer: Sendable {
       log: log.kafkaHandler
     )
     let reloads = ReloadCache(client, keptLimit: Self.keptBytes, limit: options.maxReloadBytes)
-    let streams = FeedStreams(client, reloads, maxHistoryBytes: options.maxHistoryBytes)
     listing = FeedListing(client)
     let (wanted, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
     follower = StandbyFollower(
@@ -74,7 +73,16 @@ final class FeedServer: Sendable {
     ) { continuation.yield($0) }
     self.wanted = wanted
     feeds = ServedFeeds(client: client, reloads: reloads, moved: MovedFeeds()) { status.served }
-    self.streams = streams
+    streams = FeedStreams(
+      feeds,
+      StreamLimits(
+        historyBytes: options.maxHistoryBytes,
+        feeds: options.maxFeedsPerStream,
+        windows: options.maxWindows,
+        windowItems: options.maxWindowItems,
+        requestBytes: options.maxRequestBytes
+      )
+    )
     self.status = status
     directory =
       options.advertisedURL.isEmpty
@@ -97,6 +105,7 @@ final class FeedServer: Sendable {
     await withTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
+      group.addTask { await self.streams.keepLooking() }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
       group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
       group.addTask { await self.keepLookingForMoved() }

@@ -1,11 +1,11 @@
 import Feed
 import FeedClient
 
-/// The newest changesets of all feeds, for readers that reconnect. A limit in bytes bounds it: the oldest changesets
+/// The newest changesets of all feeds and open windows, for readers that reconnect. A limit in bytes bounds it: the oldest changesets
 /// are dropped first.
 struct ChangesetHistory {
   private let limit: Int
-  private var kept: [FeedAddress: Queue<(number: Int, changeset: StreamedChangeset)>] = [:]
+  private var kept: [StreamView: Queue<(number: Int, changeset: StreamedChangeset)>] = [:]
   private(set) var order = EvictionOrder()
   /// The number of changesets.
   private var count = 0
@@ -14,46 +14,48 @@ struct ChangesetHistory {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Adds a changeset, which must continue from the feed's last one.
-  mutating func append(_ changeset: StreamedChangeset, of feed: FeedAddress) {
+  /// Adds a changeset, which must continue from the view's last one.
+  mutating func append(_ changeset: StreamedChangeset, of view: StreamView) {
     guard changeset.byteCount <= limit else {
       // A reload does not continue from earlier changesets.
-      return removeAll(of: feed)
+      return removeAll(of: view)
     }
-    kept[feed, default: Queue()].append((order.append(feed), changeset))
+    kept[view, default: Queue()].append((order.append(view), changeset))
     count += 1
     byteCount += changeset.byteCount
-    while byteCount > limit, let oldest = order.removeFirst() { remove(oldest.feed, number: oldest.number) }
+    while byteCount > limit, let oldest = order.removeFirst() { remove(oldest.view, number: oldest.number) }
   }
 
   /// Drops everything.
   mutating func removeAll() { self = ChangesetHistory(limit: limit) }
 
-  /// Drops a feed's changesets; the next one does not continue from them.
-  mutating func removeAll(of feed: FeedAddress) {
-    guard let removed = kept.removeValue(forKey: feed)?.all else { return }
+  /// Drops a view's changesets; the next one does not continue from them.
+  mutating func removeAll(of view: StreamView) {
+    guard let removed = kept.removeValue(forKey: view)?.all else { return }
     for kept in removed { byteCount -= kept.changeset.byteCount }
     count -= removed.count
-    order.forgetGone(keeping: count) { feed, number in kept[feed]?.first.map { $0.number <= number } ?? false
+    order.forgetGone(keeping: count) { view, number in kept[view]?.first.map { $0.number <= number } ?? false
     }
   }
 
   /// The changesets after a reader's version.
   ///
   /// - Returns: nil if they are not in the history.
-  func changesets(of feed: FeedAddress, after version: FeedVersion) -> [StreamedChangeset]? {
-    guard let all = kept[feed]?.all.map(\.changeset) else { return nil }
-    if let first = all.firstIndex(where: { $0.base == version }) { return Array(all[first...]) }
+  func changesets(of view: StreamView, after version: FeedVersion) -> [StreamedChangeset]? {
+    guard let all = kept[view]?.all.map(\.changeset) else { return nil }
+    if let first = all.firstIndex(where: { $0.continues(version) }) { return Array(all[first...]) }
     return all.last?.version == version ? [] : nil
   }
 
   /// Whether the feed is known to be deleted, and was not created again.
-  func endsWithDeletion(_ feed: FeedAddress) -> Bool { kept[feed]?.last?.changeset.isDeletion == true }
+  func endsWithDeletion(_ feed: FeedAddress) -> Bool {
+    kept[StreamView(feed: feed, window: nil)]?.last?.changeset.isDeletion == true
+  }
 
-  private mutating func remove(_ feed: FeedAddress, number: Int) {
-    guard kept[feed]?.first?.number == number, let oldest = kept[feed]?.removeFirst() else { return }
+  private mutating func remove(_ view: StreamView, number: Int) {
+    guard kept[view]?.first?.number == number, let oldest = kept[view]?.removeFirst() else { return }
     byteCount -= oldest.changeset.byteCount
     count -= 1
-    if kept[feed]?.isEmpty == true { kept[feed] = nil }
+    if kept[view]?.isEmpty == true { kept[view] = nil }
   }
 }

@@ -5,30 +5,42 @@ import Synchronization
 
 /// The open streams of changes.
 ///
-/// A reader starts with the feed's state or with the changesets that it missed, and then receives each changeset once.
-/// A reader that is too slow *lags*: it receives nothing until its queue is empty, and then the feed's current state.
-/// This bounds the memory that it uses.
+/// A reader starts with the state of a feed, or of a window of it, or with the changesets that it missed, and then receives each
+/// changeset once. A reader that is too slow *lags*: it receives nothing until its stream's queue is empty, and then the current
+/// state. Of several such readers on one stream the one with the smallest state is first. This bounds the memory that they use.
 ///
 /// This is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
-/// feed. Nothing is written or encoded under it, and the store's thread never takes it.
+/// feed. Nothing is sent under it, and the store's thread never takes it.
 final class FeedStreams: Sendable {
+  let feeds: ServedFeeds
+  let limits: StreamLimits
   private let client: FeedClient
   private let reloads: ReloadCache
   private let delivery: Mutex<StreamDelivery>
   /// Signals that a reader may need an event that it is up to date.
   private let noticeSignals: AsyncStream<Void>
   private let noticeSignal: AsyncStream<Void>.Continuation
+  /// Signals that there is something to look at later.
+  private let lookSignals: AsyncStream<Void>
+  private let lookSignal: AsyncStream<Void>.Continuation
 
   /// How often the end of a partition is polled, in milliseconds, while a reader waits for it.
-  private static let lookMilliseconds = 20
+  private static let pollMilliseconds = 20
+  /// How often windows' totals are sent at most, and feeds looked for that were not known yet.
+  private static let lookMilliseconds = 1_000
   /// How often a state is encoded for a reader before the reader must reconnect.
   private static let attempts = 5
+  /// Small states are sent together until so many bytes are queued.
+  private static let togetherBytes = 4 << 10
 
-  init(_ client: FeedClient, _ reloads: ReloadCache, maxHistoryBytes: Int) {
-    self.client = client
-    self.reloads = reloads
-    delivery = Mutex(StreamDelivery(maxHistoryBytes: maxHistoryBytes))
+  init(_ feeds: ServedFeeds, _ limits: StreamLimits) {
+    self.feeds = feeds
+    self.limits = limits
+    client = feeds.client
+    reloads = feeds.reloads
+    delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.historyBytes))
     (noticeSignals, noticeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    (lookSignals, lookSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Delivers the client's updates until they end. After a reset it can be called again.
@@ -45,43 +57,167 @@ final class FeedStreams: Sendable {
     for try await update in client.updates(options) { deliver(update) }
   }
 
-  /// Ends all streams and drops the history. Call it after the client was reset: a reader that connects in between
-  /// finds no feed, and its stream ends as well.
+  /// Ends all streams of one feed, lets the others wait, and drops the history. Call it after the client was reset: a reader
+  /// that connects in between finds no feed.
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
-    for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed, reason: reason)) }
+    for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
   }
 
   private func description(of feed: FeedAddress) -> FeedDescription? {
     client.description(of: feed.id.string, in: feed.partition)
   }
 
-  // MARK: Readers
+  /// The feeds that streams follow, each counted for each stream, and the different windows of them.
+  var counts: (feeds: Int, windows: Int) { delivery.withLock { ($0.placeCount, $0.windows.count) } }
 
-  /// Adds a reader.
+  // MARK: Streams
+
+  /// Opens a stream of one feed.
   ///
-  /// - Parameters:
-  ///   - others: further partitions that have a feed of the same id.
-  ///   - version: the version that it has; nil for none.
-  func add(
-    _ stream: EventStream,
-    to feed: FeedAddress,
-    besides others: [Int32] = [],
-    after version: FeedVersion?
-  ) {
+  /// - Parameter others: further partitions that have a feed of the same id.
+  func open(_ stream: EventStream, _ request: FeedRequest, at feed: FeedAddress, besides others: [Int32] = [])
+  {
+    let number = delivery.withLock { $0.open(stream) }
+    awaitEnd(of: stream, number)
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
-    let (number, isLagging) = delivery.withLock {
-      // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
-      $0.add(stream, to: feed, after: version, current: description(of: feed))
+    follow([request], on: number)
+    begin(request.feed, on: number, at: feed, after: request.version)
+    serve(number)
+  }
+
+  /// Opens a stream of many feeds.
+  func open(_ stream: EventStream, _ requests: [FeedRequest]) {
+    var random = SystemRandomNumberGenerator()
+    let id = (0..<2).map { _ in
+      let digits = String(random.next(), radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+    _ = stream.write(StreamNotice.stream(id))
+    let number = delivery.withLock { $0.open(stream, id: id) }
+    awaitEnd(of: stream, number)
+    follow(requests, on: number)
+    for request in requests { settle(request.feed, on: number) }
+    serve(number)
+  }
+
+  private func awaitEnd(of stream: EventStream, _ number: Int) {
+    stream.onEnd { [weak self] in
+      guard let self else { return }
+      close(delivery.withLock { $0.close(number) })
     }
-    stream.onEnd { [weak self] in self?.delivery.withLock { $0.remove(number, of: feed) } }
-    if isLagging { sendStateWhenDrained(to: [(number, stream)], of: feed) }
-    noticeSignal.yield()
+  }
+
+  /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
+  func admits(_ requests: [FeedRequest]) -> Bool {
+    delivery.withLock { $0.windowCount(with: requests) } <= limits.windows
+  }
+
+  /// Changes what an open stream follows.
+  ///
+  /// - Returns: the ids of the feeds that are followed from now on, whose windows have changed, and that are not followed any
+  ///   more; nil if there is no such stream.
+  func change(
+    _ id: String,
+    removing removed: [FeedRequest],
+    adding added: [FeedRequest]
+  ) throws(ContentFault) -> StreamChange? {
+    var change = StreamChange()
+    var replaced: [FeedRequest] = []
+    let result: Result<Int?, ContentFault> = delivery.withLock { delivery in
+      guard let number = delivery.numbers[id], let places = delivery.streams[number]?.places else {
+        return .success(nil)
+      }
+      change.removed = removed.filter { request in
+        let partition = places[request.feed].map { $0.feed?.partition ?? $0.request.partition }
+        return partition.map { request.partition == nil || request.partition == $0 } ?? false
+      }.map(\.feed)
+      let kept = Set(places.keys).subtracting(change.removed)
+      let all = kept.union(added.map(\.feed))
+      guard all.count <= limits.feeds else {
+        return .failure(ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.feeds)"))
+      }
+      change.changed = added.map(\.feed).filter(kept.contains)
+      change.added = added.map(\.feed).filter { !kept.contains($0) }
+      replaced = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
+      for request in added {
+        delivery.follow(request, on: number)
+        // What was sent of the feed is not what is followed from now on.
+        guard places[request.feed] != nil else { continue }
+        let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
+        delivery.tell(notice, of: request.feed, on: number)
+      }
+      return .success(number)
+    }
+    guard let number = try result.get() else { return nil }
+    open(added)
+    close(replaced)
+    for request in added { settle(request.feed, on: number) }
+    serve(number)
+    return change
+  }
+
+  private func follow(_ requests: [FeedRequest], on number: Int) {
+    // Before their states are read.
+    open(requests)
+    let isOpen = delivery.withLock { delivery in
+      for request in requests { delivery.follow(request, on: number) }
+      return delivery.streams[number] != nil
+    }
+    if !isOpen { close(requests) }
+  }
+
+  private func open(_ requests: [FeedRequest]) {
+    for request in requests {
+      if let window = request.window { client.open(window, of: FeedAddress(nil, request.feed)) }
+    }
+  }
+
+  private func close(_ requests: [FeedRequest]) {
+    for request in requests {
+      if let window = request.window { client.close(window, of: FeedAddress(nil, request.feed)) }
+    }
   }
 
   /// Whether a reader that reconnects can get the event that the feed was deleted.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
+  }
+
+  // MARK: Places
+
+  /// Lets a stream that waits for a feed begin with it, or tells the client why it cannot.
+  private func settle(_ id: ByteText, on number: Int) {
+    guard let place = delivery.withLock({ $0.waitingPlace(of: id, on: number) }) else { return }
+    switch feeds.place(of: id, in: place.request.partition) {
+    case .here(let description):
+      let feed = FeedAddress(description.partition, id)
+      let others = feeds.otherPartitions(description)
+      if !others.isEmpty { tell(StreamNotice.otherPartitions(feed, others), of: id, on: number) }
+      let isAmbiguous = place.request.partition == nil && !others.isEmpty
+      begin(id, on: number, at: feed, after: isAmbiguous ? nil : place.request.version)
+    case .elsewhere(let partition):
+      let notice = StreamNotice.moved(id, partition: partition, url: feeds.moved.url(of: partition))
+      tell(notice, of: id, on: number)
+    case .nowhere: tell(StreamNotice.absent(id), of: id, on: number)
+    case .notYet:
+      delivery.withLock { _ = $0.unsettled.insert(id) }
+      lookSignal.yield()
+    }
+  }
+
+  private func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
+    delivery.withLock { $0.tell(event, of: id, on: number) }
+  }
+
+  private func begin(_ id: ByteText, on number: Int, at feed: FeedAddress, after version: FeedVersion?) {
+    delivery.withLock { delivery in
+      guard let place = delivery.waitingPlace(of: id, on: number) else { return }
+      // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
+      let current = client.standing(of: StreamView(feed: feed, window: place.request.window))
+      delivery.begin(place, on: number, at: feed, after: version, current: current)
+    }
+    noticeSignal.yield()
   }
 
   // MARK: Changes
@@ -92,57 +228,92 @@ final class FeedStreams: Sendable {
     let step = StreamStep(update, current: description(of: feed))
     switch step {
     // A reader that reconnects starts with the current state.
-    case .end: return end(feed)
-    case .changeset(let changeset):
+    case .end: return end(feed, telling: nil)
+    case .changeset(let changeset, let windows):
       // Encoded before the lock is taken.
-      if delivery.withLock({ $0.isRead(feed) }) { _ = changeset.events }
+      if delivery.withLock({ $0.isRead(feed) }) { _ = changeset.events(for: nil) }
+      for change in windows.values { _ = change.events(for: change.base) }
     case .jump, .notice, .deletion, .forget: break
     }
-    guard let lagging = delivery.withLock({ $0.take(step, of: feed) }) else { return }
-    sendStateWhenDrained(to: lagging, of: feed)
+    let (lagging, waiting, isDue) = delivery.withLock { delivery in
+      let lagging = delivery.take(step, of: feed)
+      return (lagging, delivery.waiting[feed.id] ?? [], delivery.awaitingTotals.contains(feed))
+    }
+    for number in lagging { serve(number) }
+    for number in waiting {
+      settle(feed.id, on: number)
+      serve(number)
+    }
+    if isDue { lookSignal.yield() }
     noticeSignal.yield()
   }
 
   // MARK: State
 
-  private func sendStateWhenDrained(to readers: [StreamDelivery.Numbered], of feed: FeedAddress) {
-    for (number, stream) in readers {
-      whenDrained(stream) { $0.sendState(to: number, stream, of: feed) }
+  /// Sends a stream's client the states that it needs, once it has read what is queued.
+  private func serve(_ number: Int) {
+    let stream = delivery.withLock { delivery -> EventStream? in
+      guard let stream = delivery.streams[number], stream.isLagging, !stream.isServed else { return nil }
+      delivery.streams[number]?.isServed = true
+      return stream.stream
     }
+    if let stream { sendStatesWhenDrained(on: number, stream) }
   }
 
-  /// Calls the body when the stream's queue is empty, which may be now.
-  private func whenDrained(_ stream: EventStream, _ body: @escaping @Sendable (FeedStreams) -> Void) {
-    let isWaiting = stream.notifyWhenDrained { [weak self] in self.map(body) }
-    if !isWaiting { body(self) }
+  private func sendStatesWhenDrained(on number: Int, _ stream: EventStream) {
+    let isWaiting = stream.notifyWhenDrained { [weak self] in self?.sendStates(on: number, stream) }
+    if !isWaiting { sendStates(on: number, stream) }
   }
 
-  /// Sends a lagging reader the feed's current state. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(to number: Int, _ stream: EventStream, of feed: FeedAddress) {
-    for _ in 0..<Self.attempts {
-      guard let breaks = delivery.withLock({ $0.breaks(of: feed) }) else { return }
-      guard let current = reloads.current(of: feed) else { return endOne(stream, feed) }
-      guard reloads.makeRoom(for: current.reload) else {
-        return endOne(stream, feed, reason: "too many bytes are queued for readers")
+  private func sendStates(on number: Int, _ stream: EventStream) {
+    repeat {
+      let next = delivery.withLock { delivery in
+        delivery.nextState(on: number) { client.standing(of: $0) }
       }
-      let sending = delivery.withLock {
-        $0.send(
-          current,
-          after: breaks,
-          to: number,
-          of: feed,
-          current: description(of: feed)
-        )
-      }
-      switch sending {
-      case .sent:
+      guard let next else {
         noticeSignal.yield()
         return
-      case .isGone: return endOne(stream, feed)
+      }
+      sendState(of: next, on: number, stream)
+    } while stream.queuedBytes < Self.togetherBytes
+    sendStatesWhenDrained(on: number, stream)
+  }
+
+  /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
+  private func sendState(of view: StreamView, on number: Int, _ stream: EventStream) {
+    for _ in 0..<Self.attempts {
+      guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
+      guard let current = reloads.current(of: view) else { return endOne(view, on: number, stream) }
+      guard reloads.makeRoom(for: current.reload) else {
+        return postpone(view, on: number, stream, reason: "too many bytes are queued for readers")
+      }
+      let sending = delivery.withLock {
+        $0.send(current, after: breaks, to: number, of: view, current: description(of: view.feed))
+      }
+      switch sending {
+      case .sent: return
+      case .isGone: return endOne(view, on: number, stream)
       case .isOld: continue
       }
     }
-    endOne(stream, feed, reason: "the feed changes faster than it can be sent as a whole")
+    postpone(view, on: number, stream, reason: "the feed changes faster than it can be sent as a whole")
+  }
+
+  /// Tells a client that it gets a state later. A stream of one feed ends.
+  private func postpone(_ view: StreamView, on number: Int, _ stream: EventStream, reason: String) {
+    let notice = StreamNotice.mustRefetch(view.feed.id, reason: reason)
+    let isPostponed = delivery.withLock { delivery in
+      guard delivery.streams[number]?.id != nil else { return false }
+      delivery.postpone(view, on: number)
+      return true
+    }
+    if isPostponed {
+      _ = stream.write(notice, isBounded: false)
+      lookSignal.yield()
+    } else {
+      stream.replaceQueued(with: notice)
+      stream.close()
+    }
   }
 
   // MARK: Ends
@@ -155,43 +326,102 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Ends the streams of a feed that no longer exists.
-  private func end(_ feed: FeedAddress) {
-    end(feed, telling: StreamNotice.mustRefetch(feed, reason: Self.absence))
-  }
-
-  private func end(_ feed: FeedAddress, telling event: EncodedEvent) {
-    for stream in delivery.withLock({ $0.end(feed) }) {
+  /// Ends the streams of a feed that is not served any more, and lets others wait for it.
+  ///
+  /// - Parameter event: nil if the feed does not exist, as far as is known.
+  private func end(_ feed: FeedAddress, telling event: EncodedEvent?) {
+    let (ended, waiting) = delivery.withLock { delivery in
+      let ended = delivery.end(feed, telling: event)
+      return (ended, delivery.waiting[feed.id] ?? [])
+    }
+    let notice = event ?? StreamNotice.mustRefetch(feed.id, reason: Self.absence)
+    for stream in ended {
       // If the queue is full, the notice replaces it: the reader starts over in any case.
-      if stream.write(event) == .full { stream.replaceQueued(with: event) }
+      if stream.write(notice) == .full { stream.replaceQueued(with: notice) }
       stream.close()
+    }
+    if event == nil {
+      for number in waiting { settle(feed.id, on: number) }
+    } else if !waiting.isEmpty {
+      lookSignal.yield()
     }
   }
 
-  private func endOne(_ stream: EventStream, _ feed: FeedAddress, reason: String = absence) {
-    stream.replaceQueued(with: StreamNotice.mustRefetch(feed, reason: reason))
+  private func endOne(_ view: StreamView, on number: Int, _ stream: EventStream) {
+    if delivery.withLock({ $0.wait(for: view, on: number) }) { return settle(view.feed.id, on: number) }
+    stream.replaceQueued(with: StreamNotice.mustRefetch(view.feed.id, reason: Self.absence))
     stream.close()
   }
 
   private static let absence = "the feed no longer exists"
 
-  // MARK: Up to date
+  // MARK: Later
 
   /// Tells readers when they have received everything, until the task is cancelled. The end of a partition is known
   /// some time after its last changeset, and only partitions with a waiting reader are checked.
   func sendUpToDateNotices() async {
     for await _ in noticeSignals {
-      while case let feeds = delivery.withLock({ $0.awaitingNotice }), !feeds.isEmpty, !Task.isCancelled {
-        for feed in feeds { sendUpToDate(feed) }
-        guard delivery.withLock({ !$0.awaitingNotice.isEmpty }) else { break }
-        try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+      while !sendUpToDate(), !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
       }
     }
   }
 
-  private func sendUpToDate(_ feed: FeedAddress) {
-    delivery.withLock {
-      $0.sendUpToDate(feed, current: description(of: feed), standing: client.standing)
+  /// Tells readers that they have received everything, if they have.
+  ///
+  /// - Returns: whether none waits for it any more.
+  func sendUpToDate() -> Bool {
+    for feed in delivery.withLock(\.awaitingNotice) {
+      delivery.withLock { $0.sendUpToDate(feed, standing: client.standing) { client.standing(of: $0) } }
+    }
+    return delivery.withLock(\.awaitingNotice.isEmpty)
+  }
+
+  /// Looks, at most once a second, at what could not be sent at once, until the task is cancelled.
+  func keepLooking() async {
+    for await _ in lookSignals {
+      guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
+      look()
     }
   }
+
+  /// Sends what could not be sent at once.
+  func look() {
+    let (unsettled, totals, postponed) = delivery.withLock { delivery in
+      defer { delivery.unsettled = [] }
+      let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
+      return (waiting, delivery.awaitingTotals, delivery.takeUp())
+    }
+    for feed in totals {
+      let lagging = delivery.withLock { $0.sendTotals(of: feed) { client.standing(of: $0) } }
+      for number in lagging { serve(number) }
+    }
+    for (id, number) in unsettled {
+      settle(id, on: number)
+      serve(number)
+    }
+    for number in postponed { serve(number) }
+    if delivery.withLock({ !$0.awaitingTotals.isEmpty }) { lookSignal.yield() }
+  }
+}
+
+/// Limits on streams.
+struct StreamLimits: Sendable {
+  /// The bytes of changesets that are kept for readers that reconnect.
+  var historyBytes: Int
+  /// The feeds of one stream.
+  var feeds: Int
+  /// The different windows of all streams.
+  var windows: Int
+  /// The items of each section that a window shows.
+  var windowItems: Int
+  /// The bytes of a request's content.
+  var requestBytes: Int
+}
+
+/// What a stream follows from now on.
+struct StreamChange: Sendable {
+  var added: [ByteText] = []
+  var changed: [ByteText] = []
+  var removed: [ByteText] = []
 }

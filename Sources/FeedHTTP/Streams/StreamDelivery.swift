@@ -4,20 +4,12 @@ import Service
 
 /// Decides which messages the readers of streams receive, which readers lag, and which are up to date.
 ///
-/// A plain value without locks or a client. The caller reports events; each method writes messages into the readers'
+/// A plain value without locks or a client. The caller reports events; each method writes messages into the streams'
 /// queues, and returns what the caller must do without the lock. So every step can be tested alone.
+///
+/// A stream follows feeds, each in its own place. A place has a reader while the feed is served here, and waits for it otherwise.
+/// The number of the stream identifies it and its readers.
 struct StreamDelivery {
-  private struct StreamedFeed {
-    var readers: [Int: StreamReader] = [:]
-    /// While there were readers, everything before this offset was delivered.
-    var newest: Int64 = -1
-    /// How often the feed was lost or removed. A state that was encoded before the last time is invalid.
-    var breaks = 0
-  }
-
-  /// A reader by its number, and its queue.
-  typealias Numbered = (number: Int, stream: EventStream)
-
   /// The result of sending a state to a reader.
   enum Sending: Equatable {
     /// The state was sent, or is not needed any more.
@@ -28,11 +20,26 @@ struct StreamDelivery {
     case isGone
   }
 
-  private var feeds: [FeedAddress: StreamedFeed] = [:]
-  private var history: ChangesetHistory
-  private var nextNumber = 0
+  var feeds: [FeedAddress: StreamedFeed] = [:]
+  var history: ChangesetHistory
+  var streams: [Int: OpenStream] = [:]
+  /// The numbers of streams of many feeds.
+  var numbers: [String: Int] = [:]
+  var nextNumber = 0
+  /// Streams that wait for a feed, by its id.
+  var waiting: [ByteText: Set<Int>] = [:]
+  /// Ids that streams wait for without knowing why.
+  var unsettled: Set<ByteText> = []
+  /// Streams with states that could not be sent.
+  var deferred: [Int: [StreamView]] = [:]
+  /// How many places each window has, by the id of its feed.
+  var windows: [StreamView: Int] = [:]
+  /// The number of places.
+  var placeCount = 0
   /// Feeds with readers that may need an event that they are up to date.
   private(set) var awaitingNotice: Set<FeedAddress> = []
+  /// Feeds with windows that have changed, perhaps in their totals alone.
+  var awaitingTotals: Set<FeedAddress> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
 
@@ -44,105 +51,172 @@ struct StreamDelivery {
 
   // MARK: Readers
 
-  /// Adds a reader.
+  /// Adds the reader of a place that has waited for its feed, which is served here.
   ///
   /// - Parameters:
   ///   - version: the version that it has; nil for none.
-  ///   - current: the feed's current description. It includes everything delivered so far; later changesets go to the
+  ///   - current: the view's current standing. It includes everything delivered so far; later changesets go to the
   ///     reader.
-  /// - Returns: the reader's number, and whether the caller must send it the feed's state.
-  mutating func add(
-    _ stream: EventStream,
-    to feed: FeedAddress,
+  mutating func begin(
+    _ place: OpenStream.Place,
+    on number: Int,
+    at feed: FeedAddress,
     after version: FeedVersion?,
-    current: FeedDescription?
-  ) -> (number: Int, isLagging: Bool) {
+    current: ViewStanding?
+  ) {
+    guard let stream = streams[number]?.stream else { return }
+    let view = StreamView(feed: feed, window: place.request.window)
     var reader = StreamReader(stream)
     if let version, current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(feed) {
-      if let missed = history.changesets(of: feed, after: version) {
+      if let current, current.includes(version) {
+        reader.resume(after: version, position: current.description.position, missed: [])
+      } else if let missed = history.changesets(of: view, after: version) {
         // Delivered changesets are in the history; the others arrive later.
         reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
-      } else if let current, FeedVersion(current) == version {
-        reader.resume(after: version, position: current.position, missed: [])
       }
     }
-    let number = nextNumber
-    nextNumber += 1
-    feeds[feed, default: StreamedFeed()].readers[number] = reader
-    awaitingNotice.insert(feed)
-    return (number, reader.isLagging)
+    stopWaiting(for: feed.id, on: number)
+    var place = place
+    place.feed = feed
+    place.request.version = nil
+    if !reader.isLagging { place.told = nil }
+    streams[number]?.places[feed.id] = place
+    if let current { note(current.description, of: feed) }
+    feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][number] = reader
+    if feeds[feed]?.views[view.window]?.totals == nil {
+      feeds[feed]?.views[view.window]?.totals = current?.totals
+    }
+    if reader.isLagging { lag(number, view) } else { awaitingNotice.insert(feed) }
   }
 
   /// Whether a reader with this version, of a feed that does not exist, can get the event of its deletion.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
-    history.endsWithDeletion(feed) && history.changesets(of: feed, after: version) != nil
+    history.endsWithDeletion(feed)
+      && history.changesets(of: StreamView(feed: feed, window: nil), after: version) != nil
   }
 
-  mutating func remove(_ number: Int, of feed: FeedAddress) {
-    feeds[feed]?.readers[number] = nil
-    if feeds[feed]?.readers.isEmpty == true { feeds[feed] = nil }
+  /// Removes a reader.
+  mutating func remove(_ number: Int, of view: StreamView) {
+    streams[number]?.forget(view.feed.id)
+    feeds[view.feed]?.views[view.window]?[number] = nil
+    guard feeds[view.feed]?.views[view.window]?.readers.isEmpty == true else { return }
+    feeds[view.feed]?.views[view.window] = nil
+    if view.window != nil { history.removeAll(of: view) }
+    if feeds[view.feed]?.views.isEmpty == true { feeds[view.feed] = nil }
+  }
+
+  mutating func lag(_ number: Int, _ view: StreamView) {
+    streams[number]?.lag(view, size: feeds[view.feed]?.size(of: view.window) ?? 0)
+  }
+
+  private mutating func note(_ description: FeedDescription, of feed: FeedAddress) {
+    feeds[feed, default: StreamedFeed()].itemCount = description.itemCount
+    feeds[feed]?.sectionCount = description.sectionCount
   }
 
   // MARK: Changes
 
   /// Delivers one step to the readers of a feed.
   ///
-  /// - Parameter step: any step except `end`, which ``end(_:)`` handles.
-  /// - Returns: readers that began to lag, to which the caller must send the feed's state; nil if the feed has no
-  ///   readers.
-  mutating func take(_ step: StreamStep, of feed: FeedAddress) -> [Numbered]? {
-    var streamed = feeds.removeValue(forKey: feed) ?? StreamedFeed()
-    let before = Set(streamed.readers.lazy.filter(\.value.isLagging).map(\.key))
+  /// - Parameter step: any step except `end`, which ``end(_:telling:)`` handles.
+  /// - Returns: streams with readers that began to lag, to which the caller must send the view's state.
+  mutating func take(_ step: StreamStep, of feed: FeedAddress) -> [Int] {
+    let whole = StreamView(feed: feed, window: nil)
+    var lagging: [Int] = []
     switch step {
-    case .changeset(let changeset):
-      history.append(changeset, of: feed)
-      streamed.newest = changeset.offset
-      for number in streamed.readers.keys { streamed.readers[number]?.take(changeset) }
+    case .changeset(let changeset, let changes):
+      history.append(changeset, of: whole)
+      lagging += visit(whole, newest: changeset.offset) { $0.take(changeset) }
+      if changeset.isReload {
+        awaitNotice(of: whole)
+        for view in windows(of: feed) {
+          history.removeAll(of: view)
+          lagging += visit(view, newest: changeset.offset) { $0.lag(unlessBefore: changeset.offset) }
+        }
+      } else if feeds[feed]?.hasWindows == true {
+        awaitingTotals.insert(feed)
+        for (window, change) in changes where feeds[feed]?.views[window] != nil {
+          let view = StreamView(feed: feed, window: window)
+          history.append(change, of: view)
+          feeds[feed]?.views[window]?.totals = change.totals
+          lagging += visit(view, newest: change.offset) { $0.take(change) }
+        }
+      }
     case .jump(let version, let position):
-      history.removeAll(of: feed)
-      streamed.newest = position - 1
-      for number in streamed.readers.keys { streamed.readers[number]?.jump(to: version, position: position) }
+      history.removeAll(of: whole)
+      lagging += visit(whole, newest: position - 1) { $0.jump(to: version, position: position) }
+      for view in windows(of: feed) {
+        history.removeAll(of: view)
+        lagging += visit(view, newest: position - 1) { $0.lag(unlessBefore: position) }
+      }
     case .notice(let event):
-      history.removeAll(of: feed)
-      streamed.breaks += 1
-      for number in streamed.readers.keys { streamed.readers[number]?.notify(event) }
+      feeds[feed]?.breaks += 1
+      for view in windows(of: feed) + [whole] {
+        history.removeAll(of: view)
+        lagging += visit(view) { if !$0.isLagging { $0.waitForReload(telling: event) } }
+      }
     case .deletion(let changeset, let reborn):
-      if reborn == nil { history.append(changeset, of: feed) } else { history.removeAll(of: feed) }
-      streamed.breaks += 1
-      for (number, reader) in streamed.readers where reborn == nil || reader.version?.epoch != reborn {
-        streamed.readers[number]?.take(changeset)
+      feeds[feed]?.breaks += 1
+      if reborn == nil { history.append(changeset, of: whole) } else { history.removeAll(of: whole) }
+      for view in windows(of: feed) + [whole] {
+        if view.window != nil { history.removeAll(of: view) }
+        lagging += visit(view) { if reborn == nil || $0.version?.epoch != reborn { $0.take(changeset) } }
+        awaitNotice(of: view)
       }
     case .forget:
-      history.removeAll(of: feed)
-      streamed.breaks += 1
+      feeds[feed]?.breaks += 1
+      for view in windows(of: feed) + [whole] { history.removeAll(of: view) }
     case .end: break
     }
-    guard !streamed.readers.isEmpty else { return nil }
-    feeds[feed] = streamed
-    if step.needsNotice { awaitingNotice.insert(feed) }
-    return streamed.readers.filter { $0.value.isLagging && !before.contains($0.key) }
-      .map { ($0.key, $0.value.stream) }
+    return lagging
   }
 
-  /// Removes a feed that no longer exists.
-  ///
-  /// - Returns: the streams of its readers, which the caller must end.
-  mutating func end(_ feed: FeedAddress) -> [EventStream] {
-    history.removeAll(of: feed)
-    return feeds.removeValue(forKey: feed)?.readers.values.map(\.stream) ?? []
+  /// The windows of a feed that have readers.
+  private func windows(of feed: FeedAddress) -> [StreamView] {
+    feeds[feed]?.views.keys.compactMap { $0 }.map { StreamView(feed: feed, window: $0) } ?? []
   }
 
-  /// Drops the history.
+  /// Passes something on to the readers of a view.
   ///
-  /// - Returns: the feeds with readers, which the caller must end.
-  mutating func reset() -> [FeedAddress] {
-    history.removeAll()
-    return Array(feeds.keys)
+  /// - Parameter newest: the offset of what is delivered.
+  /// - Returns: readers that begin to lag.
+  private mutating func visit(
+    _ view: StreamView,
+    newest: Int64? = nil,
+    _ body: (inout StreamReader) -> Void
+  ) -> [Int] {
+    if let newest { feeds[view.feed]?.views[view.window]?.newest = newest }
+    let lagging = feeds[view.feed]?.views[view.window]?.visit(body) ?? []
+    for number in lagging { lag(number, view) }
+    return lagging
+  }
+
+  private mutating func awaitNotice(of view: StreamView) {
+    guard let readers = feeds[view.feed]?.views[view.window]?.readers else { return }
+    feeds[view.feed]?.views[view.window]?.awaiting.formUnion(readers.keys)
+    awaitingNotice.insert(view.feed)
   }
 
   // MARK: State
 
-  /// Sends a lagging reader a state of the feed and the changesets after it.
+  /// The view of which a stream's client needs the state next; nil if it needs none, and the stream is not served any more.
+  ///
+  /// - Parameter current: a view's current standing, for readers that have missed nothing of it.
+  mutating func nextState(on number: Int, current: (StreamView) -> ViewStanding?) -> StreamView? {
+    while let view = streams[number]?.takeSmallest() {
+      guard var reader = feeds[view.feed]?.views[view.window]?[number], reader.isLagging else { continue }
+      guard let version = reader.version, let current = current(view), current.standing >= .catchingUp,
+        current.includes(version)
+      else { return view }
+      reader.resume(after: version, position: current.description.position, missed: [])
+      feeds[view.feed]?.views[view.window]?[number] = reader
+      awaitingNotice.insert(view.feed)
+    }
+    streams[number]?.isServed = false
+    return nil
+  }
+
+  /// Sends a lagging reader a state of the view and the changesets after it.
   ///
   /// - Parameters:
   ///   - breaks: the value of ``breaks(of:)`` before the state was encoded.
@@ -151,29 +225,33 @@ struct StreamDelivery {
     _ state: ReloadCache.Current,
     after breaks: Int,
     to number: Int,
-    of feed: FeedAddress,
+    of view: StreamView,
     current description: FeedDescription?
   ) -> Sending {
-    guard let streamed = feeds[feed], var reader = streamed.readers[number], reader.isLagging else {
-      return .sent
-    }
+    guard let feed = feeds[view.feed], let streamed = feed.views[view.window], var reader = streamed[number],
+      reader.isLagging
+    else { return .sent }
     guard let description, description.standing != .bootstrapping else { return .isGone }
     if description.standing == .mustRefetch {
       reader.waitForReload(
-        telling: StreamNotice.mustRefetch(feed, reason: "changesets of the feed are missing")
+        telling: StreamNotice.mustRefetch(view.feed.id, reason: "changesets of the feed are missing")
       )
-    } else if streamed.breaks != breaks {
+    } else if feed.breaks != breaks {
       return .isOld
     } else if streamed.newest < state.position {
       reader.take(state.reload, position: state.position, missed: [])
-    } else if let missed = history.changesets(of: feed, after: state.reload.version) {
+    } else if let missed = history.changesets(of: view, after: state.reload.version) {
       // All delivered changesets are in the history.
       reader.take(state.reload, position: 0, missed: missed)
     } else {
       return .isOld
     }
-    feeds[feed]?.readers[number] = reader
-    awaitingNotice.insert(feed)
+    note(description, of: view.feed)
+    streams[number]?.places[view.feed.id]?.told = nil
+    feeds[view.feed]?.views[view.window]?[number] = reader
+    awaitingNotice.insert(view.feed)
+    // What followed the state has filled the queue.
+    if reader.isLagging { lag(number, view) }
     return .sent
   }
 
@@ -182,35 +260,70 @@ struct StreamDelivery {
   /// Tells the readers of a feed that they are up to date, if they are.
   ///
   /// - Parameters:
-  ///   - description: the feed's current description; nil if it does not exist.
   ///   - standing: the client's, for a feed that does not exist.
+  ///   - current: a view's current standing; nil if the feed does not exist.
   mutating func sendUpToDate(
     _ feed: FeedAddress,
-    current description: FeedDescription?,
-    standing: FeedStanding
+    standing: FeedStanding,
+    current: (StreamView) -> ViewStanding?
   ) {
-    guard var streamed = feeds[feed], description.map({ $0.standing >= .catchingUp }) ?? true else {
-      // The next reload sets it again.
-      awaitingNotice.remove(feed)
-      return
-    }
-    guard (description?.standing ?? standing) == .upToDate else { return }
     var isTold = true
-    // A lagging reader gets the event after it has received the state.
-    for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
-      guard let version = description.map(FeedVersion.init) ?? (reader.isAtDeletion ? reader.version : nil),
-        reader.version == version
-      else {
-        // Of a feed that does not exist, the deletion has yet to be delivered, or the end of its stream.
-        if description != nil { isTold = false }
+    for (window, streamed) in feeds[feed]?.views ?? [:] where !streamed.awaiting.isEmpty {
+      let current = current(StreamView(feed: feed, window: window))
+      guard current.map({ $0.standing >= .catchingUp }) ?? true else {
+        // The next reload sets it again.
+        feeds[feed]?.views[window]?.awaiting = []
         continue
       }
-      let notice = StreamNotice.upToDate(feed, version, partition: description?.partition)
-      streamed.readers[number]?.hasUpToDateNotice = true
-      // There are no more of these than of messages that had to fit.
-      _ = reader.stream.write(notice, isBounded: false)
+      guard (current?.standing ?? standing) == .upToDate else {
+        isTold = false
+        continue
+      }
+      let notice = current.map {
+        StreamNotice.upToDate(feed.id, $0.version, partition: $0.description.partition)
+      }
+      for number in streamed.awaiting {
+        guard let reader = streamed[number] else { continue }
+        // A lagging reader gets the event after it has received the state.
+        if !reader.isLagging, let current, !current.includes(reader.version) {
+          isTold = false
+          continue
+        }
+        feeds[feed]?.views[window]?.awaiting.remove(number)
+        // Of a feed that does not exist, the deletion has yet to be delivered, or the end of its stream.
+        let deletion = reader.isAtDeletion ? reader.version : nil
+        guard !reader.isLagging,
+          let event = notice ?? deletion.map({ StreamNotice.upToDate(feed.id, $0, partition: nil) })
+        else { continue }
+        // There are no more of these than of messages that had to fit.
+        _ = reader.stream.write(event, isBounded: false)
+      }
     }
-    feeds[feed] = streamed
     if isTold { awaitingNotice.remove(feed) }
+  }
+
+  // MARK: Totals
+
+  /// Tells the readers of a feed's windows their totals, if nothing else has told them.
+  ///
+  /// - Returns: streams with readers that began to lag.
+  mutating func sendTotals(of feed: FeedAddress, current: (StreamView) -> ViewStanding?) -> [Int] {
+    var lagging: [Int] = []
+    var isTold = true
+    for view in windows(of: feed) {
+      guard let current = current(view), current.standing >= .catchingUp, let totals = current.totals,
+        let streamed = feeds[feed]?.views[view.window], streamed.totals != totals
+      else { continue }
+      // A change of the window that is still to be delivered tells them.
+      guard streamed.readers.values.allSatisfy({ $0.isLagging || current.includes($0.version) }) else {
+        isTold = false
+        continue
+      }
+      feeds[feed]?.views[view.window]?.totals = totals
+      let event = StreamNotice.window(feed.id, current.version, totals)
+      lagging += visit(view) { $0.notify(event) }
+    }
+    if isTold { awaitingTotals.remove(feed) }
+    return lagging
   }
 }

@@ -2,20 +2,17 @@ import Feed
 import FeedClient
 import Service
 
-/// One reader of a feed's stream, and its progress.
+/// One reader of a view, and its progress.
 struct StreamReader: Sendable {
   let stream: EventStream
   /// The version it was last sent; nil before that, and after that version became invalid.
   private(set) var version: FeedVersion?
   /// Changesets before this offset are skipped.
   private(set) var position: Int64 = 0
-  /// Whether it must receive the feed's state first.
+  /// Whether it must receive the view's state first.
   private(set) var isLagging = true
   /// Whether that version is a deletion.
   private(set) var isAtDeletion = false
-  /// Whether it has been told that it is up to date since it was sent a state, a deletion, or what it had missed. Later
-  /// changesets keep it up to date.
-  var hasUpToDateNotice = false
 
   init(_ stream: EventStream) { self.stream = stream }
 
@@ -42,24 +39,29 @@ struct StreamReader: Sendable {
   /// Sends a changeset, unless the reader has it. If the queue is full, or an earlier changeset is missing, the reader
   /// lags from then on.
   mutating func take(_ changeset: StreamedChangeset) {
-    guard !isLagging, changeset.offset >= position else { return }
-    guard changeset.isReload || changeset.isDeletion || changeset.base == version else {
+    guard !isLagging, changeset.offset >= position, !changeset.isIncluded(in: version) else { return }
+    guard changeset.isReload || changeset.isDeletion || changeset.continues(version) else {
       isLagging = true
       return
     }
+    let events = changeset.events(for: version)
     version = changeset.version
     isAtDeletion = changeset.isDeletion
-    if changeset.isReload || changeset.isDeletion { hasUpToDateNotice = false }
-    isLagging = stream.write(changeset.events) == .full
+    write(events)
   }
 
-  /// Sends the feed's state and the changesets after it.
+  private mutating func write(_ events: [EncodedEvent]) {
+    guard stream.write(events) == .full else { return }
+    isLagging = true
+    // The client may have a part of a changeset.
+    version = nil
+  }
+
+  /// Sends the view's state and the changesets after it.
   ///
   /// - Parameter position: the offset before which everything is included.
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
-    // The queue can only contain a comment.
-    stream.replaceQueued(with: reload.event(for: stream))
-    hasUpToDateNotice = false
+    stream.writeExempt(reload.event(for: stream))
     resume(after: reload.version, position: position, missed: missed)
   }
 
@@ -70,11 +72,11 @@ struct StreamReader: Sendable {
     if self.version == version { self.position = position } else { isLagging = true }
   }
 
+  /// Needs the view's state from then on, unless it includes everything before an offset and more.
+  mutating func lag(unlessBefore offset: Int64) { if offset >= position { isLagging = true } }
+
   /// Sends a message that is not a changeset.
-  mutating func notify(_ event: EncodedEvent) {
-    guard !isLagging else { return }
-    isLagging = stream.write(event) == .full
-  }
+  mutating func notify(_ event: EncodedEvent) { if !isLagging { write([event]) } }
 
   /// Waits for the feed's next reload, as the current state is outdated.
   mutating func waitForReload(telling event: EncodedEvent) {
@@ -90,19 +92,34 @@ enum StreamNotice {
   /// Everything that was published has been sent.
   ///
   /// - Parameter partition: the feed's; nil if the feed was deleted.
-  static func upToDate(_ feed: FeedAddress, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
+  static func upToDate(_ feed: ByteText, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
     let place = partition.map { ",\"partition\":\($0)" } ?? ""
-    return event(
-      "up-to-date",
-      """
-      {"feed":\(quoted(feed.id.string))\(place),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
-      """
-    )
+    return event("up-to-date", "{\"feed\":\(quoted(feed.string))\(place),\(members(version))}")
+  }
+
+  /// Nothing has changed in a window but how much there is outside of it.
+  ///
+  /// - Parameter totals: the member `window` of its changesets.
+  static func window(_ feed: ByteText, _ version: FeedVersion, _ totals: [UInt8]) -> EncodedEvent {
+    let totals = String(decoding: totals, as: UTF8.self)
+    return event("window", "{\"feed\":\(quoted(feed.string)),\(members(version)),\(totals)}")
+  }
+
+  private static func members(_ version: FeedVersion) -> String {
+    "\"epoch\":\(quoted(version.epoch)),\"revision\":\(version.revision)"
+  }
+
+  /// The first message of a stream of many feeds.
+  static func stream(_ id: String) -> EncodedEvent { event("stream", "{\"stream\":\(quoted(id))}") }
+
+  /// There is no such feed.
+  static func absent(_ feed: ByteText) -> EncodedEvent {
+    event("absent", "{\"feed\":\(quoted(feed.string)),\"reason\":\"unknown-feed\"}")
   }
 
   /// The state sent so far is outdated.
-  static func mustRefetch(_ feed: FeedAddress, reason: String) -> EncodedEvent {
-    event("must-refetch", "{\"feed\":\(quoted(feed.id.string)),\"reason\":\(quoted(reason))}")
+  static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
+    event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
   }
 
   /// Further partitions have a feed of the same id, which is a mistake of producers.

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A changeset for streams: one message for each of its parts.
 final class StreamedChangeset: Sendable {
-  /// The version that it applies to, and the resulting version.
+  /// The version that it applies to, for a window the first that it does, and the resulting version.
   let base: FeedVersion
   let version: FeedVersion
   /// Whether it can be applied to any state.
@@ -17,9 +17,15 @@ final class StreamedChangeset: Sendable {
   let offset: Int64
   /// The approximate size in memory, in bytes.
   let byteCount: Int
+  /// The values of the records; empty for a window.
   private let values: [[UInt8]]
   private let plan: ChangesetPlan?
-  private let encoded = Mutex<[EncodedEvent]?>(nil)
+  private let window: WindowChangeset?
+  /// The messages by the revision of readers, for a feed by 0.
+  private let encoded = Mutex<[UInt64: [EncodedEvent]]>([:])
+
+  /// The number of revisions of readers of a window for which messages are kept. They nearly always have the same.
+  private static let mostEncoded = 8
 
   init(
     base: FeedVersion,
@@ -28,7 +34,8 @@ final class StreamedChangeset: Sendable {
     isDeletion: Bool = false,
     offset: Int64,
     values: [[UInt8]],
-    plan: ChangesetPlan? = nil
+    plan: ChangesetPlan? = nil,
+    window: WindowChangeset? = nil
   ) {
     self.base = base
     self.version = version
@@ -37,10 +44,25 @@ final class StreamedChangeset: Sendable {
     self.offset = offset
     self.plan = plan
     self.values = values
+    self.window = window
     // The values are held twice: as received, and as encoded messages.
-    byteCount = values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) {
-      $0 + 2 * $1.count
-    }
+    byteCount =
+      values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) {
+        $0 + 2 * $1.count
+      } + 2 * (window?.byteCount ?? 0)
+  }
+
+  /// What a changeset changes in a window.
+  convenience init(_ window: WindowChangeset, of changeset: FeedChangeset) {
+    let change = changeset.change
+    self.init(
+      base: FeedVersion(epoch: change.epoch, revision: window.since),
+      version: FeedVersion(epoch: change.epoch, revision: change.revision),
+      isReload: false,
+      offset: changeset.offset,
+      values: [],
+      window: window
+    )
   }
 
   convenience init(_ changeset: FeedChangeset) {
@@ -73,20 +95,40 @@ final class StreamedChangeset: Sendable {
     )
   }
 
+  /// The member `window` of the changeset of a window.
+  var totals: [UInt8]? { window?.totals }
+
+  /// Whether it continues from a version.
+  func continues(_ version: FeedVersion?) -> Bool {
+    guard window != nil else { return base == version }
+    guard let version, version.epoch == base.epoch else { return false }
+    return base.revision <= version.revision && version.revision < self.version.revision
+  }
+
+  /// Whether a reader of a window has it, because its state was encoded later.
+  func isIncluded(in version: FeedVersion?) -> Bool {
+    guard window != nil, let version, version.epoch == base.epoch else { return false }
+    return version.revision >= self.version.revision
+  }
+
   /// The messages, encoded on first use. Only the last one has the id: a reader that saw only some parts resumes before
   /// all of them.
-  var events: [EncodedEvent] {
-    encoded.withLock { encoded in
-      if let encoded { return encoded }
-      var events = values.enumerated().map { index, value in
-        let isLast = index == values.count - 1
-        return ServerSentEvent(id: isLast ? version.text : nil, data: value).encoded()
+  ///
+  /// - Parameter reader: the version that the reader has.
+  func events(for reader: FeedVersion?) -> [EncodedEvent] {
+    let revision = window == nil ? 0 : reader?.revision ?? 0
+    return encoded.withLock { encoded in
+      if let events = encoded[revision] { return events }
+      let texts = window.map { [$0.text(base: revision)] } ?? values
+      var events = texts.enumerated().map { index, text in
+        let isLast = index == texts.count - 1
+        return ServerSentEvent(id: isLast ? version.text : nil, data: text).encoded()
       }
       if let plan {
         let event = ServerSentEvent(name: "plan", data: Array(plan.text.utf8)).encoded()
         events.insert(event, at: 0)
       }
-      encoded = events
+      if encoded.count < Self.mostEncoded { encoded[revision] = events }
       return events
     }
   }
@@ -94,8 +136,8 @@ final class StreamedChangeset: Sendable {
 
 /// What an update of a feed means for the readers of its streams.
 enum StreamStep: Sendable {
-  /// A changeset, for each reader that has its base.
-  case changeset(StreamedChangeset)
+  /// A changeset, for each reader that has its base, and what it changes in windows.
+  case changeset(StreamedChangeset, windows: [FeedWindow: StreamedChangeset] = [:])
   /// The feed reached a version through changesets that were not reported individually. It includes everything before
   /// the offset.
   case jump(FeedVersion, position: Int64)
@@ -108,26 +150,20 @@ enum StreamStep: Sendable {
   /// The feed is gone for an unknown reason: its streams end.
   case end
 
-  /// Whether readers are to be told again when they are up to date.
-  var needsNotice: Bool {
-    switch self {
-    case .changeset(let changeset): changeset.isReload
-    case .deletion: true
-    case .jump, .notice, .forget, .end: false
-    }
-  }
-
   /// - Parameter current: the client's current description of the feed, which may be newer than the update. Few updates need it.
   init(_ update: FeedUpdate, current: @autoclosure () -> FeedDescription?) {
     switch update {
     case .changed(let changeset, _):
-      self = .changeset(StreamedChangeset(changeset))
+      self = .changeset(
+        StreamedChangeset(changeset),
+        windows: changeset.windows.mapValues { StreamedChangeset($0, of: changeset) }
+      )
     case .present(let content, _):
       self = .jump(FeedVersion(content.description), position: content.description.position)
     case .mustRefetch(_, _, let reason):
       // If the feed's reload has arrived meanwhile, it is the next update.
       let isOld = current().map { $0.standing == .mustRefetch } != false
-      self = isOld ? .notice(StreamNotice.mustRefetch(update.address, reason: reason)) : .forget
+      self = isOld ? .notice(StreamNotice.mustRefetch(update.address.id, reason: reason)) : .forget
     case .absent(_, _, let changeset?):
       guard let deletion = StreamedChangeset(deletion: changeset) else {
         self = .end

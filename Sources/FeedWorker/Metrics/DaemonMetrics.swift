@@ -188,6 +188,8 @@ package struct DaemonMetrics: Sendable {
     }
     table["feedstore_http_connections"].add(http.openConnections)
     table["feedstore_http_streams"].add(http.openStreams)
+    table["feedstore_http_stream_feeds"].add(http.streamedFeeds)
+    table["feedstore_http_windows"].add(http.windows)
     table["feedstore_http_streams_opened"].add(http.streams)
     table["feedstore_http_queued_bytes"].add(http.queuedBytes)
     table["feedstore_http_events_queued"].add(http.queuedEvents)
@@ -304,6 +306,8 @@ private struct MetricTable {
     counter feedstore_http_requests HTTP requests that were answered, by status.
     gauge feedstore_http_connections HTTP connections that are open.
     gauge feedstore_http_streams Streams of changes that are open.
+    gauge feedstore_http_stream_feeds Feeds that streams follow, each counted for each stream.
+    gauge feedstore_http_windows Different windows of feeds that are open.
     counter feedstore_http_streams_opened Streams of changes that were opened.
     gauge feedstore_http_queued_bytes Bytes that are queued for readers of streams.
     counter feedstore_http_events_queued Messages that were queued for readers of streams.

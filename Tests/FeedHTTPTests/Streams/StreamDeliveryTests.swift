@@ -8,6 +8,7 @@ import Testing
 /// What the readers of a feed are sent, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
   private static let feed = FeedAddress(0, ByteText("f"))
+  private static let view = StreamView(feed: feed, window: nil)
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
   private let queue = ReaderQueue()
 
@@ -49,17 +50,20 @@ struct StreamDeliveryTests {
     current: FeedDescription?,
     _ queue: ReaderQueue? = nil
   ) -> (number: Int, isLagging: Bool) {
-    delivery.add(
-      (queue ?? self.queue).stream,
-      to: Self.feed,
-      after: revision.map { Self.version($0) },
-      current: current
-    )
+    let number = delivery.open((queue ?? self.queue).stream)
+    delivery.follow(FeedRequest(feed: Self.feed.id), on: number)
+    if let place = delivery.waitingPlace(of: Self.feed.id, on: number) {
+      let version = revision.map { Self.version($0) }
+      delivery.begin(place, on: number, at: Self.feed, after: version, current: Self.standing(current))
+    }
+    return (number, delivery.streams[number]?.isLagging == true)
   }
 
-  private mutating func take(_ step: StreamStep) -> [Int]? {
-    delivery.take(step, of: Self.feed)?.map(\.number).sorted()
+  private static func standing(_ description: FeedDescription?) -> ViewStanding? {
+    description.map { ViewStanding(description: $0, since: $0.revision) }
   }
+
+  private mutating func take(_ step: StreamStep) -> [Int] { delivery.take(step, of: Self.feed).sorted() }
 
   private mutating func send(
     _ state: ReloadCache.Current,
@@ -67,14 +71,14 @@ struct StreamDeliveryTests {
     to number: Int,
     current: FeedDescription?
   ) -> StreamDelivery.Sending {
-    delivery.send(state, after: breaks, to: number, of: Self.feed, current: current)
+    delivery.send(state, after: breaks, to: number, of: Self.view, current: current)
   }
 
   private mutating func sendUpToDate(
     _ description: FeedDescription?,
     standing: FeedStanding = .upToDate
   ) {
-    delivery.sendUpToDate(Self.feed, current: description, standing: standing)
+    delivery.sendUpToDate(Self.feed, standing: standing) { _ in Self.standing(description) }
   }
 
   // MARK: Start
@@ -105,7 +109,7 @@ struct StreamDeliveryTests {
 
   @Test mutating func `a reader that reconnects gets the changesets that it missed`() {
     // They are kept even without readers.
-    for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == nil) }
+    for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == []) }
     let (_, isLagging) = add(after: 1, current: Self.description(3))
     #expect(!isLagging)
     #expect(queue.drain() == ["2", "3"])
@@ -143,6 +147,7 @@ struct StreamDeliveryTests {
     #expect(take(Self.changeset(3)) == [number])
     #expect(take(Self.changeset(4)) == [])
     #expect(queue.drain() == [long, "3", "4"])
+    #expect(small.drain() == [long])
     #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
     #expect(small.drain() == ["state 4"])
     // It is not sent a second one.
@@ -251,20 +256,21 @@ struct StreamDeliveryTests {
     _ = add(current: nil, ReaderQueue())
     #expect(delivery.isRead(Self.feed))
     #expect(delivery.reset() == [Self.feed])
-    #expect(delivery.end(Self.feed).count == 2)
+    #expect(delivery.end(Self.feed, telling: nil).count == 2)
     #expect(!delivery.isRead(Self.feed) && delivery.breaks(of: Self.feed) == nil)
-    #expect(delivery.end(Self.feed).isEmpty)
+    #expect(delivery.end(Self.feed, telling: nil).isEmpty)
   }
 
   @Test mutating func `a feed has no readers after the last one has disconnected`() {
     let (first, _) = add(current: nil)
     let (second, _) = add(current: nil, ReaderQueue())
     #expect(first != second)
-    delivery.remove(first, of: Self.feed)
+    #expect(delivery.close(first).map(\.feed) == [Self.feed.id])
     #expect(delivery.isRead(Self.feed))
-    delivery.remove(second, of: Self.feed)
+    _ = delivery.close(second)
     #expect(!delivery.isRead(Self.feed))
-    #expect(take(Self.changeset(1)) == nil)
+    #expect(take(Self.changeset(1)) == [])
+    #expect(delivery.placeCount == 0)
   }
 
   // MARK: Up to date

@@ -32,14 +32,10 @@ struct StreamReaderTests {
 
   @Test func `consecutive changesets are sent, with all their parts`() {
     var reader = reader(at: 4)
-    reader.hasUpToDateNotice = true
     reader.take(.made(5))
     reader.take(.made(6, texts: ["6a", "6b"]))
     #expect(queue.drain() == ["5", "6a", "6b"])
     #expect(reader.version == version(6) && !reader.isLagging)
-    #expect(reader.hasUpToDateNotice)
-    reader.take(.made(7, isReload: true))
-    #expect(!reader.hasUpToDateNotice)
   }
 
   @Test
@@ -79,10 +75,9 @@ struct StreamReaderTests {
     #expect(reader.isLagging)
     // The queued bytes are part of a changeset; nothing follows them.
     #expect(queue.drain() == [String(repeating: "x", count: 900), "6a"])
-    reader.hasUpToDateNotice = true
     reader.take(reload(6), position: 7, missed: [.made(7)])
     #expect(queue.drain() == ["state 6", "7"])
-    #expect(!reader.isLagging && !reader.hasUpToDateNotice && reader.version == version(7))
+    #expect(!reader.isLagging && reader.version == version(7))
   }
 
   @Test func `a jump to the reader's own version does not make it lag`() {

@@ -13,7 +13,7 @@ struct StreamStepTests {
   /// The step as text.
   private static func text(_ update: FeedUpdate, current: FeedDescription?) -> String {
     switch StreamStep(update, current: current) {
-    case .changeset(let changeset): "changeset \(changeset.version.text)"
+    case .changeset(let changeset, _): "changeset \(changeset.version.text)"
     case .jump(let version, let position): "jump to \(version.text) before \(position)"
     case .notice: "notice"
     case .deletion(let changeset, let reborn): "deletion \(changeset.version.text), now \(reborn ?? "gone")"

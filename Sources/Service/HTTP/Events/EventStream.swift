@@ -66,6 +66,15 @@ package final class EventStream: Sendable {
     change(events.count) { queue in events.allSatisfy { queue.append($0, isBounded: isBounded) } }
   }
 
+  /// Queues a message of any size. What is written after it must fit as if it and everything before were not queued.
+  @discardableResult
+  package func writeExempt(_ event: EncodedEvent) -> EventStreamWrite {
+    change(1) { queue in
+      queue.appendExempt(event)
+      return true
+    }
+  }
+
   /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
   /// partially received, then this one.
   ///

@@ -6,6 +6,9 @@ package struct HTTPCounters: Sendable, Equatable {
   package var requestsByStatus: [Int: Int] = [:]
   package var openConnections = 0
   package var openStreams = 0
+  /// The feeds that streams follow, each counted for each stream, and the different windows of them.
+  package var streamedFeeds = 0
+  package var windows = 0
   /// The number of streams opened since the start.
   package var streams = 0
   /// Bytes queued for readers of streams.

@@ -1,0 +1,233 @@
+import Feed
+import FoundationEssentials
+import Service
+import Spelling
+
+/// The content of `POST /v1/streams`.
+struct StreamOpening: Decodable {
+  let feeds: [RequestedFeed]
+
+  init(from decoder: any Decoder) throws {
+    let object = try ContentObject(decoder, ["feeds"])
+    guard let feeds = try object.value("feeds", [RequestedFeed].self) else {
+      throw object.fault("feeds", "is missing")
+    }
+    self.feeds = feeds
+  }
+}
+
+/// The content of `PATCH /v1/streams/{stream}`.
+struct StreamAlteration: Decodable {
+  let add: [RequestedFeed]
+  let remove: [RequestedFeed]
+
+  init(from decoder: any Decoder) throws {
+    let object = try ContentObject(decoder, ["add", "remove"])
+    add = try object.value("add", [RequestedFeed].self) ?? []
+    remove = try object.value("remove", [RemovedFeed].self)?.map(\.feed) ?? []
+  }
+
+  /// A feed by its id, or with its partition.
+  private struct RemovedFeed: Decodable {
+    let feed: RequestedFeed
+
+    init(from decoder: any Decoder) throws {
+      if let id = try? decoder.singleValueContainer().decode(String.self) {
+        feed = RequestedFeed(feed: id)
+      } else {
+        feed = try RequestedFeed(decoder, ["feed", "partition"])
+      }
+    }
+  }
+}
+
+/// A feed in the content or the query of a request, which is checked by ``request(maxItems:)``.
+struct RequestedFeed: Decodable {
+  var feed: String
+  var partition: Int?
+  var sections: [String]?
+  var first: Int?
+  var from: Int?
+  var count: Int?
+  var epoch: String?
+  var revision: Int?
+
+  init(feed: String) { self.feed = feed }
+
+  /// The window that a query asks for, without a version.
+  init(_ request: HTTPRequest) throws(ContentFault) {
+    feed = request.parameters["feed"] ?? ""
+    let sections = request.query.filter { $0.name == "sections" }.map(\.value)
+    if !sections.isEmpty { self.sections = sections }
+    first = try Self.number("first", in: request)
+    from = try Self.number("from", in: request)
+    count = try Self.number("count", in: request)
+  }
+
+  private static func number(_ name: String, in request: HTTPRequest) throws(ContentFault) -> Int? {
+    guard let text = request.queryValue(name) else { return nil }
+    guard let number = Int(text) else {
+      throw ContentFault(name, "is \(text.debugDescription); expected a number from 0")
+    }
+    return number
+  }
+
+  init(from decoder: any Decoder) throws {
+    try self.init(
+      decoder,
+      ["feed", "partition", "sections", "first", "from", "count", "epoch", "revision"]
+    )
+  }
+
+  fileprivate init(_ decoder: any Decoder, _ names: [String]) throws {
+    let object = try ContentObject(decoder, names)
+    guard let feed = try object.value("feed", String.self) else { throw object.fault("feed", "is missing") }
+    self.feed = feed
+    partition = try object.number("partition")
+    sections = try object.value("sections", [String].self)
+    first = try object.number("first")
+    from = try object.number("from")
+    count = try object.number("count")
+    epoch = try object.value("epoch", String.self)
+    revision = try object.number("revision")
+  }
+
+  /// What it asks for.
+  ///
+  /// - Parameter maxItems: the most items of a section that a window shows.
+  func request(maxItems: Int) throws(ContentFault) -> FeedRequest {
+    let figures = [
+      ("partition", partition, Int(Int32.max)), ("first", first, maxItems), ("from", from, .max),
+      ("count", count, maxItems), ("revision", revision, .max),
+    ]
+    for (name, value, most) in figures {
+      guard let value, !(0...most).contains(value) else { continue }
+      throw ContentFault(name, "is \(value); expected a number from 0\(most < .max ? " to \(most)" : "")")
+    }
+    guard (epoch == nil) == (revision == nil) else {
+      throw ContentFault(
+        epoch == nil ? "revision" : "epoch",
+        "needs \(epoch == nil ? "epoch" : "revision") as well"
+      )
+    }
+    return FeedRequest(
+      feed: ByteText(feed),
+      partition: partition.map { Int32($0) },
+      window: try window(),
+      version: epoch.flatMap { epoch in revision.map { FeedVersion(epoch: epoch, revision: UInt64($0)) } }
+    )
+  }
+
+  private func window() throws(ContentFault) -> FeedWindow? {
+    if sections?.isEmpty == true {
+      throw ContentFault("sections", "is empty; leave it out to see all sections")
+    }
+    var extent = FeedWindow.Extent.all
+    if let from {
+      if first != nil { throw ContentFault("from", "and first exclude each other") }
+      guard let count else { throw ContentFault("from", "needs count as well") }
+      guard let sections, Set(sections.map { ByteText($0) }).count == 1 else {
+        throw ContentFault("from", "needs exactly one section in sections")
+      }
+      extent = .slice(from: from, count: count)
+    } else if count != nil {
+      throw ContentFault("count", "needs from as well")
+    } else if let first {
+      extent = .first(first)
+    }
+    return sections == nil && extent == .all ? nil : FeedWindow(sections: sections, extent: extent)
+  }
+}
+
+/// What is wrong with the content of a request.
+struct ContentFault: Error {
+  /// Where, such as `feeds[2].first`; empty for all of it.
+  let member: String
+  let detail: String
+
+  /// - Parameter problem: what follows the member in a sentence.
+  init(_ member: String, _ problem: String) {
+    self.member = member
+    detail = "\(member.isEmpty ? "the content" : member) \(problem)"
+    self.problem = problem
+  }
+
+  private let problem: String
+
+  /// The same fault in a member of another one.
+  func within(_ outer: String) -> ContentFault { ContentFault("\(outer).\(member)", problem) }
+
+  /// Reads content.
+  static func decode<Content: Decodable>(_ content: [UInt8]) throws(ContentFault) -> Content {
+    do {
+      return try JSONDecoder().decode(Content.self, from: Data(content))
+    } catch let fault as ContentFault {
+      throw fault
+    } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+      throw ContentFault(
+        "",
+        "is not JSON in UTF-8: \(context.underlyingError.map { "\($0)" } ?? context.debugDescription)"
+      )
+    } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+      DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context)
+    {
+      throw ContentFault(
+        ContentObject.text(of: context.codingPath),
+        "is not valid: \(context.debugDescription)"
+      )
+    } catch {
+      throw ContentFault("", "cannot be read: \(error)")
+    }
+  }
+}
+
+/// An object in the content of a request.
+private struct ContentObject {
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  private let container: KeyedDecodingContainer<Name>
+
+  /// - Parameter names: those of the members that it may have.
+  init(_ decoder: any Decoder, _ names: [String]) throws {
+    container = try decoder.container(keyedBy: Name.self)
+    guard let unknown = container.allKeys.map(\.stringValue).filter({ !names.contains($0) }).min() else {
+      return
+    }
+    let nearest = NearestName.suggestion(for: unknown, among: names)
+    throw fault(
+      unknown,
+      "is not known; \(nearest.map { "did you mean \($0)?" } ?? "known: \(names.joined(separator: ", "))")"
+    )
+  }
+
+  /// A member's value; nil if it is absent.
+  func value<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value? {
+    let name = Name(stringValue: name)
+    return container.contains(name) ? try container.decode(type, forKey: name) : nil
+  }
+
+  /// A whole number; nil if it is absent.
+  func number(_ name: String) throws -> Int? {
+    guard let value = try value(name, Double.self) else { return nil }
+    guard let number = Int(exactly: value) else { throw fault(name, "is \(value); expected a whole number") }
+    return number
+  }
+
+  func fault(_ name: String, _ problem: String) -> ContentFault {
+    ContentFault(Self.text(of: container.codingPath + [Name(stringValue: name)]), problem)
+  }
+
+  /// Where a value is, such as `feeds[2].first`.
+  static func text(of path: [any CodingKey]) -> String {
+    path.reduce("") { text, key in
+      if let index = key.intValue { return "\(text)[\(index)]" }
+      return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
+    }
+  }
+}

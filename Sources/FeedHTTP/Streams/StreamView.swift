@@ -1,0 +1,92 @@
+import Feed
+import FeedClient
+import Service
+
+/// A feed as a reader sees it.
+struct StreamView: Sendable, Hashable {
+  let feed: FeedAddress
+  /// What of the feed is shown; nil for all of it.
+  let window: FeedWindow?
+}
+
+/// What the client knows of a view at one moment.
+struct ViewStanding: Sendable {
+  /// The feed's.
+  let description: FeedDescription
+  /// The revision at which the view changed last, or at which its window was opened.
+  let since: UInt64
+  /// The member `window` of the window's changesets; nil without a window.
+  var totals: [UInt8]?
+
+  var standing: FeedStanding { description.standing }
+  var version: FeedVersion { FeedVersion(description) }
+
+  /// Whether a reader with a version has missed nothing.
+  func includes(_ version: FeedVersion?) -> Bool {
+    guard let version, version.epoch == description.epoch, since <= version.revision else { return false }
+    return version.revision <= description.revision
+  }
+}
+
+extension FeedClient {
+  /// The current standing of a view; nil if the feed is not known.
+  func standing(of view: StreamView) -> ViewStanding? {
+    guard let window = view.window else {
+      return description(of: view.feed.id.string, in: view.feed.partition).map {
+        ViewStanding(description: $0, since: $0.revision)
+      }
+    }
+    return progress(of: window, of: view.feed).map {
+      ViewStanding(description: $0.description, since: $0.since, totals: $0.totals)
+    }
+  }
+}
+
+/// What a reader asks for.
+struct FeedRequest: Sendable, Equatable {
+  let feed: ByteText
+  /// The partition that the feed is in; nil for the lowest that has it.
+  var partition: Int32?
+  var window: FeedWindow?
+  /// The version that the reader has; nil for none.
+  var version: FeedVersion?
+}
+
+/// One open stream, and the feeds that it follows.
+struct OpenStream: Sendable {
+  /// A feed that it follows.
+  struct Place: Sendable {
+    var request: FeedRequest
+    /// Where its reader is; nil while the feed is not served here.
+    var feed: FeedAddress?
+    /// The notice that the client was sent instead of the feed.
+    var told: [UInt8]?
+  }
+
+  let stream: EventStream
+  /// Nil for a stream of one feed, which ends with the feed.
+  let id: String?
+  /// By the ids of the feeds.
+  var places: [ByteText: Place] = [:]
+  /// The views whose states it must be sent, and about how many items they have.
+  private var lagging: [(view: StreamView, size: Int)] = []
+  /// Whether states are being sent.
+  var isServed = false
+
+  init(_ stream: EventStream, id: String?) {
+    self.stream = stream
+    self.id = id
+  }
+
+  var isLagging: Bool { !lagging.isEmpty }
+
+  mutating func lag(_ view: StreamView, size: Int) { lagging.append((view, size)) }
+
+  mutating func forget(_ feed: ByteText) { lagging.removeAll { $0.view.feed.id == feed } }
+
+  /// Takes out the smallest view, so that a large one does not delay others.
+  mutating func takeSmallest() -> StreamView? {
+    guard let index = lagging.indices.min(by: { lagging[$0].size < lagging[$1].size }) else { return nil }
+    return lagging.remove(at: index).view
+  }
+}

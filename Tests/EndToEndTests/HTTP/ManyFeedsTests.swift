@@ -1,0 +1,202 @@
+import ChangesetTestSupport
+import FeedConfiguration
+import HTTPTestSupport
+import Service
+import Testing
+
+/// Streams of many feeds, and windows, over HTTP.
+struct ManyFeedsTests {
+  private let source = ChangesetSource()
+
+  private func publish(_ feed: String, _ items: [String], on ground: ServedGround) async throws {
+    let events = items.map { ChangesetSource.item($0) }.joined(separator: ",")
+    try ground.publish(try await source.flush((feed, "[\(events)]")))
+  }
+
+  private func open(
+    _ content: String,
+    on ground: ServedGround
+  ) async throws -> (reader: EventReader, id: String) {
+    let client = try ground.connect()
+    try client.request("POST /v1/streams", body: content)
+    let reader = EventReader(client)
+    try #require(try await reader.status() == 200)
+    let first = try #require(try await reader.next())
+    let id = try #require(first.data.firstMatch(of: /^\{"stream":"([0-9a-f]{32})"\}$/)).1
+    #expect(first.name == "stream")
+    return (reader, String(id))
+  }
+
+  @Test func `a stream has many feeds, comes back with what it missed, and is changed while it is open`()
+    async throws
+  {
+    let ground = try ServedGround()
+    for feed in ["a", "b", "c"] { try await publish(feed, ["x"], on: ground) }
+    _ = try await ground.ask("GET /v1/feeds/c", until: 200)
+    let (reader, id) = try await open(#"{"feeds":[{"feed":"a"},{"feed":"none"},{"feed":"b"}]}"#, on: ground)
+    #expect(try await reader.next(named: "absent")?.data == #"{"feed":"none","reason":"unknown-feed"}"#)
+    var states: [String] = []
+    for _ in 0..<2 { states.append(try #require(try await reader.nextChangeset())) }
+    #expect(
+      states.sorted() == [try ground.ask("GET /v1/feeds/a").text, try ground.ask("GET /v1/feeds/b").text]
+    )
+
+    let client = try ground.connect()
+    let answer = try client.ask(
+      "PATCH /v1/streams/\(id)",
+      body: #"{"remove":["b"],"add":[{"feed":"c"},{"feed":"a","first":1}]}"#
+    )
+    #expect(answer.status == 200 && answer.text == #"{"added":["c"],"changed":["a"],"removed":["b"]}"#)
+    #expect(try await reader.next(named: "must-refetch")?.data.contains("\"feed\":\"a\"") == true)
+    var changed: [String] = []
+    for _ in 0..<2 { changed.append(try #require(try await reader.nextChangeset())) }
+    #expect(changed.contains { $0.contains(#""window":[{"section":"s","from":0,"shown":1,"of":1}]"#) })
+    #expect(changed.contains(try ground.ask("GET /v1/feeds/c").text))
+
+    // A feed that appears, and one that is not followed any more.
+    try await publish("b", ["y"], on: ground)
+    try await publish("none", ["x"], on: ground)
+    #expect(try await reader.nextChangeset() == (try ground.ask("GET /v1/feeds/none").text))
+    #expect(
+      try client.ask("PATCH /v1/streams/\(id)", body: "{}").text == #"{"added":[],"changed":[],"removed":[]}"#
+    )
+
+    // It comes back.
+    await reader.end()
+    let single = try await ground.follow("c")
+    _ = try await single.nextChangeset()
+    try await publish("c", ["y"], on: ground)
+    // Once it was sent to somebody, it is in the history.
+    _ = try await single.nextChangeset()
+    let tag = try await ground.tag(of: "c", containing: "\"y\"")
+    let version = try #require(FeedTag(tag))
+    let (again, _) = try await open(
+      #"{"feeds":[{"feed":"c","epoch":"\#(version.epoch)","revision":\#(version.revision - 1)}]}"#,
+      on: ground
+    )
+    #expect(try await again.nextChangeset()?.contains("\"mode\":\"diff\"") == true)
+    #expect(
+      try await again.next(named: "up-to-date")?.data.contains("\"revision\":\(version.revision)}") == true
+    )
+    await ground.end()
+  }
+
+  @Test func `a window is followed, and its totals are told`() async throws {
+    let ground = try ServedGround()
+    try await publish("a", ["x", "y"], on: ground)
+    let reader = try await ground.follow("a", "", after: nil)
+    _ = try await reader.nextChangeset()
+    let shown = try #require(try await ground.open("a", "?first=2"))
+    #expect(
+      try await shown.nextChangeset()?.contains(#"[{"section":"s","from":0,"shown":2,"of":2}]"#) == true
+    )
+    #expect(try await shown.next()?.name == "up-to-date")
+    // Beyond the window, at its end.
+    try await publish("a", ["z"], on: ground)
+    let totals = try #require(try await shown.next())
+    #expect(totals.name == "window")
+    #expect(totals.data.hasSuffix(#","revision":2,"window":[{"section":"s","from":0,"shown":2,"of":3}]}"#))
+    try ground.publish(try await source.flush(("a", #"{"op":"item.delete","item":"x"}"#)))
+    let change = try #require(try await shown.next())
+    #expect(change.id?.hasSuffix("@3") == true)
+    #expect(change.data.contains(#""revision":3,"base":1,"#))
+    #expect(change.data.contains(#""insert":[{"id":"z","#))
+    let other = try #require(try await ground.open("a", "?first=2&lastEventId=\(change.id ?? "")"))
+    #expect(try await other.next()?.name == "up-to-date")
+    let counts = try ground.ask("GET /metrics").text
+    #expect(
+      counts.contains("feedstore_http_windows 1\n") && counts.contains("feedstore_http_stream_feeds 3\n")
+    )
+    await ground.end()
+  }
+
+  /// Content, the member that is wrong, and a part of the answer.
+  private static let invalid: [(content: String, member: String, text: String)] = [
+    (#"{"feeds":[{"feed":"a","first":1,"from":0,"count":1,"sections":["s"]}]}"#, "feeds[0].from", "first"),
+    (#"{"feeds":[{"feed":"a","from":0,"count":1}]}"#, "feeds[0].from", "exactly one section"),
+    (
+      #"{"feeds":[{"feed":"a","from":0,"count":1,"sections":["s","t"]}]}"#, "feeds[0].from",
+      "exactly one section"
+    ),
+    (#"{"feeds":[{"feed":"a","from":0,"sections":["s"]}]}"#, "feeds[0].from", "count"),
+    (#"{"feeds":[{"feed":"a","count":1}]}"#, "feeds[0].count", "from"),
+    (#"{"feeds":[{"feed":"a"},{"feed":"b","first":-1}]}"#, "feeds[1].first", "is -1"),
+    (#"{"feeds":[{"feed":"a","first":10001}]}"#, "feeds[0].first", "10000"),
+    (#"{"feeds":[{"feed":"a","first":1.5}]}"#, "feeds[0].first", "1.5"),
+    (#"{"feeds":[{"feed":"a","first":null}]}"#, "feeds[0].first", "null"),
+    (#"{"feeds":[{"feed":"a","sections":[]}]}"#, "feeds[0].sections", "empty"),
+    (#"{"feeds":[{"feed":"a","sections":["s",7]}]}"#, "feeds[0].sections[1]", "String"),
+    (#"{"feeds":[{"feed":"a","partition":2147483648}]}"#, "feeds[0].partition", "2147483647"),
+    (#"{"feeds":[{"feed":"a","epoch":"e"}]}"#, "feeds[0].epoch", "revision"),
+    (#"{"feeds":[{"feed":"a","frist":1}]}"#, "feeds[0].frist", "did you mean first?"),
+    (#"{"feeds":[{"first":1}]}"#, "feeds[0].feed", "missing"),
+    (#"{"feeds":[{"feed":"a"},{"feed":"a"}]}"#, "feeds[1].feed", "before"),
+    (#"{"feed":[]}"#, "feed", "did you mean feeds?"),
+    ("{}", "feeds", "missing"),
+    ("[]", "", "Dictionary"),
+    (#"{"feeds":"#, "", "is not JSON"),
+    ("\u{feff}nonsense", "", "is not JSON"),
+  ]
+
+  @Test func `content that is not valid is refused, and the answer names the member`() async throws {
+    let ground = try ServedGround()
+    for (content, member, text) in Self.invalid {
+      let response = try ground.connect().ask("POST /v1/streams", body: content)
+      #expect(response.status == 400)
+      #expect(response["Content-Type"] == "application/problem+json")
+      for part in ["\"code\":\"invalid-content\"", "\"member\":\"\(member)\"", text] {
+        #expect(response.text.contains(part), "\(response.text)")
+      }
+    }
+    await ground.end()
+  }
+
+  @Test func `streams, windows and content have bounds`() async throws {
+    let ground = try ServedGround {
+      $0.maxFeedsPerStream = 2
+      $0.maxWindows = 1
+      $0.maxRequestBytes = 1_024
+    }
+    try await publish("a", ["x"], on: ground)
+    _ = try await ground.ask("GET /v1/feeds/a", until: 200)
+    let client = try ground.connect()
+    let many = #"{"feeds":[{"feed":"a"},{"feed":"b"},{"feed":"c"}]}"#
+    #expect(
+      try ground.connect().ask("POST /v1/streams", body: many).text.contains("feeds has 3 feeds; allowed: 2")
+    )
+    let (reader, id) = try await open(#"{"feeds":[{"feed":"a","first":1},{"feed":"b"}]}"#, on: ground)
+    let path = "PATCH /v1/streams/\(id)"
+    #expect(try client.ask(path, body: #"{"add":[{"feed":"c"}]}"#).text.contains("would make it 3 feeds"))
+    let window = try client.ask(path, body: #"{"add":[{"feed":"b","first":2}]}"#)
+    #expect(window.status == 503 && window.text.contains("too-many-windows") && window["Retry-After"] == "1")
+    #expect(try ground.ask("GET /v1/feeds/a/changes?first=2").status == 503)
+    #expect(try client.ask("GET /v1/feeds/a/changes?first=x").text.contains("first is \\\"x\\\""))
+    #expect(
+      try client.ask(path, body: #"{"add":[{"feed":"a","first":1}],"remove":[{"feed":"b"},"c"]}"#).status
+        == 200
+    )
+    #expect(
+      try ground.connect().ask("POST /v1/streams", body: String(repeating: " ", count: 1_025)).status == 413
+    )
+    #expect(
+      try client.ask("PATCH /v1/streams/\(String(repeating: "0", count: 32))", body: "{}").status == 404
+    )
+    await reader.end()
+    while try client.ask(path, body: "{}").status != 404 { await Task.yield() }
+    await ground.end()
+  }
+}
+
+/// The parts of a feed's entity tag.
+private struct FeedTag {
+  let epoch: Substring
+  let revision: UInt64
+
+  init?(_ text: String) {
+    guard let at = text.lastIndex(of: "@"), let revision = UInt64(text[text.index(after: at)...]) else {
+      return nil
+    }
+    epoch = text[..<at]
+    self.revision = revision
+  }
+}

@@ -1,0 +1,291 @@
+import ChangesetTestSupport
+import Feed
+import Oracle
+import Testing
+
+@testable import FeedClient
+@testable import FeedHTTP
+@testable import Service
+
+/// What clients of streams have, beside plain slices of the feeds at the revisions that they have.
+struct StreamAgreementTests {
+  private static let limits = StreamLimits(
+    historyBytes: 20_000,
+    feeds: 8,
+    windows: 1_000,
+    windowItems: 100,
+    requestBytes: 0
+  )
+  private static let ids = ["0f0", "0f1", "1f0", "1f1", "0none"]
+
+  @Test(arguments: RandomCases.seeds(1...30))
+  func `at each revision that a client has, it has the slice of the feed`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let topic = StreamedTopic(seed: seed, Self.limits)
+    var clients: [StreamedClient] = (0..<5).map { _ in StreamedClient(topic) }
+    do {
+      for step in 0..<250 {
+        try await topic.produce(random.below(4), &random)
+        topic.read(random.below(8), loses: random.below(150) == 0)
+        topic.deliver(random.below(14))
+        if random.chance(30) { topic.streams.look() }
+        if random.chance(50) { _ = topic.streams.sendUpToDate() }
+        if random.chance(2) { topic.assign([[0], [1], [0, 1]][random.below(3)]) }
+        if random.below(200) == 0 { topic.fail() }
+        for number in clients.indices {
+          try clients[number].act(&random)
+          if random.chance(60) { try clients[number].read(upTo: [100, 700, 100_000][random.below(3)]) }
+        }
+        if step % 50 == 49 { try await Self.finish(topic, &clients, seed) }
+      }
+      let changes = clients.reduce(0) { $0 + $1.windowChanges }
+      #expect(changes > 20, "seed \(seed) tests too little")
+    } catch {
+      Issue.record("seed \(seed): \(error)")
+    }
+  }
+
+  /// Lets everything arrive, and compares.
+  private static func finish(
+    _ topic: StreamedTopic,
+    _ clients: inout [StreamedClient],
+    _ seed: UInt64
+  ) async throws {
+    topic.assign([0, 1])
+    try await topic.reload()
+    topic.read(.max)
+    for _ in 0..<4 {
+      topic.deliver()
+      topic.streams.look()
+      _ = topic.streams.sendUpToDate()
+      for number in clients.indices { try clients[number].read(upTo: .max) }
+    }
+    for client in clients { try client.checkEnd() }
+  }
+}
+
+/// A client of streams, with a plain model of what it follows, and replicas.
+private struct StreamedClient {
+  struct Failure: Error, CustomStringConvertible { let description: String }
+
+  private struct Place {
+    var window: FeedWindow?
+    /// The windows that were asked for later, until the stream comes to them.
+    var next: [FeedWindow?] = []
+    var shown: OracleFeed?
+    var version: StreamedTopic.Version?
+    var replicas = ReplicaPartition()
+    var isUpToDate = false
+  }
+
+  private let topic: StreamedTopic
+  private var stream: EventStream?
+  private var id: String?
+  private var isOfMany = false
+  private var places: [String: Place] = [:]
+  private var text: [UInt8] = []
+  /// Changesets of windows that were not reloads.
+  private(set) var windowChanges = 0
+
+  init(_ topic: StreamedTopic) { self.topic = topic }
+
+  // MARK: Requests
+
+  /// Opens, changes or ends a stream, or does nothing.
+  mutating func act(_ random: inout SplitMix64) throws {
+    if stream == nil || stream?.hasEnded == true {
+      text = []
+      id = nil
+      stream = EventStream(
+        number: 0,
+        queueLimit: random.chance(50) ? 1_500 : 1 << 20,
+        retryMilliseconds: 3_000,
+        counters: HTTPCounterStore()
+      )
+      if random.chance(20) { follow(&random) } else { open(&random) }
+    } else if isOfMany, random.chance(6) {
+      try change(&random)
+    } else if random.chance(2) {
+      stream?.cut()
+    }
+  }
+
+  /// A stream of one feed, with the version that the client has of it.
+  private mutating func follow(_ random: inout SplitMix64) {
+    isOfMany = false
+    let id = random.pick(["0f0", "1f0"])
+    var place = places[id] ?? Place(window: window(of: id, &random))
+    if !place.next.isEmpty { place = Place(window: window(of: id, &random)) }
+    places = [id: place]
+    guard let stream, let address = topic.address(of: id) else {
+      self.stream = nil
+      return
+    }
+    topic.streams.open(stream, request(id, place), at: address)
+  }
+
+  private mutating func open(_ random: inout SplitMix64) {
+    isOfMany = true
+    for (id, place) in places { if let window = place.next.last { places[id] = Place(window: window) } }
+    for id in ["0f0", "0f1", "1f0", "1f1", "0none"] where places[id] == nil && random.chance(50) {
+      places[id] = Place(window: window(of: id, &random))
+    }
+    guard let stream else { return }
+    topic.streams.open(stream, places.keys.sorted().map { request($0, places[$0] ?? Place()) })
+  }
+
+  private mutating func change(_ random: inout SplitMix64) throws {
+    guard let id else { return }
+    var added: [FeedRequest] = []
+    var removed: [FeedRequest] = []
+    for feed in ["0f0", "0f1", "1f0", "1f1", "0none"] {
+      if places[feed] != nil, random.chance(20) {
+        places[feed] = nil
+        removed.append(FeedRequest(feed: ByteText(feed)))
+      } else if random.chance(40) {
+        let window = window(of: feed, &random)
+        if places[feed] != nil {
+          places[feed]?.next.append(window)
+        } else {
+          places[feed] = Place(window: window)
+        }
+        added.append(FeedRequest(feed: ByteText(feed), window: window))
+      }
+    }
+    // What is on its way of a feed that is removed and added again would be taken for the new one.
+    if !removed.isEmpty { try read(upTo: .max) }
+    let change = try topic.streams.change(id, removing: removed, adding: added)
+    guard let change, change.removed == removed.map(\.feed),
+      Set(change.added + change.changed) == Set(added.map(\.feed))
+    else {
+      throw Failure(
+        description: "the stream does not follow what it was asked for: \(String(describing: change))"
+      )
+    }
+  }
+
+  private func request(_ id: String, _ place: Place) -> FeedRequest {
+    let version = place.version.map { FeedVersion(epoch: $0.epoch, revision: $0.revision) }
+    return FeedRequest(feed: ByteText(id), window: place.window, version: version)
+  }
+
+  private func window(of id: String, _ random: inout SplitMix64) -> FeedWindow? {
+    random.chance(20) ? nil : FeedWindow.random(of: topic.feeds[id] ?? OracleFeed(), &random)
+  }
+
+  // MARK: Messages
+
+  /// Takes messages, up to a number of bytes.
+  mutating func read(upTo most: Int) throws {
+    guard let stream else { return }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(most, 100_000), alignment: 1)
+    defer { buffer.deallocate() }
+    var rest = most
+    while rest > 0 {
+      let count = stream.take(
+        into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(rest, buffer.count)])
+      )
+      guard count > 0 else { break }
+      text += buffer[..<count]
+      rest -= count
+    }
+    let complete = text.indices.last { $0 > 0 && text[$0] == 10 && text[$0 - 1] == 10 }
+    guard let complete else { return }
+    let messages = String(decoding: text[...complete], as: UTF8.self)
+    text.removeFirst(complete + 1)
+    var name = ""
+    for line in messages.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.isEmpty { name = "" }
+      if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
+      if line.hasPrefix("data: ") { try take(name, Array(line.utf8.dropFirst(6))) }
+    }
+  }
+
+  private mutating func take(_ name: String, _ data: [UInt8]) throws {
+    if name == "plan" { return }
+    guard let json = try? OracleJSON.parse(data) else {
+      throw Failure(description: "\(name) is not JSON: \(String(decoding: data, as: UTF8.self))")
+    }
+    if name == "stream" { id = json.text("stream") }
+    let feed = json.text("feed")
+    guard var place = places[feed] else { return }
+    let before = place
+    func fail(_ problem: String) -> Failure {
+      Failure(
+        description: """
+          \(feed), window \(String(describing: before.window)): \(problem), at \(String(describing: before.version))
+          message: \(name) \(String(decoding: data, as: UTF8.self))
+          shown: \(String(describing: before.shown))
+          """
+      )
+    }
+    switch name {
+    case "": try take(json, data, &place, fail)
+    case "up-to-date":
+      place.isUpToDate = true
+      guard place.shown == topic.versions[json.version]?.shown(in: place.window) else {
+        throw fail("it is not up to date")
+      }
+    case "window":
+      let current = topic.versions[json.version]
+      guard current?.shown(in: place.window) == place.shown, place.shown != nil else {
+        throw fail("it missed something")
+      }
+      for total in json.last("window")?.elements ?? [] {
+        let section = current?.section(total.last("section")?.string ?? [])
+        guard total.number("of") == section?.items.count else { throw fail("the totals are wrong") }
+      }
+    case "must-refetch", "absent", "moved":
+      if json.text("reason").contains("again") { place.window = place.next.removeFirst() }
+      place = Place(window: place.window, next: place.next)
+    default: throw fail("it is unknown")
+    }
+    places[feed] = place
+  }
+
+  private mutating func take(
+    _ json: OracleJSON,
+    _ data: [UInt8],
+    _ place: inout Place,
+    _ fail: (String) -> Failure
+  ) throws {
+    let version = json.version
+    let mode = json.text("mode")
+    if mode != "reload", mode != "delete" {
+      guard let known = place.version, known.epoch == version.epoch,
+        json.number("base") == Int(known.revision)
+      else {
+        throw fail("it does not continue")
+      }
+      if place.window != nil { windowChanges += 1 }
+    } else {
+      place.isUpToDate = false
+    }
+    place.shown = try NaiveReplica.apply([json], to: place.shown)
+    place.version = version
+    guard place.shown == topic.versions[version]?.shown(in: place.window) else {
+      throw fail(
+        "something else is shown than \(String(describing: topic.versions[version]?.shown(in: place.window)))"
+      )
+    }
+    let key = Array("\(mode == "reload" ? "k0" : "d1")/\(version.feed)".utf8)
+    switch try place.replicas.apply(key, data) {
+    case .applied, .removed, .skipped: break
+    case let outcome: throw fail("a replica says \(outcome)")
+    }
+  }
+
+  func checkEnd() throws {
+    guard let stream, !stream.hasEnded else { return }
+    for (feed, place) in places {
+      let expected = topic.feeds[feed]?.shown(in: place.window)
+      guard place.next.isEmpty, place.shown == expected, expected == nil || place.isUpToDate else {
+        throw Failure(
+          description: """
+            at the end, \(feed), \(place), is not \(String(describing: expected)); lagging: \(stream.queuedBytes)
+            """
+        )
+      }
+    }
+  }
+}
