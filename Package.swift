@@ -248,8 +248,8 @@ let package = Package(
     .testTarget(
       name: "FeedHTTPTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka",
-        "Kafka", "Oracle", "Service",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
+        "FeedHTTP", "FeedKafka", "Kafka", "Oracle", "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FeedConfiguration
 import FeedWorker
 import Service
 
@@ -21,7 +22,7 @@ struct FeedRoutes: Sendable {
     }
     router.add("/v1/feeds/{feed}", produces: Self.json) { state($0) }
     router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
-    let contentBytes = streams.limits.requestBytes
+    let contentBytes = streams.limits.maxRequestBytes
     let stream = ["text/event-stream"]
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { open($0) }
     router.add("/v1/streams/{stream}", method: .patch, produces: Self.json, contentBytes: contentBytes) {
@@ -150,7 +151,7 @@ struct FeedRoutes: Sendable {
   private func changes(_ request: HTTPRequest) -> HTTPResponse {
     var asked: FeedRequest
     do throws(ContentFault) {
-      asked = try RequestedFeed(request).request(maxItems: streams.limits.windowItems)
+      asked = try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
     } catch {
       return .problem(status: 400, code: "invalid-parameter", detail: error.detail)
     }
@@ -209,14 +210,14 @@ struct FeedRoutes: Sendable {
     in member: String
   ) throws(ContentFault) -> [FeedRequest] {
     let limits = streams.limits
-    guard feeds.count <= limits.feeds else {
-      throw ContentFault(member, "has \(feeds.count) feeds; allowed: \(limits.feeds)")
+    guard feeds.count <= limits.maxFeedsPerStream else {
+      throw ContentFault(member, "has \(feeds.count) feeds; allowed: \(limits.maxFeedsPerStream)")
     }
     var requests: [FeedRequest] = []
     var ids: Set<ByteText> = []
     for (index, feed) in feeds.enumerated() {
       do throws(ContentFault) {
-        let request = try feed.request(maxItems: limits.windowItems)
+        let request = try feed.request(maxItems: limits.maxWindowItems)
         guard ids.insert(request.feed).inserted else { throw ContentFault("feed", "was given before") }
         requests.append(request)
       } catch {
@@ -270,7 +271,7 @@ struct FeedRoutes: Sendable {
   private var tooManyWindows: HTTPResponse {
     unavailable(
       code: "too-many-windows",
-      "\(streams.limits.windows) different windows may be open (http.maxWindows); try again later"
+      "\(streams.limits.maxWindows) different windows may be open (http.maxWindows); try again later"
     )
   }
 

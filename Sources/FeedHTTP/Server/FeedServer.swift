@@ -73,16 +73,7 @@ final class FeedServer: Sendable {
     ) { continuation.yield($0) }
     self.wanted = wanted
     feeds = ServedFeeds(client: client, reloads: reloads, moved: MovedFeeds()) { status.served }
-    streams = FeedStreams(
-      feeds,
-      StreamLimits(
-        historyBytes: options.maxHistoryBytes,
-        feeds: options.maxFeedsPerStream,
-        windows: options.maxWindows,
-        windowItems: options.maxWindowItems,
-        requestBytes: options.maxRequestBytes
-      )
-    )
+    streams = FeedStreams(feeds, options)
     self.status = status
     directory =
       options.advertisedURL.isEmpty
@@ -102,16 +93,21 @@ final class FeedServer: Sendable {
 
   /// Follows until the task is cancelled.
   func run() async {
+    let encoders = StreamDelivery.StateSize.allCases.map { WorkerThread(name: "states-\($0)") }
     await withTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
       group.addTask { await self.streams.keepLooking() }
+      for (size, thread) in zip(StreamDelivery.StateSize.allCases, encoders) {
+        group.addTask(executorPreference: thread) { await self.streams.keepSendingStates(size) }
+      }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
       group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
       group.addTask { await self.keepLookingForMoved() }
       await group.waitForAll()
     }
     directory?.stop()
+    for encoder in encoders { encoder.stop() }
   }
 
   /// Follows until the task is cancelled, and restarts after each failure.

@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FeedConfiguration
 import Service
 import Synchronization
 
@@ -13,34 +14,37 @@ import Synchronization
 /// feed. Nothing is sent under it, and the store's thread never takes it.
 final class FeedStreams: Sendable {
   let feeds: ServedFeeds
-  let limits: StreamLimits
-  private let client: FeedClient
-  private let reloads: ReloadCache
-  private let delivery: Mutex<StreamDelivery>
-  /// Signals that a reader may need an event that it is up to date.
-  private let noticeSignals: AsyncStream<Void>
-  private let noticeSignal: AsyncStream<Void>.Continuation
-  /// Signals that there is something to look at later.
-  private let lookSignals: AsyncStream<Void>
-  private let lookSignal: AsyncStream<Void>.Continuation
+  let limits: HTTPOptions
+  let client: FeedClient
+  let reloads: ReloadCache
+  let delivery: Mutex<StreamDelivery>
+  /// A reader may need an event that it is up to date.
+  let noticeSignal = Signal()
+  /// There is something to look at later.
+  let lookSignal = Signal()
+  /// A stream can be sent a state, by its size.
+  let stateSignals = StreamDelivery.StateSize.allCases.map { _ in Signal() }
+
+  struct Signal: Sendable {
+    let all: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() { (all, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func yield() { continuation.yield() }
+  }
 
   /// How often the end of a partition is polled, in milliseconds, while a reader waits for it.
   private static let pollMilliseconds = 20
   /// How often windows' totals are sent at most, and feeds looked for that were not known yet.
   private static let lookMilliseconds = 1_000
-  /// How often a state is encoded for a reader before the reader must reconnect.
-  private static let attempts = 5
-  /// Small states are sent together until so many bytes are queued.
-  private static let togetherBytes = 4 << 10
 
-  init(_ feeds: ServedFeeds, _ limits: StreamLimits) {
+  init(_ feeds: ServedFeeds, _ limits: HTTPOptions) {
     self.feeds = feeds
     self.limits = limits
     client = feeds.client
     reloads = feeds.reloads
-    delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.historyBytes))
-    (noticeSignals, noticeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    (lookSignals, lookSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.maxHistoryBytes))
   }
 
   /// Delivers the client's updates until they end. After a reset it can be called again.
@@ -64,7 +68,7 @@ final class FeedStreams: Sendable {
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
   }
 
-  private func description(of feed: FeedAddress) -> FeedDescription? {
+  func description(of feed: FeedAddress) -> FeedDescription? {
     client.description(of: feed.id.string, in: feed.partition)
   }
 
@@ -110,7 +114,7 @@ final class FeedStreams: Sendable {
 
   /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
   func admits(_ requests: [FeedRequest]) -> Bool {
-    delivery.withLock { $0.windowCount(with: requests) } <= limits.windows
+    delivery.withLock { $0.windowCount(with: requests) } <= limits.maxWindows
   }
 
   /// Changes what an open stream follows.
@@ -134,8 +138,10 @@ final class FeedStreams: Sendable {
       }.map(\.feed)
       let kept = Set(places.keys).subtracting(change.removed)
       let all = kept.union(added.map(\.feed))
-      guard all.count <= limits.feeds else {
-        return .failure(ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.feeds)"))
+      guard all.count <= limits.maxFeedsPerStream else {
+        return .failure(
+          ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.maxFeedsPerStream)")
+        )
       }
       change.changed = added.map(\.feed).filter(kept.contains)
       change.added = added.map(\.feed).filter { !kept.contains($0) }
@@ -187,7 +193,7 @@ final class FeedStreams: Sendable {
   // MARK: Places
 
   /// Lets a stream that waits for a feed begin with it, or tells the client why it cannot.
-  private func settle(_ id: ByteText, on number: Int) {
+  func settle(_ id: ByteText, on number: Int) {
     guard let place = delivery.withLock({ $0.waitingPlace(of: id, on: number) }) else { return }
     switch feeds.place(of: id, in: place.request.partition) {
     case .here(let description):
@@ -206,7 +212,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  private func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
+  func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
     delivery.withLock { $0.tell(event, of: id, on: number) }
   }
 
@@ -248,74 +254,6 @@ final class FeedStreams: Sendable {
     noticeSignal.yield()
   }
 
-  // MARK: State
-
-  /// Sends a stream's client the states that it needs, once it has read what is queued.
-  private func serve(_ number: Int) {
-    let stream = delivery.withLock { delivery -> EventStream? in
-      guard let stream = delivery.streams[number], stream.isLagging, !stream.isServed else { return nil }
-      delivery.streams[number]?.isServed = true
-      return stream.stream
-    }
-    if let stream { sendStatesWhenDrained(on: number, stream) }
-  }
-
-  private func sendStatesWhenDrained(on number: Int, _ stream: EventStream) {
-    let isWaiting = stream.notifyWhenDrained { [weak self] in self?.sendStates(on: number, stream) }
-    if !isWaiting { sendStates(on: number, stream) }
-  }
-
-  private func sendStates(on number: Int, _ stream: EventStream) {
-    repeat {
-      let next = delivery.withLock { delivery in
-        delivery.nextState(on: number) { client.standing(of: $0) }
-      }
-      guard let next else {
-        noticeSignal.yield()
-        return
-      }
-      sendState(of: next, on: number, stream)
-    } while stream.queuedBytes < Self.togetherBytes
-    sendStatesWhenDrained(on: number, stream)
-  }
-
-  /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(of view: StreamView, on number: Int, _ stream: EventStream) {
-    for _ in 0..<Self.attempts {
-      guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
-      guard let current = reloads.current(of: view) else { return endOne(view, on: number, stream) }
-      guard reloads.makeRoom(for: current.reload) else {
-        return postpone(view, on: number, stream, reason: "too many bytes are queued for readers")
-      }
-      let sending = delivery.withLock {
-        $0.send(current, after: breaks, to: number, of: view, current: description(of: view.feed))
-      }
-      switch sending {
-      case .sent: return
-      case .isGone: return endOne(view, on: number, stream)
-      case .isOld: continue
-      }
-    }
-    postpone(view, on: number, stream, reason: "the feed changes faster than it can be sent as a whole")
-  }
-
-  /// Tells a client that it gets a state later. A stream of one feed ends.
-  private func postpone(_ view: StreamView, on number: Int, _ stream: EventStream, reason: String) {
-    let notice = StreamNotice.mustRefetch(view.feed.id, reason: reason)
-    let isPostponed = delivery.withLock { delivery in
-      guard delivery.streams[number]?.id != nil else { return false }
-      delivery.postpone(view, on: number)
-      return true
-    }
-    if isPostponed {
-      _ = stream.write(notice, isBounded: false)
-      lookSignal.yield()
-    } else {
-      stream.replaceQueued(with: notice)
-      stream.close()
-    }
-  }
-
   // MARK: Ends
 
   /// Ends the streams of feeds that moved to another instance.
@@ -347,20 +285,14 @@ final class FeedStreams: Sendable {
     }
   }
 
-  private func endOne(_ view: StreamView, on number: Int, _ stream: EventStream) {
-    if delivery.withLock({ $0.wait(for: view, on: number) }) { return settle(view.feed.id, on: number) }
-    stream.replaceQueued(with: StreamNotice.mustRefetch(view.feed.id, reason: Self.absence))
-    stream.close()
-  }
-
-  private static let absence = "the feed no longer exists"
+  static let absence = "the feed no longer exists"
 
   // MARK: Later
 
   /// Tells readers when they have received everything, until the task is cancelled. The end of a partition is known
   /// some time after its last changeset, and only partitions with a waiting reader are checked.
   func sendUpToDateNotices() async {
-    for await _ in noticeSignals {
+    for await _ in noticeSignal.all {
       while !sendUpToDate(), !Task.isCancelled {
         try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
       }
@@ -379,7 +311,7 @@ final class FeedStreams: Sendable {
 
   /// Looks, at most once a second, at what could not be sent at once, until the task is cancelled.
   func keepLooking() async {
-    for await _ in lookSignals {
+    for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
       look()
     }
@@ -387,10 +319,10 @@ final class FeedStreams: Sendable {
 
   /// Sends what could not be sent at once.
   func look() {
-    let (unsettled, totals, postponed) = delivery.withLock { delivery in
+    let (unsettled, totals) = delivery.withLock { delivery in
       defer { delivery.unsettled = [] }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
-      return (waiting, delivery.awaitingTotals, delivery.takeUp())
+      return (waiting, delivery.awaitingTotals)
     }
     for feed in totals {
       let lagging = delivery.withLock { $0.sendTotals(of: feed) { client.standing(of: $0) } }
@@ -400,23 +332,8 @@ final class FeedStreams: Sendable {
       settle(id, on: number)
       serve(number)
     }
-    for number in postponed { serve(number) }
     if delivery.withLock({ !$0.awaitingTotals.isEmpty }) { lookSignal.yield() }
   }
-}
-
-/// Limits on streams.
-struct StreamLimits: Sendable {
-  /// The bytes of changesets that are kept for readers that reconnect.
-  var historyBytes: Int
-  /// The feeds of one stream.
-  var feeds: Int
-  /// The different windows of all streams.
-  var windows: Int
-  /// The items of each section that a window shows.
-  var windowItems: Int
-  /// The bytes of a request's content.
-  var requestBytes: Int
 }
 
 /// What a stream follows from now on.

@@ -23,7 +23,6 @@ extension StreamDelivery {
     let removed = stream.places.keys.compactMap { unfollow($0, on: number) }
     if let id = stream.id { numbers[id] = nil }
     streams[number] = nil
-    deferred[number] = nil
     return removed
   }
 
@@ -97,24 +96,6 @@ extension StreamDelivery {
     guard streams[number]?.id != nil else { return false }
     wait(for: view.feed.id, on: number)
     return true
-  }
-
-  // MARK: Postponed states
-
-  /// Leaves a lagging reader alone for a while.
-  mutating func postpone(_ view: StreamView, on number: Int) { deferred[number, default: []].append(view) }
-
-  /// Takes out what was postponed.
-  ///
-  /// - Returns: the streams, to whose clients the caller must send states.
-  mutating func takeUp() -> [Int] {
-    defer { deferred = [:] }
-    for (number, views) in deferred {
-      for view in views where feeds[view.feed]?.views[view.window]?[number]?.isLagging == true {
-        lag(number, view)
-      }
-    }
-    return Array(deferred.keys)
   }
 
   // MARK: Ends

@@ -20,6 +20,12 @@ struct StreamDelivery {
     case isGone
   }
 
+  /// Small states are not delayed by large ones.
+  enum StateSize: Int, CaseIterable {
+    case small
+    case large
+  }
+
   var feeds: [FeedAddress: StreamedFeed] = [:]
   var history: ChangesetHistory
   var streams: [Int: OpenStream] = [:]
@@ -30,8 +36,8 @@ struct StreamDelivery {
   var waiting: [ByteText: Set<Int>] = [:]
   /// Ids that streams wait for without knowing why.
   var unsettled: Set<ByteText> = []
-  /// Streams with states that could not be sent.
-  var deferred: [Int: [StreamView]] = [:]
+  /// Streams whose clients can be sent a small or a large state now.
+  var due: [StateSize: Queue<Int>] = [:]
   /// How many places each window has, by the id of its feed.
   var windows: [StreamView: Int] = [:]
   /// The number of places.

@@ -70,7 +70,7 @@ struct OpenStream: Sendable {
   var places: [ByteText: Place] = [:]
   /// The views whose states it must be sent, and about how many items they have.
   private var lagging: [(view: StreamView, size: Int)] = []
-  /// Whether states are being sent.
+  /// Whether states are being sent, or will be.
   var isServed = false
 
   init(_ stream: EventStream, id: String?) {
@@ -81,6 +81,12 @@ struct OpenStream: Sendable {
   var isLagging: Bool { !lagging.isEmpty }
 
   mutating func lag(_ view: StreamView, size: Int) { lagging.append((view, size)) }
+
+  /// Whether the smallest view is so large that encoding it takes long.
+  var isNextLarge: Bool { lagging.map(\.size).min() ?? 0 > Self.smallSize }
+
+  /// Items of a view whose state is encoded in a few milliseconds.
+  private static let smallSize = 5_000
 
   mutating func forget(_ feed: ByteText) { lagging.removeAll { $0.view.feed.id == feed } }
 

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import FeedConfiguration
 import Oracle
 import Testing
 
@@ -9,15 +10,11 @@ import Testing
 
 /// What clients of streams have, beside plain slices of the feeds at the revisions that they have.
 struct StreamAgreementTests {
-  private static let limits = StreamLimits(
-    historyBytes: 20_000,
-    feeds: 8,
-    windows: 1_000,
-    windowItems: 100,
-    requestBytes: 0
-  )
-  private static let ids = ["0f0", "0f1", "1f0", "1f1", "0none"]
-
+  private static var limits: HTTPOptions {
+    var limits = HTTPOptions()
+    limits.maxHistoryBytes = 20_000
+    return limits
+  }
   @Test(arguments: RandomCases.seeds(1...30))
   func `at each revision that a client has, it has the slice of the feed`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
@@ -33,6 +30,7 @@ struct StreamAgreementTests {
         if random.chance(2) { topic.assign([[0], [1], [0, 1]][random.below(3)]) }
         if random.below(200) == 0 { topic.fail() }
         for number in clients.indices {
+          if random.chance(70) { topic.sendStates() }
           try clients[number].act(&random)
           if random.chance(60) { try clients[number].read(upTo: [100, 700, 100_000][random.below(3)]) }
         }
@@ -54,9 +52,10 @@ struct StreamAgreementTests {
     topic.assign([0, 1])
     try await topic.reload()
     topic.read(.max)
-    for _ in 0..<4 {
+    for _ in 0..<20 {
       topic.deliver()
       topic.streams.look()
+      topic.sendStates()
       _ = topic.streams.sendUpToDate()
       for number in clients.indices { try clients[number].read(upTo: .max) }
     }
@@ -77,6 +76,8 @@ private struct StreamedClient {
     var replicas = ReplicaPartition()
     var isUpToDate = false
   }
+
+  private static let ids = ["0f0", "0f1", "1f0", "1f1", "0none"]
 
   private let topic: StreamedTopic
   private var stream: EventStream?
@@ -127,7 +128,7 @@ private struct StreamedClient {
   private mutating func open(_ random: inout SplitMix64) {
     isOfMany = true
     for (id, place) in places { if let window = place.next.last { places[id] = Place(window: window) } }
-    for id in ["0f0", "0f1", "1f0", "1f1", "0none"] where places[id] == nil && random.chance(50) {
+    for id in Self.ids where places[id] == nil && random.chance(50) {
       places[id] = Place(window: window(of: id, &random))
     }
     guard let stream else { return }
@@ -138,7 +139,7 @@ private struct StreamedClient {
     guard let id else { return }
     var added: [FeedRequest] = []
     var removed: [FeedRequest] = []
-    for feed in ["0f0", "0f1", "1f0", "1f1", "0none"] {
+    for feed in Self.ids {
       if places[feed] != nil, random.chance(20) {
         places[feed] = nil
         removed.append(FeedRequest(feed: ByteText(feed)))

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import FeedConfiguration
 import Kafka
 import Oracle
 import Synchronization
@@ -37,7 +38,7 @@ final class StreamedTopic {
     let value = Mutex(ServedPartitions())
   }
 
-  init(seed: UInt64, _ limits: StreamLimits) {
+  init(seed: UInt64, _ limits: HTTPOptions) {
     var options = GeneratorOptions()
     options.badPercent = 0
     options.partitionCount = 1
@@ -121,6 +122,9 @@ final class StreamedTopic {
       streams.deliver(update)
     }
   }
+
+  /// Sends the states for which clients have room.
+  func sendStates() { for size in StreamDelivery.StateSize.allCases { streams.sendStates(size) } }
 
   /// Follows exactly these partitions, as after a rebalance.
   func assign(_ partitions: Set<Int32>) {

@@ -1,0 +1,95 @@
+import FeedClient
+import Service
+import Synchronization
+
+/// States, which readers are sent that start or lag.
+extension FeedStreams {
+  /// How often a state is encoded for a reader before the reader must reconnect.
+  private static let attempts = 5
+  /// Small states are sent together until so many bytes are queued.
+  private static let togetherBytes = 4 << 10
+
+  /// Sends a stream's client the states that it needs, once it has read what is queued.
+  func serve(_ number: Int) {
+    let stream = delivery.withLock { delivery -> EventStream? in
+      guard let stream = delivery.streams[number], stream.isLagging, !stream.isServed else { return nil }
+      delivery.streams[number]?.isServed = true
+      return stream.stream
+    }
+    if let stream { sendStatesWhenDrained(on: number, stream) }
+  }
+
+  private func sendStatesWhenDrained(on number: Int, _ stream: EventStream) {
+    let isWaiting = stream.notifyWhenDrained { [weak self] in self?.noteDrained(number) }
+    if !isWaiting { noteDrained(number) }
+  }
+
+  private func noteDrained(_ number: Int) {
+    let size = delivery.withLock { delivery in
+      let size: StreamDelivery.StateSize = delivery.streams[number]?.isNextLarge == true ? .large : .small
+      delivery.due[size, default: Queue()].append(number)
+      return size
+    }
+    stateSignals[size.rawValue].yield()
+  }
+
+  /// Sends states of one size, until the task is cancelled. Encoding them takes a thread's time.
+  func keepSendingStates(_ size: StreamDelivery.StateSize) async {
+    for await _ in stateSignals[size.rawValue].all { sendStates(size) }
+  }
+
+  /// Sends the states of one size that can be sent.
+  func sendStates(_ size: StreamDelivery.StateSize) {
+    while let number = delivery.withLock({ $0.due[size]?.removeFirst() }) {
+      if let stream = delivery.withLock({ $0.streams[number]?.stream }) { sendStates(on: number, stream) }
+    }
+    noticeSignal.yield()
+  }
+
+  private func sendStates(on number: Int, _ stream: EventStream) {
+    repeat {
+      let next = delivery.withLock { delivery in
+        delivery.nextState(on: number) { client.standing(of: $0) }
+      }
+      guard let next else { return }
+      sendState(of: next, on: number, stream)
+    } while stream.queuedBytes < Self.togetherBytes
+      && delivery.withLock({ $0.streams[number]?.isNextLarge == false })
+    sendStatesWhenDrained(on: number, stream)
+  }
+
+  /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
+  private func sendState(of view: StreamView, on number: Int, _ stream: EventStream) {
+    for _ in 0..<Self.attempts {
+      guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
+      guard let current = reloads.current(of: view) else { return endOne(view, on: number, stream) }
+      guard reloads.makeRoom(for: current.reload) else {
+        return endOne(view, on: number, stream, reason: "too many bytes are queued for readers")
+      }
+      let sending = delivery.withLock {
+        $0.send(current, after: breaks, to: number, of: view, current: description(of: view.feed))
+      }
+      switch sending {
+      case .sent: return
+      case .isGone: return endOne(view, on: number, stream)
+      case .isOld: continue
+      }
+    }
+    endOne(view, on: number, stream, reason: "the feed changes faster than it can be sent as a whole")
+  }
+
+  /// Lets a reader wait that can be sent no state. A stream of one feed ends.
+  ///
+  /// - Parameter reason: nil if the feed does not exist.
+  private func endOne(_ view: StreamView, on number: Int, _ stream: EventStream, reason: String? = nil) {
+    let id = view.feed.id
+    let notice = StreamNotice.mustRefetch(id, reason: reason ?? Self.absence)
+    guard delivery.withLock({ $0.wait(for: view, on: number) }) else {
+      stream.replaceQueued(with: notice)
+      return stream.close()
+    }
+    if reason == nil { return settle(id, on: number) }
+    tell(notice, of: id, on: number)
+    lookSignal.yield()
+  }
+}
