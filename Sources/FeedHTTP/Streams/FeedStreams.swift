@@ -127,7 +127,11 @@ final class FeedStreams: Sendable {
     adding added: [FeedRequest]
   ) throws(ContentFault) -> StreamChange? {
     var change = StreamChange()
-    var replaced: [FeedRequest] = []
+    // Those that are closed again: all that were opened, unless the stream follows them.
+    var closed = added
+    // Before their states are read.
+    open(added)
+    defer { close(closed) }
     let result: Result<Int?, ContentFault> = delivery.withLock { delivery in
       guard let number = delivery.numbers[id], let places = delivery.streams[number]?.places else {
         return .success(nil)
@@ -145,19 +149,19 @@ final class FeedStreams: Sendable {
       }
       change.changed = added.map(\.feed).filter(kept.contains)
       change.added = added.map(\.feed).filter { !kept.contains($0) }
-      replaced = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
-      for request in added {
+      closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
+      for var request in added {
+        let isChange = places[request.feed] != nil
+        if isChange { request.version = nil }
         delivery.follow(request, on: number)
         // What was sent of the feed is not what is followed from now on.
-        guard places[request.feed] != nil else { continue }
+        guard isChange else { continue }
         let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
         delivery.tell(notice, of: request.feed, on: number)
       }
       return .success(number)
     }
     guard let number = try result.get() else { return nil }
-    open(added)
-    close(replaced)
     for request in added { settle(request.feed, on: number) }
     serve(number)
     return change

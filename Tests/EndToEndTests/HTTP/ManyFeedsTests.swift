@@ -33,7 +33,10 @@ struct ManyFeedsTests {
     let ground = try ServedGround()
     for feed in ["a", "b", "c"] { try await publish(feed, ["x"], on: ground) }
     _ = try await ground.ask("GET /v1/feeds/c", until: 200)
-    let (reader, id) = try await open(#"{"feeds":[{"feed":"a"},{"feed":"none"},{"feed":"b"}]}"#, on: ground)
+    let (reader, id) = try await open(
+      String(repeating: " ", count: 1_000_000) + #"{"feeds":[{"feed":"a"},{"feed":"none"},{"feed":"b"}]}"#,
+      on: ground
+    )
     #expect(try await reader.next(named: "absent")?.data == #"{"feed":"none","reason":"unknown-feed"}"#)
     var states: [String] = []
     for _ in 0..<2 { states.append(try #require(try await reader.nextChangeset())) }

@@ -150,7 +150,9 @@ private struct StreamedClient {
         } else {
           places[feed] = Place(window: window)
         }
-        added.append(FeedRequest(feed: ByteText(feed), window: window))
+        // A version is of no use for a feed that is there.
+        let version = places[feed]?.version.map { FeedVersion(epoch: $0.epoch, revision: $0.revision) }
+        added.append(FeedRequest(feed: ByteText(feed), window: window, version: version))
       }
     }
     // What is on its way of a feed that is removed and added again would be taken for the new one.
