@@ -56,8 +56,14 @@ export class Api {
     this.#onTokenNeeded(wasRefused);
   }
 
-  /** @param {string} feed @param {number | null} [partition] By default the lowest that has the feed. */
-  changesPath(feed, partition = null) {
-    return `/v1/feeds/${encodeURIComponent(feed)}/changes${partition === null ? '' : `?partition=${partition}`}`;
+  /** @param {string} path @param {object} value @returns {Promise<boolean>} Whether it was accepted. */
+  async patch(path, value) {
+    try {
+      const headers = { 'Content-Type': 'application/json', ...this.headers() };
+      const signal = AbortSignal.timeout(20000);
+      return (await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(value), signal })).ok;
+    } catch {
+      return false;
+    }
   }
 }

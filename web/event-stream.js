@@ -2,7 +2,7 @@
  * Server-Sent Events over `fetch`. Browsers' `EventSource` can neither send `Authorization` nor report a status code.
  *
  * - `EventStreamParser` parses bytes into events.
- * - `EventStream` keeps a stream open. It reconnects with `Last-Event-ID`, after growing delays if it fails.
+ * - `EventStream` keeps a stream open. It reconnects with `Last-Event-ID` or its body, after growing delays if it fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -95,6 +95,7 @@ export class EventStreamParser {
  * @property {(event: StreamEvent) => void} onEvent
  * @property {(state: StreamState) => void} [onState]
  * @property {() => Record<string, string>} [headers] Additional headers, evaluated for each request.
+ * @property {() => string} [body] JSON, evaluated for each request, which is a POST then. It must say where to continue.
  * @property {number} [silence] Milliseconds without a byte after which the connection counts as dead.
  * @property {number} [maxDelay] The longest wait in milliseconds.
  * @property {typeof fetch} [fetch]
@@ -165,14 +166,17 @@ export class EventStream {
     const controller = this.#controller = new AbortController();
     /** @type {Record<string, string>} */
     const headers = { Accept: 'text/event-stream', ...this.#options.headers?.() };
-    if (this.lastEventId !== '') headers['Last-Event-ID'] = this.lastEventId;
+    const body = this.#options.body?.();
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    else if (this.lastEventId !== '') headers['Last-Event-ID'] = this.lastEventId;
     this.#options.onState?.({ state: 'connecting' });
     this.#listen(controller);
     /** @type {{ status?: number, problem?: any, after?: number }} */
     let end = {};
     try {
       const response = await this.#options.fetch(
-        this.#url, { headers, cache: 'no-store', signal: controller.signal },
+        this.#url,
+        { method: body === undefined ? 'GET' : 'POST', body, headers, cache: 'no-store', signal: controller.signal },
       );
       const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
       if (isStream && response.body !== null) await this.#read(response.body, controller);

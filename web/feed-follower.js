@@ -1,5 +1,5 @@
 /**
- * Follows one feed: an event stream, the replica that it is applied to, and a report of each change.
+ * Follows one feed, or a window of it: an event stream, the replica that it is applied to, and a report of each change.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,23 +29,30 @@ import { itemKey, sectionKey } from './rows.js';
  * @typedef {{ kinds: ChangeKind[], before: string | undefined,
  *   from: { section: string, index: number } | null }} Mark
  *
- * The kind of report: a published changeset, the state at the beginning of a stream, a keyframe that the replica does
- * not need, or a fault.
+ * The kind of report: a published changeset, the state at the beginning of a stream or of another window (`isOther`), a
+ * keyframe that the replica does not need, or a fault.
  * @typedef {'changeset' | 'state' | 'keyframe' | 'fault'} EntryType
  *
  * @typedef {import('./explain.js').Published & { type: EntryType, epoch: string, revision: number, time: string,
- *   parts: number, note?: string, isAnew?: boolean }} Entry
+ *   parts: number, note?: string, isAnew?: boolean, isOther?: boolean }} Entry
+ *
+ * What of the feed is followed; all of it by default (docs/http.md).
+ * @typedef {{ sections?: string[], first?: number, from?: number, count?: number }} FeedWindow
+ *
+ * Which items of a section the replica has, and how many there are.
+ * @typedef {{ section: string, from: number, shown: number, of: number }} Total
  */
 
 const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
 
 /**
  * @typedef {object} FollowerOptions
- * @property {string} path
+ * @property {number | null} [partition] By default the lowest that has the feed.
+ * @property {FeedWindow} [window]
  * @property {(standing: Standing, detail: { until?: number, text?: string, url?: string }) => void} onStanding
  * @property {(entry: Entry, marks: Map<string, Mark>) => void} onEntry The replica has already applied it.
- * @property {() => void} onRefused A token is needed.
- * @property {() => Record<string, string>} headers
+ * @property {() => void} [onTotals] Nothing has changed of the window but the totals.
+ * @property {Pick<import('./api.js').Api, 'headers' | 'patch' | 'refused'>} api
  * @property {(url: string, options: import('./event-stream.js').EventStreamOptions) => EventStream} [makeStream]
  */
 
@@ -56,6 +63,20 @@ export class FeedFollower {
   replica;
   /** @type {number | undefined} The feed's partition, once the server has told it. */
   partition;
+  /** The newest revision that is known of. */
+  revision = 0;
+  /** @type {Map<string, Total> | null} By section; null if the replica has the whole feed. */
+  totals = null;
+  /** @type {FeedWindow | null} The window that the replica has. */
+  shown = null;
+  /** The window that the server was asked for last. */
+  #asked;
+  /** Whether the server is to begin again with another window. */
+  #isAsking = false;
+  /** Whether the next state is that of another window, and nothing else has changed. */
+  #isOther = false;
+  /** @type {string | null} The id of the open stream. */
+  #id = null;
   /** Whether something was missed, so that any next state is accepted. */
   #isStale = false;
   #wasOpen = false;
@@ -80,9 +101,12 @@ export class FeedFollower {
     this.feed = feed;
     this.#options = options;
     this.replica = this.#incoming = new Replica(feed);
+    /** The window that is wanted. */
+    this.window = this.#asked = options.window ?? {};
     const makeStream = options.makeStream ?? ((url, streamOptions) => new EventStream(url, streamOptions));
-    this.#stream = makeStream(options.path, {
-      headers: options.headers,
+    this.#stream = makeStream('/v1/streams', {
+      headers: () => options.api.headers(),
+      body: () => this.#body(),
       onEvent: (event) => this.#take(event),
       onState: (state) => this.#takeState(state),
     });
@@ -91,7 +115,44 @@ export class FeedFollower {
   /** Connects, and continues from where it was closed. */
   open() { this.#stream.open(); }
 
-  close() { this.#stream.close(); }
+  close() {
+    this.#id = null;
+    this.#stream.close();
+  }
+
+  /** Follows another window from now on. @param {FeedWindow} window */
+  show(window) {
+    this.window = window;
+    this.#ask();
+  }
+
+  /** Asks for the window that is wanted, once the state of the one before has arrived. */
+  async #ask() {
+    const id = this.#id;
+    if (id === null || this.#isAsking || this.window === this.#asked) return;
+    this.#isAsking = true;
+    this.#asked = this.window;
+    const isAccepted = await this.#options.api.patch(`/v1/streams/${id}`, { add: [this.#request()] });
+    if (!isAccepted && id === this.#id) this.#stream.restart({ isPatient: true });
+  }
+
+  #request() { return { feed: this.feed, partition: this.#options.partition ?? undefined, ...this.window }; }
+
+  /** Asks for the feed, from the state that there is. */
+  #body() {
+    this.#id = null;
+    this.#isAsking = false;
+    this.#asked = this.window;
+    if (this.#incoming.revision !== null && this.shown !== this.window) this.#beginOther();
+    const { epoch, revision } = this.#incoming;
+    return JSON.stringify({ feeds: [{ ...this.#request(), ...(revision !== null && { epoch, revision }) }] });
+  }
+
+  #beginOther() {
+    this.#isStale = this.#isOther = true;
+    this.#before.clear();
+    this.#incoming = new Replica(this.feed);
+  }
 
   /** @param {import('./event-stream.js').StreamEvent} event */
   #take({ name, data }) {
@@ -105,20 +166,29 @@ export class FeedFollower {
       return;
     }
     this.#plan = undefined;
-    if (name === 'up-to-date') {
+    if (name === 'stream') {
+      this.#id = value?.stream ?? null;
+      this.#ask();
+    } else if (name === 'up-to-date') {
       this.partition = value?.partition ?? this.partition;
       this.#isBeginning = false;
-      if (this.#isStale) return;
+      if (this.#isStale || this.#isAsking) return;
       this.#refetches = 0;
       this.#options.onStanding('live', {});
     } else if (name === 'other-partitions') {
       this.otherPartitions = value?.otherPartitions ?? [];
       this.partition = value?.partition ?? this.partition;
     } else if (name === 'must-refetch') {
-      this.#becomeStale(`the server began again: ${value?.reason ?? 'it gave no reason'}`);
-    } else if (name === 'moved') {
-      this.#movedTo = value ?? {};
-      this.#options.onStanding('moved', { url: value?.url });
+      if (this.#isAsking) this.#beginOther();
+      else this.#becomeStale(`the server began again: ${value?.reason ?? 'it gave no reason'}`);
+    } else if (name === 'window' && value) {
+      this.#note(value);
+      this.#options.onTotals?.();
+    } else if (name === 'absent' || name === 'moved') {
+      // The next state is that of the feed when it comes back, whatever its revision.
+      this.#incoming = new Replica(this.feed);
+      this.#movedTo = name === 'moved' ? value ?? {} : null;
+      this.#options.onStanding(name === 'moved' ? 'moved' : 'unknown', { url: value?.url });
     }
   }
 
@@ -138,6 +208,7 @@ export class FeedFollower {
       this.#refetch(error.message, record);
       return;
     }
+    if (['applied', 'removed', 'skipped'].includes(outcome.type)) this.#note(record);
     switch (outcome.type) {
       case 'applied':
         this.#takeChange(outcome.change, { record, sectionsBefore, itemsBefore, isAnew: revision !== null });
@@ -199,10 +270,24 @@ export class FeedFollower {
   #finish(entry, marks) {
     this.#before.clear();
     this.#isStale = false;
+    this.#movedTo = null;
     this.replica = this.#incoming;
-    this.#options.onEntry(entry, marks);
+    const isOther = this.#isOther;
+    if (entry.mode === 'reload' && (isOther || !this.#isAsking)) {
+      this.#isAsking = this.#isOther = false;
+      this.shown = this.#asked;
+    }
+    this.#options.onEntry({ ...entry, isOther }, marks);
+    this.#ask();
     // Usually the server reports up to date immediately afterwards, so this state is never visible.
     this.#options.onStanding('behind', {});
+  }
+
+  /** @param {any} record A changeset, or an event that says as much about the window. */
+  #note(record) {
+    this.revision = record.revision;
+    this.totals = Array.isArray(record.window)
+      ? new Map(record.window.map((/** @type {Total} */ total) => [total.section, total])) : null;
   }
 
   /**
@@ -264,9 +349,8 @@ export class FeedFollower {
 
   /** @param {string} why @param {any} [record] */
   #becomeStale(why, record) {
-    this.#isStale = true;
-    this.#before.clear();
-    this.#incoming = new Replica(this.feed);
+    this.#beginOther();
+    this.#isOther = false;
     this.#options.onEntry({
       ...entryOf(record ?? {}, this.#bytes), type: 'fault', note: why,
       revision: this.replica.revision ?? 0, itemsBefore: this.replica.itemCount, itemsAfter: this.replica.itemCount,
@@ -285,19 +369,15 @@ export class FeedFollower {
     }
     if (state.state === 'refused') {
       onStanding('token-needed', {});
-      this.#options.onRefused();
+      this.#options.api.refused();
     } else if (state.state === 'connecting') {
       if (this.#movedTo === null && !this.#isStale) onStanding(this.#wasOpen ? 'reconnecting' : 'connecting', {});
     } else if (state.state === 'waiting') {
       const { until, status, problem } = state;
-      const text = problem?.detail;
-      if (status === 410) this.#movedTo = problem ?? {};
-      if (status === 410 || (status === undefined && this.#movedTo !== null)) {
-        onStanding('moved', { until, url: this.#movedTo?.url });
-      } else if (status === 404) {
-        onStanding('unknown', { until, text });
-      } else if (status !== undefined) {
-        onStanding('unavailable', { until, text: text ?? `the server answered ${status}` });
+      if (status !== undefined) {
+        onStanding('unavailable', { until, text: problem?.detail ?? `the server answered ${status}` });
+      } else if (this.#movedTo !== null) {
+        onStanding('moved', { until, url: this.#movedTo.url });
       } else {
         onStanding(this.#wasOpen ? 'reconnecting' : 'connecting', { until });
       }

@@ -7,7 +7,7 @@
 
 import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js';
 import { changesBetween, sectionNote, tokenNodes, tokensOf, visible } from './format.js';
-import { Rows } from './rows.js';
+import { Rows, Scroller } from './rows.js';
 
 /** How long a change is highlighted, in milliseconds. Its label stays until the next changeset. */
 const litFor = 5000;
@@ -48,8 +48,7 @@ export class FeedView {
   #flash = byId('flash');
   #pinned = byId('pinned');
   #placeholder = byId('placeholder');
-  /** @type {import('./replica.js').Replica['sections']} */
-  #sections = [];
+  #scroller = new Scroller(this.#grid);
   #rows = new Rows([], 40);
   /** Whether the sections have changed since the rows were computed. */
   #isChanged = false;
@@ -61,6 +60,8 @@ export class FeedView {
   #expanded = new Map();
   /** @type {string | null} The row that has the keyboard focus. */
   #active = null;
+  /** Where that was. */
+  #activeAt = -1;
   #nextRowNumber = 0;
   /** @type {any} */
   #settling = null;
@@ -70,14 +71,15 @@ export class FeedView {
   #animatedAt = -Infinity;
   /** The time of the last frame; marks from after it are shown for the first time in the next one, however late that is. */
   #drawnAt = -Infinity;
-  #find;
+  #shown;
   #draw;
 
   /**
-   * @param {{ find: (id: string) => any, onLeave: () => void }} options `find` returns an item by its id; `onLeave` is called when Escape is pressed.
+   * @param {{ shown: () => import('./shown-feed.js').ShownFeed | null, onLeave: () => void }} options `onLeave` is called when Escape
+   * is pressed.
    */
-  constructor({ find, onLeave }) {
-    this.#find = find;
+  constructor({ shown, onLeave }) {
+    this.#shown = shown;
     this.#draw = onceAFrame(() => this.#drawNow());
     this.#grid.addEventListener('scroll', () => this.#draw(), { passive: true });
     this.#grid.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
@@ -85,7 +87,7 @@ export class FeedView {
     });
     this.#canvas.addEventListener('click', (/** @type {MouseEvent} */ event) => this.#takeClick(event));
     this.#grid.addEventListener('focus', () => {
-      if (this.#active === null && this.#rows.count > 0) this.#activate(this.#rows.indexAtHeight(this.#grid.scrollTop));
+      if (this.#active === null && this.#rows.count > 0) this.#activate(this.#rows.indexAtHeight(this.#scroller.top));
       this.#draw();
     });
     new ResizeObserver(() => {
@@ -110,20 +112,19 @@ export class FeedView {
     for (const { element } of this.#drawn.values()) element.remove();
     this.#drawn.clear();
     this.#canvas.replaceChildren();
-    this.#grid.scrollTop = 0;
+    this.#scroller.top = 0;
     this.#flash.classList.remove('on');
     this.#grid.setAttribute('aria-label', `Sections and items of ${label}`);
-    this.show([], new Map());
+    this.show();
     // The first state is not animated, so the next move is not too close to it.
     this.#isAnimated = false;
   }
 
   /**
    * Shows a new state in the next frame.
-   * @param {import('./replica.js').Replica['sections']} sections
-   * @param {Map<string, import('./feed-follower.js').Mark>} marks What changed since the last one.
+   * @param {Map<string, import('./feed-follower.js').Mark>} [marks] What changed since the last one.
    */
-  show(sections, marks) {
+  show(marks = new Map()) {
     const now = performance.now();
     for (const [key, { at }] of this.#lit) if (now - at > litFor) this.#lit.delete(key);
     for (const [key, mark] of marks) {
@@ -132,19 +133,24 @@ export class FeedView {
       const kinds = kindsInOrder.filter((kind) => mark.kinds.includes(kind) || earlier?.kinds.includes(kind));
       this.#lit.set(key, { kinds, before: earlier?.before ?? mark.before, from: mark.from, at: now });
     }
-    this.#sections = sections;
     this.#isChanged = true;
     this.#isAnimated = true;
     this.#draw();
   }
 
+  /** Shows in the next frame what has come of the same state. */
+  update() {
+    this.#isChanged = true;
+    this.#draw();
+  }
+
   /**
    * Shows a state that does not continue from the previous one.
-   * @param {import('./replica.js').Replica['sections']} sections @param {{ isVisible: boolean }} options
+   * @param {{ isVisible: boolean }} options
    */
-  reload(sections, { isVisible }) {
+  reload({ isVisible }) {
     this.#lit.clear();
-    this.show(sections, new Map());
+    this.show();
     this.#isAnimated = false;
     if (!isVisible) return;
     this.#flash.classList.remove('on');
@@ -169,7 +175,7 @@ export class FeedView {
    * @param {Map<string, import('./feed-follower.js').Mark>} marks
    */
   reveal(marks) {
-    this.show(this.#sections, marks);
+    this.show(marks);
     const key = [...marks.keys()].find((it) => this.#indexOf(it) >= 0);
     if (key !== undefined) this.#activate(this.#indexOf(key));
   }
@@ -179,15 +185,25 @@ export class FeedView {
   #currentRows() {
     if (!this.#isChanged) return this.#rows;
     const height = this.#probe.getBoundingClientRect().height || 40;
-    this.#rows = new Rows(this.#sections, height, this.#expanded);
+    this.#rows = new Rows(this.#shown()?.sections ?? [], height, this.#expanded);
     this.#isChanged = false;
     return this.#rows;
   }
 
   /** @param {string} key */
   #indexOf(key) {
-    const item = key[0] === 'i' ? this.#find(key.slice(1)) : undefined;
-    return key[0] === 'i' && item === undefined ? -1 : this.#currentRows().indexOf(key, item);
+    const item = key[0] === 'i' ? this.#shown()?.item(key.slice(1)) : undefined;
+    return key[0] === 's' || item !== undefined ? this.#currentRows().indexOf(key, item) : -1;
+  }
+
+  /** The row with the focus; -1 if there is none. If its item is gone, or comes, the row in its place gets the focus. */
+  #activeIndex() {
+    if (this.#active === null) return -1;
+    const rows = this.#currentRows();
+    const index = this.#indexOf(this.#active);
+    this.#activeAt = index >= 0 ? index : Math.min(this.#activeAt, rows.count - 1);
+    this.#active = this.#activeAt < 0 ? null : rows.row(this.#activeAt).key;
+    return this.#activeAt;
   }
 
   // Drawing.
@@ -195,7 +211,7 @@ export class FeedView {
   #drawNow() {
     const grid = this.#grid;
     const before = this.#rows;
-    const [oldScroll, oldTops] = [grid.scrollTop, new Map([...this.#drawn].map(([key, row]) => [key, row.top]))];
+    const [oldScroll, oldTops] = [this.#scroller.top, new Map([...this.#drawn].map(([key, row]) => [key, row.top]))];
     const isAnimated = this.#isAnimated && this.#isChanged;
     const now = performance.now();
     const pause = now - this.#animatedAt;
@@ -205,11 +221,12 @@ export class FeedView {
     const wasChanged = this.#isChanged;
     this.#isAnimated = false;
     const rows = this.#currentRows();
-    this.#canvas.style.height = `${rows.totalHeight}px`;
+    this.#canvas.style.height = `${this.#scroller.contentHeight(rows.totalHeight)}px`;
     if (wasChanged) this.#stay(oldTops, oldScroll);
+    const { shift } = this.#scroller;
     // The grid may have got the focus before it had rows.
     if (this.#active === null && rows.count > 0 && document.activeElement === grid) {
-      this.#active = rows.row(rows.indexAtHeight(grid.scrollTop)).key;
+      this.#active = rows.row(rows.indexAtHeight(this.#scroller.top)).key;
     }
     const keys = this.#keysInSight(rows);
     /** @type {Set<string>} */
@@ -227,14 +244,14 @@ export class FeedView {
       const isNew = drawn === undefined;
       drawn ??= this.#makeRow(row);
       this.#fill(drawn, row);
-      const visualTop = isNew ? undefined : currentTop(drawn);
+      const visualTop = isNew ? undefined : currentTop(drawn, shift);
       drawn.top = rows.top(row.index);
-      drawn.element.style.transform = `translateY(${drawn.top}px)`;
+      drawn.element.style.transform = `translateY(${drawn.top - shift}px)`;
       while (next !== null && next.classList.contains('gone')) next = next.nextElementSibling;
       if (drawn.element === next) next = next.nextElementSibling;
       else this.#canvas.insertBefore(drawn.element, next);
       if (!isAnimated || !mayMove()) continue;
-      this.#animate(drawn, row, { visualTop, before, shift: grid.scrollTop - oldScroll, pause, since });
+      this.#animate(drawn, row, { visualTop, before, shift: this.#scroller.top - oldScroll, pause, since });
     }
     if (focused instanceof HTMLElement && focused !== document.activeElement && focused.isConnected) {
       focused.focus({ preventScroll: true });
@@ -257,26 +274,25 @@ export class FeedView {
       const index = this.#indexOf(key);
       if (index < 0) continue;
       const shift = rows.top(index) - top;
-      if (Math.abs(shift) > 0.5) this.#grid.scrollTop = scroll + shift;
+      if (Math.abs(shift) > 0.5) this.#scroller.top = scroll + shift;
       return;
     }
   }
 
   /** @param {Rows} rows */
   #keysInSight(rows) {
-    const { scrollTop, clientHeight } = this.#grid;
+    const { top } = this.#scroller;
     if (rows.count === 0) return [];
-    const first = Math.max(0, rows.indexAtHeight(scrollTop) - margin);
-    const end = Math.min(rows.count, rows.indexAtHeight(scrollTop + clientHeight) + 1 + margin);
+    const first = Math.max(0, rows.indexAtHeight(top) - margin);
+    const end = Math.min(rows.count, rows.indexAtHeight(top + this.#grid.clientHeight) + 1 + margin);
     const result = [];
     for (let index = first; index < end; index++) result.push(rows.row(index));
+    this.#shown()?.see(result);
     // Assistive technology needs the active row in the document, wherever it is.
-    if (this.#active !== null && !result.some(({ key }) => key === this.#active)) {
-      const index = this.#indexOf(this.#active);
-      if (index < 0) this.#active = null;
-      else if (index < first) result.unshift(rows.row(index));
-      else result.push(rows.row(index));
-    }
+    const index = result.find(({ key }) => key === this.#active)?.index ?? this.#activeIndex();
+    this.#activeAt = index;
+    if (index >= 0 && index < first) result.unshift(rows.row(index));
+    else if (index >= end) result.push(rows.row(index));
     return result;
   }
 
@@ -305,23 +321,25 @@ export class FeedView {
   /** @param {Drawn} drawn @param {import('./rows.js').Row} row */
   #fill(drawn, { index, key, section, sectionIndex, item, itemIndex }) {
     const { element, cells } = drawn;
-    const node = item ?? section;
+    const node = item === null ? section.section : item;
     const isExpanded = this.#expanded.has(key);
     const lit = this.#lit.get(key);
     const isFresh = lit !== undefined && performance.now() - lit.at < litFor;
-    setAttribute(element, item === null ? 'data-section' : 'data-item', node.id);
+    setAttribute(element, item === null ? 'data-section' : 'data-item', node?.id);
+    setAttribute(element, 'data-missing', node === undefined);
     setAttribute(element, 'aria-level', item === null ? 1 : 2);
     setAttribute(element, 'aria-rowindex', index + 2);
     setAttribute(element, 'aria-posinset', (item === null ? sectionIndex : itemIndex) + 1);
-    setAttribute(element, 'aria-setsize', item === null ? this.#sections.length : section.items.length);
+    setAttribute(element, 'aria-setsize', item === null ? this.#rows.sections.length : section.count);
     setAttribute(element, 'aria-expanded', String(isExpanded));
     setAttribute(element, 'aria-selected', String(key === this.#active));
+    if (node === undefined) return;
     setText(cells.id.firstChild, visible(node.id));
     setAttribute(cells.id, 'title', node.id);
-    const kind = item === null ? sectionNote(section) : item.kind;
+    const kind = item === null ? sectionNote(node, section.count) : /** @type {any} */ (item).kind;
     if (drawn.kind !== kind) setText(cells.kind, kind);
-    if (item !== null) setAttribute(element, 'data-kind', item.kind);
-    else setAttribute(element, 'data-settings', section.order !== undefined || section.keep !== undefined);
+    if (item === null) setAttribute(element, 'data-settings', node.order !== undefined || node.keep !== undefined);
+    else setAttribute(element, 'data-kind', kind);
     const data = node.dataText;
     const isOther = drawn.item !== node || drawn.data !== data || drawn.kind !== kind;
     const isPanelDue = isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit);
@@ -422,8 +440,9 @@ export class FeedView {
     drawn.element.classList.remove('moving');
     // A row that never arrives cannot be followed by eye: if changes are frequent, rows move faster, or jump.
     if (pause < shortestPause) return;
+    const place = drawn.top - this.#scroller.shift;
     const slide = drawn.element.animate(
-      [{ transform: `translateY(${drawn.top + way}px)` }, { transform: `translateY(${drawn.top}px)` }],
+      [{ transform: `translateY(${place + way}px)` }, { transform: `translateY(${place}px)` }],
       { duration: Math.min(isMoved ? 550 : 350, pause), easing: 'cubic-bezier(.2, .8, .2, 1)' },
     );
     drawn.slide = slide;
@@ -440,7 +459,7 @@ export class FeedView {
    * @param {string} key @param {Drawn} drawn
    */
   #fade(key, { element }) {
-    const isThere = key[0] === 's' ? this.#indexOf(key) >= 0 : this.#find(key.slice(1)) !== undefined;
+    const isThere = key[0] === 'p' || this.#indexOf(key) >= 0;
     if (isThere || !mayMove()) {
       element.remove();
       return;
@@ -464,7 +483,7 @@ export class FeedView {
     setAttribute(this.#grid, 'aria-rowcount', rows.count + 1);
     const active = this.#active === null ? undefined : this.#drawn.get(this.#active);
     setAttribute(this.#grid, 'aria-activedescendant', active?.element.id);
-    const first = rows.count === 0 ? null : rows.row(rows.indexAtHeight(this.#grid.scrollTop));
+    const first = rows.count === 0 ? null : rows.row(rows.indexAtHeight(this.#scroller.top));
     const isPinned = first !== null && first.item !== null;
     setText(this.#pinned, isPinned ? visible(first.section.id) : '');
     this.#pinned.hidden = !isPinned;
@@ -486,18 +505,18 @@ export class FeedView {
     if (rows.count === 0) return;
     const at = Math.max(0, Math.min(rows.count - 1, index));
     this.#active = rows.row(at).key;
+    this.#activeAt = at;
     const top = rows.top(at);
     const bottom = at + 1 < rows.count ? rows.top(at + 1) : rows.totalHeight;
-    const { scrollTop, clientHeight } = this.#grid;
-    const head = this.#canvas.offsetTop;
-    if (top < scrollTop) this.#grid.scrollTop = top;
-    else this.#grid.scrollTop = Math.max(scrollTop, Math.min(top, bottom + head - clientHeight));
+    const visible = this.#scroller.top;
+    const lowest = bottom + this.#canvas.offsetTop - this.#grid.clientHeight;
+    this.#scroller.top = top < visible ? top : Math.max(visible, Math.min(top, lowest));
     this.#draw();
   }
 
   /** @param {string} key @param {boolean} isExpanded */
   #expand(key, isExpanded) {
-    if (isExpanded === this.#expanded.has(key)) return;
+    if (key[0] === 'p' || isExpanded === this.#expanded.has(key)) return;
     if (isExpanded) this.#expanded.set(key, 0);
     else this.#expanded.delete(key);
     if (this.#expanded.size > maxExpanded) this.#expanded.delete([...this.#expanded.keys()][0]);
@@ -518,8 +537,7 @@ export class FeedView {
       this.focus();
     }
     const rows = this.#currentRows();
-    const active = this.#active;
-    const index = active === null ? -1 : this.#indexOf(active);
+    const index = this.#activeIndex();
     const page = Math.max(1, Math.floor(this.#grid.clientHeight / rows.height) - 2);
     const row = index < 0 ? null : rows.row(index);
     switch (key) {
@@ -589,8 +607,8 @@ function changeNodes(changed) {
 
 /**
  * The visible position of a row, possibly during an animation.
- * @param {Drawn} drawn
+ * @param {Drawn} drawn @param {number} shift
  */
-function currentTop({ element, top, slide }) {
-  return slide?.playState === 'running' ? new DOMMatrix(getComputedStyle(element).transform).m42 : top;
+function currentTop({ element, top, slide }, shift) {
+  return slide?.playState === 'running' ? new DOMMatrix(getComputedStyle(element).transform).m42 + shift : top;
 }

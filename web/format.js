@@ -17,10 +17,10 @@ export const counted = (value, one, many = `${one}s`) => `${count(value)} ${valu
 
 /**
  * How many items a section has, how many it keeps, and by what it sorts them.
- * @param {{ items: readonly unknown[], order: { by: string, direction?: string }[] | undefined, keep: number | undefined }} section
+ * @param {{ order: { by: string, direction?: string }[] | undefined, keep: number | undefined }} section @param {number} items
  */
-export function sectionNote({ items, order, keep }) {
-  const number = keep === undefined ? counted(items.length, 'item') : `${count(items.length)} of ${counted(keep, 'item')}`;
+export function sectionNote({ order, keep }, items) {
+  const number = keep === undefined ? counted(items, 'item') : `${count(items)} of ${counted(keep, 'item')}`;
   const keys = (order ?? []).map(({ by, direction }) => `${by === '' ? 'data' : by} ${direction === 'descending' ? '↓' : '↑'}`);
   return keys.length === 0 ? number : `${number}, by ${keys.join(', ')}`;
 }

@@ -6,10 +6,10 @@
 
 import { Api } from './api.js';
 import { byId, setAttribute, setText } from './dom.js';
-import { FeedFollower } from './feed-follower.js';
 import { FeedList } from './feed-list.js';
 import { FeedView } from './feed-view.js';
 import { age, count, counted, visible } from './format.js';
+import { ShownFeed } from './shown-feed.js';
 import { Status } from './status.js';
 import { noticeOf, Timeline, whyOf } from './timeline.js';
 
@@ -19,8 +19,8 @@ const announcementPause = 4000;
 const patience = 500;
 /** The streams that the pages of one browser share: it opens six connections to a server, and requests need some. */
 const placeCount = 4;
-const noPlaceText = `${placeCount} other visible pages of this inspector follow feeds, and browsers open only six connections to `
-  + 'a server; it continues when one of them is closed or hidden';
+const noPlaceText = `other visible pages of this inspector have ${placeCount} streams, and browsers open only six connections to a `
+  + 'server; it continues when one of them is closed or hidden';
 
 const standingTexts = {
   waiting: 'waiting for a connection', connecting: 'connecting', reconnecting: 'reconnecting', live: 'live', behind: 'behind',
@@ -33,10 +33,10 @@ const standingTexts = {
  * @typedef {{ until?: number, text?: string, url?: string }} StandingDetail
  */
 
-/** @type {FeedFollower | null} */
-let follower = null;
-/** @type {string | null} The path of its stream. */
-let shownPath = null;
+/** @type {ShownFeed | null} */
+let shown = null;
+/** @type {string | null} The fragment that selected it. */
+let shownFragment = null;
 /** @type {ReturnType<typeof requestPlace> | null} */
 let place = null;
 let placeTimer = 0;
@@ -48,7 +48,7 @@ let current = null;
 
 const api = new Api({ onTokenNeeded: askForToken });
 const status = new Status({ api });
-const view = new FeedView({ find: (id) => follower?.replica.item(id), onLeave: leaveFeed });
+const view = new FeedView({ shown: () => shown, onLeave: leaveFeed });
 const timeline = new Timeline({ thresholds: () => status.latest?.planner, onReveal: (marks) => {
   showPane('feed');
   view.focus();
@@ -103,7 +103,7 @@ function requestPlace() {
 }
 
 async function connect() {
-  if (follower === null || document.hidden) return;
+  if (shown === null || document.hidden) return;
   if (place === null) {
     const requested = place = requestPlace();
     placeTimer = window.setTimeout(() => takeStanding('waiting', { text: noPlaceText }), patience);
@@ -111,11 +111,11 @@ async function connect() {
     if (place !== requested) return;
     clearTimeout(placeTimer);
   }
-  if (place.isGranted) follower?.open();
+  if (place.isGranted) shown?.open();
 }
 
 function disconnect() {
-  follower?.close();
+  shown?.close();
   clearTimeout(placeTimer);
   place?.giveUp();
   place = null;
@@ -123,11 +123,10 @@ function disconnect() {
 
 function showFeed() {
   const { feed, partition } = feedOfFragment();
-  const path = feed === null ? null : api.changesPath(feed, partition);
-  if (path !== null && path === shownPath) return;
-  shownPath = path;
-  follower?.close();
-  follower = null;
+  if (feed !== null && location.hash === shownFragment) return;
+  shownFragment = location.hash;
+  shown?.close();
+  shown = null;
   announcer.reset();
   timeline.clear();
   hideNotice();
@@ -137,7 +136,7 @@ function showFeed() {
   byId('feed-content').hidden = feed === null;
   byId('timeline-pane').hidden = feed === null;
   document.title = feed === null ? 'FeedStore inspector' : `${visible(feed)} – FeedStore inspector`;
-  if (feed === null || path === null) {
+  if (feed === null) {
     disconnect();
     showPane('feeds');
     return;
@@ -147,18 +146,23 @@ function showFeed() {
   view.clear(visible(feed));
   current = null;
   isFaulty = false;
-  const made = new FeedFollower(feed, {
-    path,
-    headers: () => api.headers(),
-    onRefused: () => api.refused(),
+  const made = new ShownFeed(feed, {
+    partition,
+    api,
+    requestPlace,
     onStanding: (standing, detail) => {
-      if (follower === made) takeStanding(standing, detail);
+      if (shown === made) takeStanding(standing, detail);
     },
     onEntry: (entry, marks) => {
-      if (follower === made) takeEntry(entry, marks);
+      if (shown === made) takeEntry(entry, marks);
+    },
+    onRows: () => {
+      if (shown !== made) return;
+      view.update();
+      showFacts();
     },
   });
-  follower = made;
+  shown = made;
   takeStanding(place !== null && !place.isGranted ? 'waiting' : 'connecting', { text: place?.isGranted === false ? noPlaceText : '' });
   connect();
   showPane('feed');
@@ -166,16 +170,14 @@ function showFeed() {
 
 /** @param {import('./feed-follower.js').Entry} entry @param {Map<string, import('./feed-follower.js').Mark>} marks */
 function takeEntry(entry, marks) {
-  if (follower === null) return;
   timeline.add(entry, marks);
   if (entry.type === 'fault' || entry.type === 'keyframe') return;
-  const { sections } = follower.replica;
   const isFirst = entry.type === 'state' && !entry.isAnew;
   if (entry.mode === 'reload') {
-    view.reload(sections, { isVisible: !isFirst });
+    view.reload({ isVisible: !isFirst });
     if (!isFirst) showNotice(entry);
   } else {
-    view.show(sections, marks);
+    view.show(marks);
     // What it says is not what the rows show any more.
     hideNotice();
   }
@@ -184,24 +186,25 @@ function takeEntry(entry, marks) {
 }
 
 function showFacts() {
-  if (follower === null) return;
-  const { replica } = follower;
-  const { revision, sections, itemCount } = replica;
+  if (shown === null) return;
+  const { replica, revision, itemCount, isWhole } = shown;
+  const { sections } = replica;
   setText(byId('fact-revision'), revision === null ? '–' : count(revision));
   setText(byId('fact-sections'), revision === null ? '–' : count(sections.length));
   setText(byId('fact-items'), revision === null ? '–' : count(itemCount));
-  setText(byId('fact-partition'), String(follower.partition ?? '–'));
+  setText(byId('fact-partition'), String(shown.partition ?? '–'));
   const through = Object.entries(replica.through ?? {}).map(([topic, offset]) => `${topic} ${offset}`).join(', ');
   setText(byId('fact-through'), through || '–');
   setAttribute(byId('fact-through'), 'title', through && `Includes the input up to these offsets: ${through}`);
   setText(byId('fact-epoch'), replica.epoch ?? '–');
-  setText(byId('fact-checksum'), replica.checksum ?? '–');
-  const { otherPartitions } = follower;
+  setText(byId('fact-checksum'), (isWhole && replica.checksum) || '–');
+  byId('coverage').hidden = isWhole;
+  const { otherPartitions } = shown;
   const isCurrent = current !== null && ['live', 'behind'].includes(current.standing);
-  list.showOpen(replica.revision === null ? null : {
-    feed: follower.feed, revision, items: itemCount, time: replica.time, standing: 'up-to-date',
-    ...(otherPartitions.length > 0 && { partition: follower.partition, otherPartitions }),
-  }, { isCurrent });
+  list.showOpen(revision === null ? null : {
+    feed: shown.feed, revision, items: itemCount, time: replica.time, standing: 'up-to-date',
+    ...(otherPartitions.length > 0 && { partition: shown.partition, otherPartitions }),
+  }, { isCurrent: isCurrent && isWhole });
   byId('also').hidden = otherPartitions.length === 0;
   setText(byId('also'), `⚠ the same id is in ${otherPartitions.length === 1 ? 'partition' : 'partitions'} `
     + `${otherPartitions.join(', ')}: another feed, by a mistake of its producers`);
@@ -210,7 +213,7 @@ function showFacts() {
 }
 
 function showAge() {
-  const time = follower?.replica.time ?? null;
+  const time = shown?.replica.time ?? null;
   setText(byId('fact-age'), time === null ? '–' : age(Math.max(0, Date.now() - Date.parse(time))));
   setAttribute(byId('fact-age'), 'title', time);
 }
@@ -223,8 +226,8 @@ const placeholders = {
 };
 
 function showPlaceholder() {
-  if (follower === null || current === null) return;
-  const { replica } = follower;
+  if (shown === null || current === null) return;
+  const { replica } = shown;
   if (replica.revision === null) {
     const { standing } = current;
     const isDeleted = standing === 'live' || standing === 'behind';
@@ -340,12 +343,12 @@ const announcer = {
   announce() {
     this.timer = 0;
     this.last = performance.now();
-    if (follower === null) return;
-    const { feed, replica } = follower;
-    const revision = replica.revision === null ? 'does not exist' : `revision ${count(replica.revision)}`;
+    if (shown === null) return;
+    const { feed, revision } = shown;
+    const what = revision === null ? 'does not exist' : `revision ${count(revision)}`;
     const changes = counted(this.changes, 'change');
-    const parts = this.changes > 0 ? [this.special, changes, revision] : [this.special, revision];
-    const text = this.special === null ? `${changes} in ${visible(feed)}, ${revision}`
+    const parts = this.changes > 0 ? [this.special, changes, what] : [this.special, what];
+    const text = this.special === null ? `${changes} in ${visible(feed)}, ${what}`
       : `${visible(feed)}: ${parts.join(', ')}`;
     this.changes = 0;
     this.special = null;
@@ -429,7 +432,7 @@ for (const button of document.querySelectorAll('[data-show]')) {
 for (const button of document.querySelectorAll('[data-close]')) {
   button.addEventListener('click', () => button.closest('dialog')?.close());
 }
-byId('skip').addEventListener('click', () => (follower === null ? list.focus() : enterFeed()));
+byId('skip').addEventListener('click', () => (shown === null ? list.focus() : enterFeed()));
 byId('help-button').addEventListener('click', () => byId('help-dialog').showModal());
 byId('dismiss-notice').addEventListener('click', hideNotice);
 addEventListener('hashchange', showFeed);

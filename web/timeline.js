@@ -94,6 +94,9 @@ export class Timeline {
   }
 }
 
+/** @param {Entry} entry */
+const entriesOf = (entry) => weightOf(entry) + entry.sections.reconfigure + entry.items.reconfigure;
+
 /** What is above the rows after a reload. @param {Entry} entry */
 export function noticeOf(entry) {
   const title = entry.type === 'state' ? 'Feed loaded again' : entry.reason === 'initial' ? 'Feed created'
@@ -111,13 +114,15 @@ export function titleOf({ type, mode, reason, isAnew }) {
 
 /** @param {Entry} entry @param {import('./explain.js').Thresholds | undefined} thresholds */
 export function whyOf(entry, thresholds) {
-  if (entry.type === 'fault') return `Changes were missed, so the whole feed is fetched again: ${entry.note}.`;
+  if (entry.type === 'fault') return `Changes were missed, so the feed is fetched again: ${entry.note}.`;
   if (entry.type === 'state') {
     if (entry.mode === 'delete') return 'The feed was deleted before this page followed it.';
     const what = counted(entry.itemsAfter, 'item');
-    return entry.isAnew ? `The current feed, ${what}. This page missed the changes in between.`
-      : `The feed when this page began to follow it: ${what}.`;
+    const followed = entry.scope === undefined ? '' : ` This page follows ${entry.scope}.`;
+    return (entry.isAnew ? `The current feed, ${what}. This page missed the changes in between.`
+      : `The feed when this page began to follow it: ${what}.`) + followed;
   }
+  if (entry.scope !== undefined && entry.mode !== 'delete') return `${counted(entriesOf(entry), 'change')} in ${entry.scope}.`;
   return explain(entry, thresholds);
 }
 
@@ -151,8 +156,7 @@ function barOf(entry) {
     bar.append(make('span', { 'data-mark': 'whole' }));
     return bar;
   }
-  const all = weightOf(entry) + entry.sections.reconfigure + entry.items.reconfigure;
-  const whole = Math.max(all, entry.itemsBefore, entry.itemsAfter, 1);
+  const whole = Math.max(entriesOf(entry), entry.itemsBefore, entry.itemsAfter, 1);
   for (const [name, kind] of kindsOfEntries) {
     const share = (entry.sections[name] + entry.items[name]) / whole;
     if (share === 0) continue;

@@ -43,6 +43,9 @@ static const unsigned char replica_js[] = {
 static const unsigned char rows_js[] = {
 #embed "../../web/rows.js"
 };
+static const unsigned char shown_feed_js[] = {
+#embed "../../web/shown-feed.js"
+};
 static const unsigned char status_js[] = {
 #embed "../../web/status.js"
 };
@@ -67,6 +70,7 @@ static const feedstore_inspector_file_t files[] = {
     MODULE("format.js", format_js),
     MODULE("replica.js", replica_js),
     MODULE("rows.js", rows_js),
+    MODULE("shown-feed.js", shown_feed_js),
     MODULE("status.js", status_js),
     MODULE("timeline.js", timeline_js),
 };

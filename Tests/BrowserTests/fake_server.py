@@ -14,6 +14,9 @@ import sys
 import threading
 import time
 import urllib.parse
+import uuid
+
+import xxhash
 
 from replay import ROOT, changesets, demo_history
 
@@ -27,14 +30,13 @@ PLANNER = {name: float(value) for name, value in
 # Ends a stream in place of bytes.
 END = None
 
-Request = collections.namedtuple("Request", "path headers")
+Request = collections.namedtuple("Request", "path headers body")
 
 
 class Feed:
     def __init__(self, changesets):
         self.coming = collections.deque(changesets)
         self.published = []
-        self.streams = set()
         self.moved_to = None
 
     @property
@@ -44,6 +46,19 @@ class Feed:
     @property
     def is_there(self):
         return self.published != [] and self.last.mode != "delete"
+
+
+class Stream(queue.Queue):
+    """The messages for one client, and what it follows: one feed, as a whole if there is no window."""
+
+    def __init__(self, asked):
+        super().__init__()
+        self.id = uuid.uuid4().hex
+        self.follow(asked)
+
+    def follow(self, asked):
+        self.feed = asked["feed"]
+        self.window = {name: asked[name] for name in ("sections", "first", "from", "count") if name in asked}
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -72,6 +87,7 @@ class FakeServer:
         # What /v1/rejected returns.
         self.rejected = []
         self.feeds = {}
+        self.streams = {}
         self.add(found)
         server = self
 
@@ -113,7 +129,12 @@ class FakeServer:
             messages = [message(changeset.texts, changeset.id) for changeset in committed]
             # Plain changesets keep a follower up to date.
             is_news = any(changeset.mode in ("reload", "delete") for changeset in committed)
-            self._send(feed, b"".join(messages) + (self._up_to_date(feed) if is_news else b""))
+            for stream in self._streams_of(name):
+                if stream.window and feed.is_there:
+                    # A window is sent as a whole, instead of its changes.
+                    stream.put(self._state(feed, stream.window))
+                else:
+                    stream.put(b"".join(messages) + (self._up_to_date(feed) if is_news else b""))
 
     def publish_all(self, name):
         self.publish(name, len(self.feeds[name].coming))
@@ -126,31 +147,29 @@ class FakeServer:
     def kill_streams(self):
         """Cuts all connections within their responses."""
         with self.lock:
-            for feed in self.feeds.values():
-                self._send(feed, END)
+            for stream in self.streams.values():
+                stream.put(END)
 
     def must_refetch(self, name, reason):
-        with self.lock:
-            feed = self.feeds[name]
-            self._send(feed, event("must-refetch", {"feed": name, "reason": reason}))
-            self._send(feed, message(feed.last.state, feed.last.id))
-            self._send(feed, self._up_to_date(feed))
+        self.say(name, event("must-refetch", {"feed": name, "reason": reason}))
+        self._begin_again(name)
 
     def move(self, name, url):
         with self.lock:
             feed = self.feeds[name]
             feed.moved_to = {"feed": name, "partition": feed.last.partition, "url": url}
-            self._send(feed, event("moved", feed.moved_to))
-            self._send(feed, END)
+            self.say(name, event("moved", feed.moved_to))
 
     def bring_back(self, name):
         with self.lock:
             self.feeds[name].moved_to = None
+            self._begin_again(name)
 
     def say(self, name, data):
         """Sends arbitrary bytes to a feed's followers."""
         with self.lock:
-            self._send(self.feeds[name], data)
+            for stream in self._streams_of(name):
+                stream.put(data)
 
     def state(self, name):
         """The current feed: ids, kinds and data of the items of each section, by the section's id."""
@@ -158,11 +177,11 @@ class FakeServer:
 
     def stream_requests(self):
         with self.lock:
-            return [request for request in self.requests if request.path.endswith("/changes")]
+            return [request for request in self.requests if request.path == "/v1/streams"]
 
     def stream_count(self):
         with self.lock:
-            return sum(len(feed.streams) for feed in self.feeds.values())
+            return len(self.streams)
 
     def _commit(self, feed):
         changeset = feed.coming.popleft()
@@ -174,9 +193,32 @@ class FakeServer:
         self.counters["outputBytes"] += sum(map(len, changeset.texts))
         return changeset
 
-    def _send(self, feed, data):
-        for stream in feed.streams:
-            stream.put(data)
+    def _streams_of(self, name):
+        return [stream for stream in self.streams.values() if stream.feed == name]
+
+    def _begin_again(self, name):
+        with self.lock:
+            for stream in self._streams_of(name):
+                self._begin(stream)
+
+    def _begin(self, stream, version=None):
+        """Sends a stream what it has missed since a version, or the current state."""
+        feed = self.feeds.get(stream.feed)
+        if feed is not None and feed.moved_to is not None:
+            stream.put(event("moved", feed.moved_to))
+        elif feed is None or not feed.is_there:
+            stream.put(event("absent", {"feed": stream.feed, "reason": "unknown-feed"}))
+        else:
+            ids = [changeset.id for changeset in feed.published]
+            if version in ids and not stream.window:
+                for changeset in feed.published[ids.index(version) + 1:]:
+                    stream.put(message(changeset.texts, changeset.id))
+                stream.put(self._up_to_date(feed))
+            else:
+                stream.put(self._state(feed, stream.window))
+
+    def _state(self, feed, window):
+        return message(shown(feed.last, window) if window else feed.last.state, feed.last.id) + self._up_to_date(feed)
 
     def _up_to_date(self, feed):
         last = feed.last
@@ -237,25 +279,44 @@ class FakeServer:
                 "planner": PLANNER,
             }
 
-    def begin_stream(self, name, last_event_id):
-        """A queue of messages for a new stream, with the first messages."""
+    def begin_stream(self, asked):
         with self.lock:
-            feed = self.feeds[name]
-            stream = queue.Queue()
-            stream.put(f"retry: {self.retry}\n\n".encode())
-            ids = [changeset.id for changeset in feed.published]
-            if last_event_id in ids:
-                for changeset in feed.published[ids.index(last_event_id) + 1:]:
-                    stream.put(message(changeset.texts, changeset.id))
-            else:
-                stream.put(message(feed.last.state, feed.last.id))
-            stream.put(self._up_to_date(feed))
-            feed.streams.add(stream)
+            stream = Stream(asked)
+            stream.put(f"retry: {self.retry}\n\n".encode() + event("stream", {"stream": stream.id}))
+            self._begin(stream, f"{asked.get('epoch')}@{asked.get('revision')}")
+            self.streams[stream.id] = stream
             return stream
 
-    def end_stream(self, name, stream):
+    def change_stream(self, stream, asked):
         with self.lock:
-            self.feeds[name].streams.discard(stream)
+            stream.follow(asked)
+            stream.put(event("must-refetch", {"feed": stream.feed, "reason": "the stream was asked for it again"}))
+            self._begin(stream)
+
+    def end_stream(self, stream):
+        with self.lock:
+            del self.streams[stream.id]
+
+
+def shown(changeset, window):
+    """The text of a feed's state as a window has it."""
+    sections, totals, checksum, before = [], [], 0, ""
+    start = window.get("from", 0)
+    end = start + window.get("count", window.get("first", sys.maxsize))
+    for text in changeset.state:
+        # A section that continues in another part is listed again, without its data.
+        sections += [section for section in json.loads(text).get("sections", []) if "data" in section]
+    for section in sections:
+        all_items = changeset.items[section["id"]]
+        section["items"] = all_items[start:end]
+        totals.append({"section": section["id"], "from": start, "shown": len(section["items"]), "of": len(all_items)})
+        checksum += xxhash.xxh32_intdigest(f"s\0{before}\0{section['id']}".encode())
+        before, last = section["id"], ""
+        for item in section["items"]:
+            checksum += xxhash.xxh32_intdigest(f"i\0{before}\0{last}\0{item['id']}\0{item['kind']}".encode())
+            last = item["id"]
+    head = {name: value for name, value in json.loads(changeset.state[0]).items() if name not in ("part", "parts")}
+    return [json.dumps({**head, "checksum": f"{checksum % 2 ** 32:08x}", "window": totals, "sections": sections})]
 
 
 def message(texts, last_id):
@@ -286,43 +347,60 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         if not address.path.startswith("/v1/"):
             self.send_file("index.html" if address.path == "/" else address.path[1:])
             return
-        with self.owner.lock:
-            self.owner.requests.append(Request(address.path, dict(self.headers)))
-        self.owner.gate.wait()
-        token = self.owner.token
-        if token is not None and self.headers.get("Authorization") != f"Bearer {token}":
-            self.send_problem(401, "token-needed", "a bearer token is needed")
-        elif address.path == "/v1/feeds":
+        if not self.is_admitted(address.path):
+            return
+        if address.path == "/v1/feeds":
             self.send_json(self.owner.page(urllib.parse.parse_qs(address.query)))
         elif address.path == "/v1/rejected":
             self.send_json({"rejected": self.owner.rejected})
         elif address.path == "/v1/status":
             self.send_json(self.owner.status())
-        elif address.path.startswith("/v1/feeds/") and address.path.endswith("/changes"):
-            self.send_changes(urllib.parse.unquote(address.path[len("/v1/feeds/"):-len("/changes")]))
         else:
             self.send_problem(404, "not-found", "there is no such path")
 
-    def send_changes(self, name):
+    def is_admitted(self, path, body=None):
+        """Notes a request, and refuses it without the token."""
+        with self.owner.lock:
+            self.owner.requests.append(Request(path, dict(self.headers), body))
+        self.owner.gate.wait()
+        token = self.owner.token
+        is_admitted = token is None or self.headers.get("Authorization") == f"Bearer {token}"
+        if not is_admitted:
+            self.send_problem(401, "token-needed", "a bearer token is needed")
+        return is_admitted
+
+    def read_body(self):
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def do_PATCH(self):
+        body = self.read_body()
+        if not self.is_admitted(self.path, body):
+            return
+        stream = self.owner.streams.get(self.path.rpartition("/")[2])
+        if stream is None:
+            self.send_problem(404, "unknown-stream", "there is no such stream")
+        else:
+            self.owner.change_stream(stream, body["add"][0])
+            self.send_json({"added": [], "changed": [stream.feed], "removed": []})
+
+    def do_POST(self):
         owner = self.owner
-        feed = owner.feeds.get(name)
+        body = self.read_body()
+        if not self.is_admitted(self.path, body):
+            return
         # The test may end it at any time.
         refusal = owner.refusal
         if refusal is not None:
             status, code, detail, seconds = refusal
             self.send_problem(status, code, detail, {"Retry-After": str(seconds)})
-        elif feed is None or feed.last is None:
-            self.send_problem(404, "unknown-feed", f"this instance knows of no feed {json.dumps(name)}")
-        elif feed.moved_to is not None:
-            self.send_problem(410, "moved", "the feed's partition went to another instance", {}, feed.moved_to)
         else:
-            stream = owner.begin_stream(name, self.headers.get("Last-Event-ID"))
+            stream = owner.begin_stream(body["feeds"][0])
             try:
                 self.stream(stream)
             except OSError:
                 pass
             finally:
-                owner.end_stream(name, stream)
+                owner.end_stream(stream)
         self.close_connection = True
 
     def stream(self, stream):

@@ -44,6 +44,11 @@ class BrowserTest(unittest.TestCase):
         self.driver.get("about:blank")
         self.assertEqual(complaints, [], "the console has complaints")
 
+    def close_window(self, handle):
+        self.driver.switch_to.window(handle)
+        self.driver.close()
+        self.driver.switch_to.window(self.driver.window_handles[0])
+
     def assert_shows(self, page, server, feed):
         """Asserts that the page shows the server's feed; for feeds that fit on the screen."""
         state = server.state(feed)

@@ -19,13 +19,12 @@ with warnings.catch_warnings():
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
 ASYNCAPI = ROOT / "docs" / "asyncapi.yaml"
-OPENAPI = ROOT / "docs" / "openapi.yaml"
 PROTOCOL = ROOT / "docs" / "protocol.md"
 GOLDEN = ROOT / "Tests" / "FeedToolsTests" / "Golden"
 FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
 
 SCHEMAS_BY_URI = {path.as_uri(): json.loads(path.read_text()) for path in SCHEMAS.glob("*.schema.json")}
-DOCUMENTS_BY_URI = SCHEMAS_BY_URI | {path.as_uri(): yaml.safe_load(path.read_text()) for path in (ASYNCAPI, OPENAPI)}
+DOCUMENTS_BY_URI = {**SCHEMAS_BY_URI, ASYNCAPI.as_uri(): yaml.safe_load(ASYNCAPI.read_text())}
 
 
 def resolver(uri):
@@ -46,10 +45,6 @@ def named_validator(name):
 
 def asyncapi():
     return DOCUMENTS_BY_URI[ASYNCAPI.as_uri()]
-
-
-def openapi():
-    return DOCUMENTS_BY_URI[OPENAPI.as_uri()]
 
 
 def asyncapi_validator(schema):

@@ -83,10 +83,10 @@ class Scene {
 
   constructor(options = {}) {
     this.stream = new EventStream('/changes', {
-      fetch: (url, { headers, signal }) => new Promise((resolve, reject) => {
+      fetch: (url, { method, headers, body, signal }) => new Promise((resolve, reject) => {
         const answer = (status, fields, body) => resolve(new Response(body ?? null, { status, headers: fields }));
         signal.addEventListener('abort', () => reject(signal.reason));
-        this.requests.push({ url, headers, signal, answer, fail: () => reject(new TypeError('network')) });
+        this.requests.push({ url, method, headers, body, signal, answer, fail: () => reject(new TypeError('network')) });
       }),
       random: () => 0,
       setTimer: (run, milliseconds) => {
@@ -158,6 +158,22 @@ test('it reconnects with the last id, after the retry time of the server', async
   scene.stream.close();
   assert.equal((await scene.until('closed')).state, 'closed');
   assert.deepEqual(scene.timers, []);
+});
+
+test('a request with a body says there where to continue', async () => {
+  let revision = 1;
+  const scene = new Scene({ body: () => JSON.stringify({ revision: revision++ }) });
+  scene.stream.open();
+  const server = scene.accept();
+  server.send('id: e@1\ndata: a\n\n');
+  await scene.untilReceived(1);
+  server.end();
+  await scene.until('waiting');
+  scene.elapse();
+  assert.deepEqual(scene.requests.map(({ method, body }) => [method, body]), [['POST', '{"revision":1}'], ['POST', '{"revision":2}']]);
+  assert.equal(scene.request.headers['Content-Type'], 'application/json');
+  assert.ok(!('Last-Event-ID' in scene.request.headers));
+  scene.stream.close();
 });
 
 test('delays grow with each failure, up to a maximum', async () => {

@@ -8,7 +8,7 @@ import { explain } from '../../web/explain.js';
 import { FeedFollower } from '../../web/feed-follower.js';
 import { changesBetween, sectionNote, tokensOf, visible } from '../../web/format.js';
 import { Replica } from '../../web/replica.js';
-import { itemKey, Rows, sectionKey } from '../../web/rows.js';
+import { itemKey, Rows, Scroller, sectionKey, ShownSection } from '../../web/rows.js';
 import { Follower, contentOf, reloadOf } from './Support/follower.mjs';
 import { Random, seed } from './Support/random.mjs';
 import { randomRecords } from './Support/records.mjs';
@@ -24,10 +24,17 @@ test('rows have consistent positions', () => {
   for (let round = 0; round < 200; round++) {
     const sections = Array.from({ length: random.below(6) }, (_, s) => {
       const section = { id: `s${s}`, data: null };
-      section.items = Array.from({ length: random.below(7) }, (_, i) => ({ id: `${s}/${i}`, section }));
-      return section;
+      const items = Array.from({ length: random.below(7) }, (_, i) => ({ id: `${s}/${i}`, section }));
+      section.items = items.slice(0, random.below(9));
+      const from = random.below(7);
+      return new ShownSection(section, items.length, { from, items: items.slice(from, from + random.below(4)) });
     });
-    const keys = sections.flatMap(({ id, items }) => [sectionKey(id), ...items.map((item) => itemKey(item.id))]);
+    const keys = sections.flatMap((section) => [sectionKey(section.id), ...Array.from({ length: section.count }, (_, at) => {
+      const { items } = section.section;
+      const { from, items: more } = section.slice;
+      const isThere = at < items.length || (at >= from && at < from + more.length);
+      return isThere ? itemKey(`${section.id.slice(1)}/${at}`) : `p${at}/${section.id}`;
+    })]);
     const extras = new Map(keys.filter(() => random.chance(20)).map((key) => [key, 1 + random.below(100)]));
     extras.set(itemKey('gone'), 50);
     const rows = new Rows(sections, 10, extras);
@@ -36,11 +43,11 @@ test('rows have consistent positions', () => {
     for (const [index, key] of keys.entries()) {
       const row = rows.row(index);
       assert.equal(row.key, key);
-      assert.equal(rows.indexOf(key), index);
-      if (row.item !== null) assert.equal(rows.indexOf(key, row.item), index);
+      if (key[0] !== 'p') assert.equal(rows.indexOf(key), index);
+      if (row.item) assert.equal(rows.indexOf(key, row.item), index);
       assert.equal(rows.indexAt(row.section.id, row.itemIndex), index);
       assert.equal(rows.top(index), top);
-      const height = 10 + (extras.get(key) ?? 0);
+      const height = 10 + (key[0] === 'p' ? 0 : extras.get(key) ?? 0);
       for (const y of [top, top + height - 0.5]) assert.equal(rows.indexAtHeight(y), index);
       top += height;
     }
@@ -48,6 +55,54 @@ test('rows have consistent positions', () => {
     assert.equal(rows.indexAtHeight(-5), 0);
     assert.equal(rows.indexOf(itemKey('gone')), -1);
     assert.equal(rows.indexAt('gone', 0), -1);
+  }
+});
+
+test('a list that is taller than an element can be is scrolled everywhere, and a little by pixels', () => {
+  const random = new Random(seed);
+  for (const height of [100, 5000, 7_999_999, 8_000_001, 34_000_000, 1e9]) {
+    // Browsers round positions, and keep them within the content.
+    const element = {
+      clientHeight: 700, scrollHeight: 0, at: 0,
+      get scrollTop() { return this.at; },
+      set scrollTop(top) { this.at = Math.max(0, Math.min(this.scrollHeight - this.clientHeight, Math.round(top))); },
+    };
+    const scroller = new Scroller(element);
+    element.scrollHeight = Math.max(700, scroller.contentHeight(height));
+    assert.ok(element.scrollHeight <= 8e6);
+    const greatest = Math.max(0, height - 700);
+    const near = (top, what) => assert.ok(Math.abs(scroller.top - top) <= 1, `${what}: ${scroller.top}, expected ${top} of ${height}`);
+    for (let step = 0; step < 2000; step++) {
+      const before = scroller.top;
+      const place = random.below(1 + greatest);
+      const delta = random.below(1200) - 600;
+      random.pick([
+        () => {
+          scroller.top = place;
+          near(place, 'a position');
+        },
+        () => {
+          element.scrollTop += delta;
+          near(Math.max(0, Math.min(greatest, before + delta)), 'a little');
+        },
+        () => {
+          for (let wheel = 0; wheel < 200; wheel++) {
+            element.scrollTop += delta;
+            void scroller.top;
+          }
+          const way = Math.abs(scroller.top - Math.max(0, Math.min(greatest, before + 200 * delta)));
+          assert.ok(way <= 200, `${way} pixels off`);
+        },
+        () => {
+          // With the scroll bar, to its ends too.
+          const fraction = random.pick([0, 1, random.below(1000) / 1000]);
+          element.scrollTop = fraction * (element.scrollHeight - 700);
+          if (Math.abs(scroller.top - before) > 2000) assert.ok(Math.abs(scroller.top / greatest - fraction) < 0.01);
+          if (fraction === 1) for (let wheel = 0; wheel < 5; wheel++) element.scrollTop += 600, void scroller.top;
+          if (fraction === 1) near(greatest, 'the end');
+        },
+      ])();
+    }
   }
 });
 
@@ -136,12 +191,10 @@ test('changes of data are those of its spelling', () => {
 });
 
 test('a section says how many items it has and keeps, and by what it sorts them', () => {
-  const items = [1, 2];
-  assert.equal(sectionNote({ items }), '2 items');
-  assert.equal(sectionNote({ items: [1], keep: 1000 }), '1 of 1,000 items');
-  assert.equal(sectionNote({ items, order: [{ by: '/score', direction: 'descending' }, { by: '/name' }] }),
-    '2 items, by /score ↓, /name ↑');
-  assert.equal(sectionNote({ items, order: [{ by: '' }], keep: 2 }), '2 of 2 items, by data ↑');
+  assert.equal(sectionNote({}, 2), '2 items');
+  assert.equal(sectionNote({ keep: 1000 }, 1), '1 of 1,000 items');
+  assert.equal(sectionNote({ order: [{ by: '/score', direction: 'descending' }, { by: '/name' }] }, 2), '2 items, by /score ↓, /name ↑');
+  assert.equal(sectionNote({ order: [{ by: '' }], keep: 2 }, 2), '2 of 2 items, by data ↑');
 });
 
 test('control characters in ids are visible', () => {
@@ -158,7 +211,7 @@ class Scene {
 
   constructor(feed) {
     this.follower = new FeedFollower(feed, {
-      path: '', headers: () => ({}), onRefused: () => {},
+      api: { headers: () => ({}), patch: async () => true, refused: () => {} },
       onStanding: (standing) => this.standings.push(standing),
       onEntry: (entry, marks) => this.entries.push({ ...entry, marks }),
       makeStream: (_, options) => {
@@ -257,14 +310,13 @@ test('standings follow from the messages', () => {
   options.onState({ state: 'waiting', until: 0 });
   options.onState({ state: 'connecting' });
   options.onState({ state: 'waiting', until: 0, status: 503 });
-  options.onState({ state: 'waiting', until: 0, status: 404 });
+  options.onEvent({ name: 'absent', data: '{"feed":"f","reason":"unknown-feed"}', id: '' });
   options.onEvent({ name: 'moved', data: '{"url":"http://host-3"}', id: '' });
   options.onState({ state: 'waiting', until: 0 });
   options.onState({ state: 'connecting' });
-  options.onState({ state: 'waiting', until: 0, status: 410 });
   options.onState({ state: 'refused', status: 401 });
   assert.deepEqual(taken(), [
-    'reconnecting', 'reconnecting', 'unavailable', 'unknown', 'moved', 'moved', 'moved', 'token-needed',
+    'reconnecting', 'reconnecting', 'unavailable', 'unknown', 'moved', 'moved', 'token-needed',
   ]);
   options.onState({ state: 'open' });
   scene.message(changeset(12));
