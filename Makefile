@@ -144,7 +144,7 @@ test-browser: setup-test ## test the inspector in a browser only; screenshots ar
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) browser
 
-test-schemas: setup-test ## test docs/schemas and docs/asyncapi.yaml only
+test-schemas: setup-test ## test docs/schemas, docs/asyncapi.yaml and docs/openapi.yaml only
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) schemas
 

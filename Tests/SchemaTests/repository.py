@@ -19,12 +19,13 @@ with warnings.catch_warnings():
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
 ASYNCAPI = ROOT / "docs" / "asyncapi.yaml"
+OPENAPI = ROOT / "docs" / "openapi.yaml"
 PROTOCOL = ROOT / "docs" / "protocol.md"
 GOLDEN = ROOT / "Tests" / "FeedToolsTests" / "Golden"
 FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
 
 SCHEMAS_BY_URI = {path.as_uri(): json.loads(path.read_text()) for path in SCHEMAS.glob("*.schema.json")}
-DOCUMENTS_BY_URI = {**SCHEMAS_BY_URI, ASYNCAPI.as_uri(): yaml.safe_load(ASYNCAPI.read_text())}
+DOCUMENTS_BY_URI = SCHEMAS_BY_URI | {path.as_uri(): yaml.safe_load(path.read_text()) for path in (ASYNCAPI, OPENAPI)}
 
 
 def resolver(uri):
@@ -45,6 +46,10 @@ def named_validator(name):
 
 def asyncapi():
     return DOCUMENTS_BY_URI[ASYNCAPI.as_uri()]
+
+
+def openapi():
+    return DOCUMENTS_BY_URI[OPENAPI.as_uri()]
 
 
 def asyncapi_validator(schema):
