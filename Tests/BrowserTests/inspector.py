@@ -80,7 +80,10 @@ class Inspector:
 
     def wait_for_standing(self, standing):
         self.wait(lambda: self.standing() == standing, f"it does not become {standing}")
-        # Rows are drawn in the next frame, after the standing has been told.
+        self.wait_for_frame()
+
+    def wait_for_frame(self):
+        """Rows are drawn in the next frame, after the standing has been told, or the page scrolled."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
         )

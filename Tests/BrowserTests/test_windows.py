@@ -72,6 +72,7 @@ class WindowTests(BrowserTest):
             rows = self.page.drawn()
             return len(rows) > 20 and all((row["item"] or row["section"]) == expected(row["index"]) for row in rows)
 
+        self.page.wait_for_frame()
         self.page.wait(are_there, f"the rows are {self.page.drawn()}")
 
     def test_a_feed_of_a_million_items_opens_with_what_is_on_the_screen(self):
