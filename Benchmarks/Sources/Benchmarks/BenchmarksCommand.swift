@@ -5,7 +5,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let outsideNames = [
-    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "fanout", "metrics",
+    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "fanout", "windows", "metrics",
   ]
   private static let names = outsideNames + ["change", "ordered", "replace", "snapshot", "restore"]
   private static let usage = """
@@ -64,6 +64,7 @@ enum BenchmarksCommand {
       if isWanted("members") { MembersCost.run(feedstore: feedstore, options: members) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
       if isWanted("fanout") { FanoutCost.run(feedstore: feedstore, nginx: path(of: "nginx"), runs: runs) }
+      if isWanted("windows") { WindowCost.run(feedstore: feedstore) }
       if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }

@@ -149,7 +149,7 @@ enum HTTPCost {
     _ = text.withCString { Glibc.send(descriptor, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
   }
 
-  private static func number(after name: String, in text: String) -> Int {
+  static func number(after name: String, in text: String) -> Int {
     guard let start = text.firstRange(of: name)?.upperBound else { return 0 }
     return Int(text[start...].prefix { $0.isNumber }) ?? 0
   }
