@@ -1,3 +1,4 @@
+private import Feed
 package import Kafka
 
 /// Reads partitions of one topic, which come and go.
@@ -77,6 +78,12 @@ package final class PartitionReader {
     while next < batch.count {
       let record = batch.messages[next]
       next += 1
+      // Long enough before its turn: it was received on another thread.
+      if next + LookAhead.distance < batch.count,
+        let value = batch.messages[next + LookAhead.distance].payload
+      {
+        LookAhead.prefetch(ByteSpan(value))
+      }
       if !removed.isEmpty, removed.contains(record.partition) { continue }
       if try !take(record) {
         next -= 1

@@ -45,7 +45,12 @@ package final class ChangesetLog: @unchecked Sendable {
 
   package func visit(_ body: (_ key: ByteSpan, _ value: ByteSpan?) -> Void) {
     var start = 0
-    for record in records {
+    for (number, record) in records.enumerated() {
+      // As the daemon's reader does.
+      if number + LookAhead.distance < records.count {
+        let next = records[number + LookAhead.distance]
+        LookAhead.prefetch(ByteSpan(bytes + next.keyEnd, next.valueEnd - next.keyEnd))
+      }
       let value = ByteSpan(bytes + record.keyEnd, record.valueEnd - record.keyEnd)
       body(ByteSpan(bytes + start, record.keyEnd - start), record.isNull ? nil : value)
       start = record.valueEnd
