@@ -27,18 +27,24 @@ package final class RecordList: InputBatch, @unchecked Sendable {
   deinit { bytes.deallocate() }
 
   package func current() -> InputRecord? {
-    guard next < ends.count else { return nil }
-    let start = next == 0 ? 0 : ends[next - 1].value
-    let end = ends[next]
+    guard let (_, key, value) = upcoming(0) else { return nil }
     return InputRecord(
       partition: 0,
       position: RecordPosition(topic: Self.topic, offset: firstOffset + Int64(next), timestamp: 0),
-      key: span(start..<end.key),
-      value: .bytes(span(end.key..<end.value))
+      key: key,
+      value: .bytes(value)
     )
   }
 
   package func advance() { next += 1 }
+
+  package func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
+    let number = next + distance
+    guard number < ends.count else { return nil }
+    let start = number == 0 ? 0 : ends[number - 1].value
+    let end = ends[number]
+    return (0, span(start..<end.key), span(end.key..<end.value))
+  }
 
   private func span(_ range: Range<Int>) -> ByteSpan {
     ByteSpan(UnsafeRawBufferPointer(rebasing: bytes[range]))

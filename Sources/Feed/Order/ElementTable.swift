@@ -62,21 +62,26 @@ final class ElementTable {
   // loaded while records before it are applied; the next is known once the one before has come.
 
   @inline(__always)
+  func prefetch(_ handle: ElementHandle) { feedstore_prefetch(elements + handle.index) }
+
+  @inline(__always)
   func prefetchSlot(_ hash: UInt32) { index.prefetch(hash) }
 
   /// - Returns: the element's handle, if it seems to be there.
   @inline(__always)
   func prefetchElement(_ hash: UInt32) -> ElementHandle? {
     guard let handle = index.candidate(hash).map({ ElementHandle($0) }) else { return nil }
-    feedstore_prefetch(elements + handle.index)
+    prefetch(handle)
     return handle
   }
 
   /// - Parameter handle: from ``prefetchElement(_:)``, since when elements may have been destroyed.
   @inline(__always)
   func prefetchChange(_ handle: ElementHandle) {
-    guard handle.index < used, let change = elements[handle.index].change.value, change.index < changes.count
-    else { return }
+    guard handle.index < used else { return }
+    // A patch reads the data.
+    feedstore_prefetch(elements[handle.index].content.bytes)
+    guard let change = elements[handle.index].change.value, change.index < changes.count else { return }
     changes.withUnsafeBufferPointer {
       feedstore_prefetch($0.baseAddress.unsafelyUnwrapped + change.index)
     }

@@ -161,7 +161,7 @@ extension SnapshotStorage {
       setContent(handle, kind: item.kind, data: item.data)
       if let order = state.order(scope) {
         state.sort(scope)
-        state.attach(handle, scope, at: state.rankInOrder(handle, scope, order))
+        state.attach(handle, scope, at: state.placeInOrder(handle, scope, order))
       } else {
         state.attach(handle, scope, at: rank)
         rank += 1

@@ -219,7 +219,7 @@ extension FeedState {
       detach(item, items[item].scope)
     }
     let handle = item ?? makeItem(event)
-    attach(handle, scope, at: rankInOrder(handle, scope, order))
+    attach(handle, scope, at: placeInOrder(handle, scope, order))
   }
 
   static func placeInOrder(of section: ByteSpan, _ number: Int?) -> Rejection {
@@ -249,6 +249,7 @@ extension FeedState {
     _ decoder: RecordDecoder,
     _ number: Int?
   ) throws(Rejection) {
+    prefetchPlace(of: item)
     let data = try FeedState.patched(items[item].data, by: event, decoder, number)
     change(item, ElementFields(data: data), staysInSection: true)
   }

@@ -73,18 +73,18 @@ extension FeedState {
   }
 
   /// Where an item belongs that is not in an ordered section. O(log n).
-  func rankInOrder(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> Rank {
+  func placeInOrder(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> OrderTree.Position {
     sortKeys[item] = SortKey(items[item].data, order)
-    return rank(of: item, scope, order)
+    return place(of: item, scope, order)
   }
 
   /// Where an item with a key belongs that is not in its section.
-  private func rank(of item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> Rank {
+  private func place(of item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> OrderTree.Position {
     let list = list(scope)
-    if list.pointee.tree.currentCount == 0 {
+    guard let first = list.pointee.tree.firstLeaf, list.pointee.tree.currentCount > 0 else {
       // Memory for items is given back when there are none: what landmarks name may be gone.
       list.pointee.landmarks = nil
-      return .first
+      return list.pointee.tree.place(atCurrent: .first)
     }
     let landmarks: Landmarks
     if let known = list.pointee.landmarks, !known.areWorn {
@@ -105,10 +105,14 @@ extension FeedState {
         items[landmark.handle].container == scope && sortKeys[landmark.handle].prefix == landmark.prefix
       if isThere { start = items[landmark.handle].leaf } else { number -= 1 }
     }
-    let (rank, passedLeaves) = list.pointee.tree.currentRank(from: start) { precedes($0, item, order) }
+    let (position, passedLeaves) = list.pointee.tree.place(
+      from: start ?? first,
+      where: { precedes($0, item, order) },
+      prefetch: { sortKeys.prefetch($0) }
+    )
     if passedLeaves > Landmarks.mostPassedLeaves { landmarks.insert(item, prefix, at: count) }
     landmarks.wear(by: count - number + passedLeaves)
-    return rank
+    return position
   }
 
   /// Gives an item other fields, and its place if it stays in an ordered section.
@@ -118,22 +122,34 @@ extension FeedState {
       return
     }
     sort(items[item].scope)
+    let scope = items[item].scope
+    let neighbours = list(scope).pointee.tree.currentNeighbours(around: currentPosition(item, scope))
+    neighbours.previous.map(prefetch)
+    neighbours.next.map(prefetch)
     let before = items[item].content.bytes
     setContent(item: item, fields)
-    if items[item].content.bytes != before { sortAgain(item, items[item].scope, order) }
-  }
-
-  /// Moves an item of an ordered section to where it belongs after its data has changed. O(log n).
-  private func sortAgain(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) {
+    if items[item].content.bytes == before { return }
     sortKeys[item] = SortKey(items[item].data, order)
-    let neighbours = list(scope).pointee.tree.currentNeighbours(around: currentPosition(item, scope))
     if neighbours.previous.map({ precedes($0, item, order) }) ?? true,
       neighbours.next.map({ precedes(item, $0, order) }) ?? true
     {
       return
     }
     detach(item, scope)
-    attach(item, scope, at: rank(of: item, scope, order))
+    attach(item, scope, at: place(of: item, scope, order))
+  }
+
+  /// Loads what a neighbour of a changed item is compared by, and its identifier, which the checksum needs.
+  @inline(__always)
+  private func prefetch(_ neighbour: ElementHandle) {
+    sortKeys.prefetch(neighbour)
+    items.prefetch(neighbour)
+  }
+
+  /// Loads what says where an item stands that is about to change, if its section is ordered.
+  @inline(__always)
+  func prefetchPlace(of item: ElementHandle) {
+    if order(items[item].scope) != nil { items[item].leaf?.prefetch() }
   }
 
   /// Finds an item's key again after a record was undone.

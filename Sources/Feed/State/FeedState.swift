@@ -111,12 +111,18 @@ package final class FeedState {
 
   /// Puts an element that is not in the feed into a list, as the `rank`-th.
   func attach(_ handle: ElementHandle, _ scope: Scope, at rank: Rank) {
+    attach(handle, scope, at: list(scope).pointee.tree.place(atCurrent: rank))
+  }
+
+  /// Puts it at a place in the list's tree.
+  func attach(_ handle: ElementHandle, _ scope: Scope, at place: OrderTree.Position) {
     let table = table(scope)
     let list = list(scope)
     table.touch(handle)
     table[handle].container = PackedOptional(scope)
     list.pointee.noteSingleChange()
-    let position = list.pointee.tree.insert(.newcomer(handle), atCurrent: rank, table)
+    var position = place
+    list.pointee.tree.insert(.newcomer(handle), at: &position, table)
     addToTotals(handle, scope, position, sign: 1)
     list.pointee.settings?.keep.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
     journal?.append(.attached(handle, scope))

@@ -14,7 +14,8 @@ import Testing
 
     mutating func insert(at rank: Int) -> ElementHandle {
       let handle = withSpan("\(table.count)") { table.create($0, ByteHash.of($0)) }
-      _ = tree.insert(.newcomer(handle), atCurrent: Rank(rank), table)
+      var place = tree.place(atCurrent: Rank(rank))
+      tree.insert(.newcomer(handle), at: &place, table)
       current.insert(handle, at: rank)
       return handle
     }

@@ -1,15 +1,6 @@
 extension OrderTree {
-  /// Inserts an element into the current order as the `rank`-th, and returns its place.
-  mutating func insert(_ entry: OrderEntry, atCurrent rank: Rank, _ table: ElementTable) -> Position {
-    var position: Position
-    if let found = select(current: rank) {
-      position = found
-    } else {
-      position = endPosition()
-    }
-    insert(entry, at: &position, table)
-    return position
-  }
+  /// The place for a new element to be the `rank`-th in the current order.
+  mutating func place(atCurrent rank: Rank) -> Position { select(current: rank) ?? endPosition() }
 
   /// Adds entries at the end: O(k) for k entries, and O(log n) for each leaf that takes them.
   mutating func append(_ entries: UnsafeBufferPointer<OrderEntry>, _ table: ElementTable) {
@@ -45,7 +36,8 @@ extension OrderTree {
     return Position(leaf: node, index: node.count)
   }
 
-  private mutating func insert(_ entry: OrderEntry, at position: inout Position, _ table: ElementTable) {
+  /// Inserts an entry at a place, which is then that of the entry.
+  mutating func insert(_ entry: OrderEntry, at position: inout Position, _ table: ElementTable) {
     var leaf = position.leaf
     if leaf.count == leaf.capacity {
       if leaf.capacity < OrderNode.leafCapacity {
