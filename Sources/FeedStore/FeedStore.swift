@@ -436,9 +436,13 @@ public actor FeedStore {
     return content
   }
 
-  /// Whether a section of the partition has an order or a bound.
-  public func hasSettings(partition: Int32) -> Bool {
-    directories[partition].map { $0.settingsCount > 0 } ?? false
+  /// Whether a section of the partition has an order or a bound, now or as it is still published once the flush's transaction
+  /// is committed.
+  public func hasSettings(partition: Int32, after flush: borrowing Flush) -> Bool {
+    if let directory = directories[partition], directory.settingsCount > 0 { return true }
+    return waiting.feeds[flush.nextFeed...].contains {
+      $0.partition == partition && $0.feed.hasPublishedSettings
+    }
   }
 
   /// The revision, sizes and checksum of each feed.

@@ -94,6 +94,31 @@ struct FlushTests {
     #expect(await store.published().records.map(\.key) == [Array("k0/b".utf8)])
   }
 
+  @Test func `a section is guarded until the transaction that removes its order`() async throws {
+    var options = options
+    options.maxTransactionBytes = 1
+    let store = FeedStore(options: options)
+    func order(_ offset: Int, _ order: String) -> OracleRecord {
+      let event = #"{"op":"section.upsert","section":"s","order":\#(order)}"#
+      return OracleRecord(offset: offset, key: Array("b".utf8), value: Array(event.utf8))
+    }
+    _ = try await store.apply(RecordBatch([order(0, #"[{"by":"/n"}]"#)]), time: .records)
+    _ = await store.published()
+    _ = try await store.apply(RecordBatch([record(1, feed: "a"), order(2, "null")]), time: .records)
+    var flush = await store.beginFlush()
+    // That of the feed `a`.
+    _ = await store.nextPart(of: &flush)
+    #expect(await store.hasSettings(partition: 0, after: flush))
+    guard var rest = await store.confirm(flush) else {
+      Issue.record("the flush is one transaction")
+      return
+    }
+    _ = await store.nextPart(of: &rest)
+    #expect(await !store.hasSettings(partition: 0, after: rest))
+    await store.rollBack(rest)
+    #expect(await store.summaries().count == 2)
+  }
+
   @Test func `if a part cannot be published, its transaction is rolled back`() async throws {
     struct Failure: Error {}
     var options = options

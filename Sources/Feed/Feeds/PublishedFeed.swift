@@ -73,6 +73,8 @@ public final class PublishedFeed {
   public var itemCount: Int { state.totals.itemCount }
   /// Sections in the feed now.
   public var sectionCount: Int { state.sectionCount }
+  /// Whether a section had an order or a bound when the feed was published last.
+  public var hasPublishedSettings: Bool { state.publishedTotals.settingsCount > 0 }
   /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
   @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }

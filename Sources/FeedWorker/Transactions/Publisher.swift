@@ -250,7 +250,7 @@ final class Publisher {
     let entries = positions.map { position in
       let metadata = CommitMetadata(
         changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
-        hasSettings: store.hasSettings(partition: position.partition),
+        hasSettings: store.hasSettings(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
         // After that offset, no record is left that a feed could take for one that it has applied.
         forgotten: context.forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
