@@ -90,6 +90,10 @@ struct RequestedFeed: Decodable {
     count = try object.number("count")
     epoch = try object.value("epoch", String.self)
     revision = try object.number("revision")
+    for (name, ids) in [("feed", [feed]), ("sections", sections ?? [])] {
+      guard let id = ids.first(where: { !(1...255).contains($0.utf8.count) }) else { continue }
+      throw object.fault(name, "has an id of \(id.utf8.count) bytes; expected 1 to 255")
+    }
   }
 
   /// What it asks for.
