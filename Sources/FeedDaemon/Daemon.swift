@@ -18,8 +18,6 @@ package struct Daemon: Sendable {
   package var isEmbedded: Bool
   package var stop: StopRequest
   package var log: Log
-  /// The token that HTTP clients must send; nil for none.
-  package var httpToken: BearerToken?
   /// The service manager to notify; nil if there is none.
   package var supervisor: SupervisorSocket?
   /// Applies changed settings to the running daemon; nil if reloading is not supported.
@@ -178,13 +176,15 @@ package struct Daemon: Sendable {
   }
 
   private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
+    // A faulty setting is refused, even if it is not used.
+    let token = try configuration.http.bearerToken()
     guard configuration.http.isEnabled else { return nil }
     let tls = try configuration.http.tlsCredentials()
     do throws(HTTPServerError) {
       return try DaemonServer(
         configuration,
         settings,
-        token: httpToken,
+        token: token,
         tls: tls,
         seed: process.fingerprint,
         stop,

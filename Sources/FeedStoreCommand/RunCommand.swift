@@ -59,7 +59,6 @@ enum RunCommand: Subcommand {
       default: break
       }
     }
-    daemon.httpToken = try configuration.http.bearerToken()
     daemon.updater = updater
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)

@@ -2,6 +2,7 @@ import FeedStore
 import FeedTestSupport
 import FeedWorker
 import Foundation
+import HTTPTestSupport
 import Oracle
 import Service
 import Synchronization
@@ -149,5 +150,21 @@ struct DemoTests {
     #expect(report.daemon.counters.records == DemoHistory.lines.count)
     #expect(lines.withLock { lines in lines.contains { $0.contains("rejected") } })
     #expect(report.text.contains("The follower's replicas are the store's feeds"))
+  }
+
+  @Test func `the demo asks for the token that is set`() async throws {
+    var configuration = FeedStoreConfiguration()
+    configuration.http.isEnabled = true
+    configuration.http.port = 0
+    configuration.http.token = "0123456789abcdef"
+    let statuses = Mutex<[Int]>([])
+    let demo = Demo(configuration, speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) { line in
+      guard let port = line.firstMatch(of: /127\.0\.0\.1:([0-9]+)\/#/).flatMap({ Int($0.1) }) else { return }
+      let client = try? HTTPTestClient(port: port)
+      let status = try? client?.ask("GET /v1/feeds").status
+      statuses.withLock { $0.append(status ?? 0) }
+    }
+    _ = try await demo.run()
+    #expect(statuses.withLock { $0 } == [401])
   }
 }

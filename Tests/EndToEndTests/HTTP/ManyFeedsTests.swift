@@ -182,7 +182,8 @@ struct ManyFeedsTests {
         == 200
     )
     #expect(
-      try ground.connect().ask("POST /v1/streams", body: String(repeating: " ", count: 1_025)).status == 413
+      // The head alone: what the server does not read may cost the client the answer.
+      try ground.connect().ask("POST /v1/streams", "Content-Length: 1025").status == 413
     )
     #expect(
       try client.ask("PATCH /v1/streams/\(String(repeating: "0", count: 32))", body: "{}").status == 404
