@@ -178,7 +178,7 @@ final class Subscriptions: @unchecked Sendable {
 
   // MARK: Windows
 
-  /// Opens a window of a feed once more, so that the feed's changesets tell what they change in it.
+  /// Opens a window of a feed, which may be open already, so that the feed's changesets tell what they change in it.
   func open(_ window: FeedWindow, of feed: ByteText) { locked { addWindow(window, of: feed) } }
 
   /// Closes a window that was opened.
