@@ -122,25 +122,6 @@ public final class Replica {
     storage.state.confirm()
   }
 
-  private func head(
-    feed: ByteSpan,
-    base: UInt64,
-    mode: ChangesetMode,
-    reason: ReloadReason? = nil
-  ) -> ChangesetHead {
-    ChangesetHead(
-      feed: feed,
-      epoch: epoch,
-      revision: revision,
-      base: base,
-      mode: mode,
-      reason: reason,
-      time: timeMilliseconds,
-      through: through,
-      checksum: checksum
-    )
-  }
-
   /// The member `window` of what a window shows: JSON text.
   package func totals(of window: FeedWindow) -> [UInt8] {
     let output = ByteWriter()

@@ -128,16 +128,18 @@ struct WindowDifference {
     difference.sections.deletes = change.departures
     difference.sections.inserts = change.arrivals
     difference.sections.moves = change.moves
-    let inserted = Set(change.arrivals.map(\.handle))
-    for (position, section) in now.enumerated() where !inserted.contains(section) {
-      func shown(_ entry: FeedDifference.Entry) -> FeedDifference.Entry {
+    var positions = Dictionary(uniqueKeysWithValues: now.enumerated().map { ($1, Rank($0)) })
+    for arrival in change.arrivals { positions[arrival.handle] = nil }
+    func shown(_ entries: [FeedDifference.Entry]) -> [FeedDifference.Entry] {
+      entries.compactMap { entry in
+        guard let position = positions[entry.handle] else { return nil }
         var entry = entry
-        entry.to = Rank(position)
+        entry.to = position
         return entry
       }
-      difference.sections.reconfigures += whole.reconfigures.filter { $0.handle == section }.map(shown)
-      difference.sections.reloads += whole.reloads.filter { $0.handle == section }.map(shown)
     }
+    difference.sections.reconfigures = shown(whole.reconfigures)
+    difference.sections.reloads = shown(whole.reloads)
   }
 
   // MARK: Items
