@@ -160,8 +160,14 @@ public final class FeedClient: Sendable {
   package func close(_ window: FeedWindow, of feed: FeedAddress) { subscriptions.close(window, of: feed.id) }
 
   /// How far an open window is; nil if there is no such feed.
-  package func progress(of window: FeedWindow, of feed: FeedAddress) -> WindowProgress? {
-    subscriptions.progress(of: window, of: feed.id, in: feed.partition)
+  ///
+  /// - Parameter withTotals: whether to write the totals too, in O(n) for the n sections shown.
+  package func progress(
+    of window: FeedWindow,
+    of feed: FeedAddress,
+    withTotals: Bool = false
+  ) -> WindowProgress? {
+    subscriptions.progress(of: window, of: feed.id, in: feed.partition, withTotals: withTotals)
   }
 
   /// What a window shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if there is

@@ -77,8 +77,8 @@ package struct WindowProgress: Sendable {
   package let description: FeedDescription
   /// The revision at which what the window shows changed last, or at which it was opened.
   package let since: UInt64
-  /// The member `window` of its changesets, as it would be now: JSON text.
-  package let totals: [UInt8]
+  /// The member `window` of its changesets, as it would be now: JSON text. Nil unless it was asked for.
+  package let totals: [UInt8]?
 }
 
 /// A changeset from the topic, decoded, with its bytes.

@@ -178,14 +178,14 @@ final class FollowedPartition {
   func close(_ window: FeedWindow, of feed: ByteText) { windows[feed]?.close(window) }
 
   /// How far a window of a feed is; nil if there is no such feed.
-  func progress(of window: FeedWindow, of feed: ByteText) -> WindowProgress? {
+  func progress(of window: FeedWindow, of feed: ByteText, withTotals: Bool) -> WindowProgress? {
     guard let replica = read.replicas.replica(of: feed.string), let description = description(replica) else {
       return nil
     }
     return WindowProgress(
       description: description,
       since: windows[feed]?.since(window) ?? replica.revision,
-      totals: replica.totals(of: window)
+      totals: withTotals ? replica.totals(of: window) : nil
     )
   }
 

@@ -195,8 +195,13 @@ final class Subscriptions: @unchecked Sendable {
     if count == 1 { for partition in followed.values { partition.close(window, of: feed) } }
   }
 
-  func progress(of window: FeedWindow, of feed: ByteText, in number: Int32?) -> WindowProgress? {
-    locked { partition(of: feed, number)?.progress(of: window, of: feed) }
+  func progress(
+    of window: FeedWindow,
+    of feed: ByteText,
+    in number: Int32?,
+    withTotals: Bool
+  ) -> WindowProgress? {
+    locked { partition(of: feed, number)?.progress(of: window, of: feed, withTotals: withTotals) }
   }
 
   /// What a window shows of a feed, as one changeset of mode `reload`, and the description of the feed.

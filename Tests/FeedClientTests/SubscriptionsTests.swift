@@ -75,10 +75,11 @@ struct SubscriptionsTests {
     }
     #expect(changeset.change.base == 1)
     #expect(changeset.change.counts.inserts == 1 && changeset.change.counts.deletes == 1)
-    let progress = try #require(board.progress(of: window, of: ByteText("a"), in: nil))
+    let progress = try #require(board.progress(of: window, of: ByteText("a"), in: nil, withTotals: true))
+    let totals = try #require(progress.totals)
     #expect(progress.since == 4 && progress.description.revision == 4)
     #expect(
-      String(decoding: progress.totals, as: UTF8.self)
+      String(decoding: totals, as: UTF8.self)
         == #""window":[{"section":"s","from":0,"shown":2,"of":3}]"#
     )
     iterator = nil

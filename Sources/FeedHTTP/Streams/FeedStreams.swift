@@ -224,7 +224,8 @@ final class FeedStreams: Sendable {
     delivery.withLock { delivery in
       guard let place = delivery.waitingPlace(of: id, on: number) else { return }
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
-      let current = client.standing(of: StreamView(feed: feed, window: place.request.window))
+      let view = StreamView(feed: feed, window: place.request.window)
+      let current = client.standing(of: view, withTotals: true)
       delivery.begin(place, on: number, at: feed, after: version, current: current)
     }
     noticeSignal.yield()
@@ -329,7 +330,9 @@ final class FeedStreams: Sendable {
       return (waiting, delivery.awaitingTotals)
     }
     for feed in totals {
-      let lagging = delivery.withLock { $0.sendTotals(of: feed) { client.standing(of: $0) } }
+      let lagging = delivery.withLock { delivery in
+        delivery.sendTotals(of: feed) { client.standing(of: $0, withTotals: true) }
+      }
       for number in lagging { serve(number) }
     }
     for (id, number) in unsettled {

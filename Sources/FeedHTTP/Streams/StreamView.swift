@@ -15,7 +15,7 @@ struct ViewStanding: Sendable {
   let description: FeedDescription
   /// The revision at which the view changed last, or at which its window was opened.
   let since: UInt64
-  /// The member `window` of the window's changesets; nil without a window.
+  /// The member `window` of the window's changesets; nil without a window, and unless it was asked for.
   var totals: [UInt8]?
 
   var standing: FeedStanding { description.standing }
@@ -30,13 +30,13 @@ struct ViewStanding: Sendable {
 
 extension FeedClient {
   /// The current standing of a view; nil if the feed is not known.
-  func standing(of view: StreamView) -> ViewStanding? {
+  func standing(of view: StreamView, withTotals: Bool = false) -> ViewStanding? {
     guard let window = view.window else {
       return description(of: view.feed.id.string, in: view.feed.partition).map {
         ViewStanding(description: $0, since: $0.revision)
       }
     }
-    return progress(of: window, of: view.feed).map {
+    return progress(of: window, of: view.feed, withTotals: withTotals).map {
       ViewStanding(description: $0.description, since: $0.since, totals: $0.totals)
     }
   }
