@@ -14,6 +14,8 @@ package struct HTTPRequest: Sendable {
   package let mediaType: String?
   /// The client's address, without the port. Behind a proxy, the proxy's address.
   package let clientAddress: String
+  /// What the client may do.
+  package var rights = AccessRights.all
 
   /// The first header field with a name, ignoring case.
   package func header(_ name: String) -> String? {
