@@ -11,7 +11,7 @@ DEB_PACKAGES := debhelper dpkg-dev
 BENCHMARK_PACKAGES := redis-server nginx libnginx-mod-nchan
 # What `make docs` needs in addition.
 DOCS_PACKAGES := mkdocs mkdocs-material
-SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
+SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip python3-venv systemd systemd-container util-linux zsh
 
 # The minimum Swift version.
 SWIFT_VERSION := 6.2
@@ -103,6 +103,11 @@ setup-slow-test: setup-test
 	@ls .build/wheels/kubernetes_validate-*.whl >/dev/null 2>&1 \
 	  || $(PYTHON) -m pip download --quiet --no-deps --dest .build/wheels kubernetes-validate==1.37.0 \
 	  || echo "kubernetes-validate cannot be fetched: deploy/kubernetes is not checked against the schemas"
+	@# A fuzzer of HTTP interfaces. Without it, its tests are skipped.
+	@[ -x .build/schemathesis/bin/schemathesis ] \
+	  || { $(PYTHON) -m venv .build/schemathesis && .build/schemathesis/bin/pip install --quiet \
+	    openapi-spec-validator==0.9.0 schemathesis==4.32.5; } \
+	  || echo "schemathesis cannot be fetched: docs/openapi.yaml is not checked against the daemon"
 
 check-swift:
 	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \

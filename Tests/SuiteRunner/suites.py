@@ -108,6 +108,8 @@ SLOW = [
     swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)"),
     fuzz(seconds=60),
     simulation(seconds=120),
+    # The demo, and a fuzzer of its HTTP interface.
+    unittest("openapi", "SchemaTests", "slow_openapi"),
     # Also the blocks that build a package, and the web site.
     Suite(
         "documents",

@@ -90,10 +90,13 @@ struct RequestedFeed: Decodable {
     count = try object.number("count")
     epoch = try object.value("epoch", String.self)
     revision = try object.number("revision")
-    for (name, ids) in [("feed", [feed]), ("sections", sections ?? [])] {
-      guard let id = ids.first(where: { !(1...255).contains($0.utf8.count) }) else { continue }
-      throw object.fault(name, "has an id of \(id.utf8.count) bytes; expected 1 to 255")
-    }
+    if let problem = Self.problem(in: [feed]) { throw object.fault("feed", problem) }
+  }
+
+  /// What is wrong with ids; nil if nothing is.
+  private static func problem(in ids: [String]) -> String? {
+    ids.first { !(1...255).contains($0.utf8.count) }
+      .map { "has an id of \($0.utf8.count) bytes; expected 1 to 255" }
   }
 
   /// What it asks for.
@@ -126,6 +129,7 @@ struct RequestedFeed: Decodable {
     if sections?.isEmpty == true {
       throw ContentFault("sections", "is empty; leave it out to see all sections")
     }
+    if let problem = Self.problem(in: sections ?? []) { throw ContentFault("sections", problem) }
     var extent = FeedWindow.Extent.all
     if let from {
       if first != nil { throw ContentFault("from", "and first exclude each other") }
@@ -216,8 +220,9 @@ private struct ContentObject {
     return container.contains(name) ? try container.decode(type, forKey: name) : nil
   }
 
-  /// A whole number; nil if it is absent.
+  /// A whole number, which JSON may also spell as `1.0`; nil if it is absent.
   func number(_ name: String) throws -> Int? {
+    if let number = try? value(name, Int.self) { return number }
     guard let value = try value(name, Double.self) else { return nil }
     guard let number = Int(exactly: value) else { throw fault(name, "is \(value); expected a whole number") }
     return number

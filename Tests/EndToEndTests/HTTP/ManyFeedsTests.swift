@@ -63,6 +63,8 @@ struct ManyFeedsTests {
     #expect(
       try client.ask("PATCH /v1/streams/\(id)", body: "{}").text == #"{"added":[],"changed":[],"removed":[]}"#
     )
+    let far = #"{"add":[{"feed":"far","sections":["s"],"from":9223372036854775807,"count":1.0}]}"#
+    #expect(try client.ask("PATCH /v1/streams/\(id)", body: far).status == 200)
 
     // It comes back.
     await reader.end()
@@ -153,6 +155,10 @@ struct ManyFeedsTests {
       for part in ["\"code\":\"invalid-content\"", "\"member\":\"\(member)\"", text] {
         #expect(response.text.contains(part), "\(response.text)")
       }
+    }
+    for (query, text) in [("sections=", "0 bytes"), ("count=1", "from"), ("first=1.0", "1.0")] {
+      let response = try ground.connect().ask("GET /v1/feeds/a/changes?\(query)")
+      #expect(response.status == 400 && response.text.contains(text), "\(response.text)")
     }
     await ground.end()
   }
