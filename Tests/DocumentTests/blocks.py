@@ -16,6 +16,7 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=inde
 TESTED = {
     "sh": "test_shell.py runs it, with the blocks before it on its page, in a copy of the checkout",
     "sh background": "the same, as a program that goes on until Ctrl-C",
+    "sh background beside": "the same, while the program before it goes on",
     "sh background slow": "the same, in `make test-slow`, because it builds a package",
     "sh parsed": "test_shell.py has the command parse each line; RejectsTests run these commands on rejected records",
     "text output": "test_shell.py compares it with what the block before it prints; … stands for any text",

@@ -65,7 +65,7 @@ class Shell:
         # A trap ends the block but not the shell, which keeps the functions and the jobs.
         file.write_text(f"trap 'code=$?; trap - ERR; return $code' ERR\n{code}\ntrap - ERR\n")
         begin = len(self.output.lines)
-        self.process.stdin.write(f"cd '{self.sandbox.checkout}'; . '{file}' </dev/null; echo; echo '{END}'$?\n")
+        self.process.stdin.write(f"cd '{self.sandbox.checkout}'; . '{file}' </dev/null; code=$?; echo; echo '{END}'$code\n")
         self.process.stdin.flush()
         if not self.output.wait(lambda lines: any(line.startswith(END) for line in lines[begin:])):
             return None, self.output.lines[begin:]

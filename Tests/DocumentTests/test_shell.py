@@ -37,14 +37,16 @@ class ShellBlocks(unittest.TestCase):
                 status, printed = shell.run(code)
                 self.assertEqual(status, 0, f"{block.place} fails:\n" + "\n".join(printed))
             elif block.kind.startswith("sh background"):
-                if program is not None:
+                if program is not None and not block.kind.endswith("beside"):
                     program.close()
                 program, printed, is_skipped = None, [], block.kind.endswith("slow") and not IS_SLOW
                 if not is_skipped:
                     program = Program(sandbox, code)
                     self.addCleanup(program.close)
+                    # What comes next may need its server.
+                    sign = "url=http" if "http.enabled" in code else ""
                     self.assertTrue(
-                        program.output.wait(lambda lines: lines and not program.output.is_over),
+                        program.output.wait(lambda lines: any(sign in line for line in lines) and not program.output.is_over),
                         f"{block.place} ends:\n" + "\n".join(program.output.lines))
             elif block.kind == "sh parsed":
                 # What the reader has: a configuration, and the content of a repaired record.
