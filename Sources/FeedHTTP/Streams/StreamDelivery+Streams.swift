@@ -84,6 +84,8 @@ extension StreamDelivery {
   mutating func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
     guard let place = waitingPlace(of: id, on: number), place.told != event.bytes else { return }
     streams[number]?.places[id]?.told = event.bytes
+    // The client forgets what it had, and expects a reload.
+    streams[number]?.places[id]?.request.version = nil
     _ = streams[number]?.stream.write(event, isBounded: false)
   }
 

@@ -131,6 +131,15 @@ struct StreamDeliveryTests {
     #expect(add(after: 5, current: Self.description(5, standing)).isLagging)
   }
 
+  @Test mutating func `a reader that was told that the feed is elsewhere gets a reload, whatever it had`() {
+    let number = delivery.open(queue.stream, id: "s")
+    let version = Self.version(5)
+    delivery.follow(FeedRequest(feed: Self.feed.id, version: version), on: number)
+    #expect(delivery.waitingPlace(of: Self.feed.id, on: number)?.request.version == version)
+    delivery.tell(StreamNotice.absent(Self.feed.id), of: Self.feed.id, on: number)
+    #expect(delivery.waitingPlace(of: Self.feed.id, on: number)?.request.version == nil)
+  }
+
   @Test mutating func `a version that is not in the history is not used`() {
     #expect(add(after: 4, current: Self.description(5)).isLagging)
     #expect(add(after: 5, current: nil).isLagging)
