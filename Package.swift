@@ -32,6 +32,7 @@ let package = Package(
     // C libraries of the system.
     .systemLibrary(name: "CRdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
     .systemLibrary(name: "CXxhash", providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(name: "CGnutls", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // What Swift's module of glibc leaves out.
@@ -52,7 +53,7 @@ let package = Package(
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
     .target(
       name: "Service",
-      dependencies: ["CEpoll", "CMalloc", "CMicrohttpd", "CZlib", "Spelling"],
+      dependencies: ["CEpoll", "CGnutls", "CMalloc", "CMicrohttpd", "CZlib", "Spelling"],
       swiftSettings: swiftSettings
     ),
     .target(name: "Changesets", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),

@@ -101,6 +101,15 @@ extension HTTPOptions {
     try reader.read("http.port", into: &port, from: 0, to: 65_535)
     token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
+    jwtKeys = try reader.string("http.jwt.keys", default: jwtKeys)
+    jwtIssuer = try reader.string("http.jwt.issuer", default: jwtIssuer)
+    jwtAudience = try reader.string("http.jwt.audience", default: jwtAudience)
+    allowedOrigins = try reader.string(
+      "http.allowedOrigins",
+      default: allowedOrigins,
+      allowed: "origins as browsers send them, such as https://app.example.org, separated by spaces",
+      where: { AllowedOrigins($0) != nil }
+    )
     tlsCertificate = try reader.string("http.tls.certificate", default: tlsCertificate)
     tlsKey = try reader.string("http.tls.key", default: tlsKey)
     tlsClientAuthority = try reader.string("http.tls.clientAuthority", default: tlsClientAuthority)

@@ -14,6 +14,14 @@ package struct HTTPOptions: Sendable, Equatable {
   package var token = ""
   /// A file that holds the bearer token; empty for none.
   package var tokenFile = ""
+  /// A file that has the keys of JSON Web Tokens; empty if none are accepted.
+  package var jwtKeys = ""
+  /// Who must have issued them; empty for anyone.
+  package var jwtIssuer = ""
+  /// For whom they must be; empty for anyone.
+  package var jwtAudience = ""
+  /// The origins whose pages may read responses, separated by spaces.
+  package var allowedOrigins = ""
   /// A file that has the certificate for HTTPS, in PEM; empty for plain HTTP.
   package var tlsCertificate = ""
   /// A file that has its key, in PEM.
@@ -102,6 +110,18 @@ package struct HTTPOptions: Sendable, Equatable {
       return tokenFile.isEmpty ? try BearerToken(token) : try BearerToken(file: tokenFile)
     } catch {
       throw ConfigurationError("\(key): \(error.message)")
+    }
+  }
+
+  /// What verifies JSON Web Tokens; nil if HTTP is off or none are accepted.
+  ///
+  /// - Throws: ``ConfigurationError`` if the keys cannot be read or used.
+  package func tokenVerifier() throws(ConfigurationError) -> TokenVerifier? {
+    guard isEnabled, !jwtKeys.isEmpty else { return nil }
+    do throws(HTTPServerError) {
+      return try TokenVerifier(keysFile: jwtKeys, issuer: jwtIssuer, audience: jwtAudience)
+    } catch {
+      throw ConfigurationError("http.jwt.keys: \(error.message)")
     }
   }
 }

@@ -179,12 +179,14 @@ package struct Daemon: Sendable {
     // A faulty setting is refused, even if it is not used.
     let token = try configuration.http.bearerToken()
     guard configuration.http.isEnabled else { return nil }
+    let verifier = try configuration.http.tokenVerifier()
     let tls = try configuration.http.tlsCredentials()
     do throws(HTTPServerError) {
       return try DaemonServer(
         configuration,
         settings,
         token: token,
+        verifier: verifier,
         tls: tls,
         seed: process.fingerprint,
         stop,
@@ -244,9 +246,12 @@ package struct ConfigurationCheck: Sendable {
     try KafkaSettings(configuration, embedded: hasServers ? nil : []).checkProperties()
     guard configuration.http.isEnabled else { return }
     let token = try configuration.http.bearerToken()
+    let verifier = try configuration.http.tokenVerifier()
     let tls = try configuration.http.tlsCredentials()
     do {
-      try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token, tls: tls))
+      try HTTPServer.check(
+        HTTPServerConfiguration(configuration.http, token: token, verifier: verifier, tls: tls)
+      )
     } catch {
       throw error.configurationOrDaemonError
     }

@@ -152,6 +152,8 @@ struct ConfigCommandTests {
     (["http.enabled=true", "http.token=short"], "http.token: "),
     (["http.enabled=true", "http.tokenFile=/no/such/file"], "http.tokenFile: cannot read /no/such/file"),
     (["http.enabled=true", "http.tokenFile=t", "http.token=0123456789abcdef"], "remove one of the two"),
+    (["http.enabled=true", "http.jwt.keys=/no/such/file"], "http.jwt.keys: cannot read /no/such/file"),
+    (["http.allowedOrigins=https://a.example/"], "http.allowedOrigins"),
     (["http.enabled=true", "http.tls.key=key"], "http.tls.certificate is empty"),
     (
       ["http.enabled=true", "http.tls.certificate=c", "http.tls.key=k"], "http.tls.certificate: cannot read c"

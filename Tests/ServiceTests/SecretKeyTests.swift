@@ -20,7 +20,8 @@ struct SecretKeyTests {
   }
 
   @Test(arguments: [
-    "kafka.bootstrap.servers", "kafka.ssl.ca.location", "http.tokenFile", "http.metricsWithoutToken",
+    "kafka.bootstrap.servers", "kafka.ssl.ca.location", "http.tokenFile", "http.jwt.keys",
+    "http.metricsWithoutToken",
     "kafka.security.protocol", "topics.items",
   ])
   func `other values are shown`(key: String) {

@@ -49,11 +49,19 @@ final class FeedListing: Sendable {
   /// A page of the feeds.
   ///
   /// - Parameters:
+  ///   - rights: what the client may read.
   ///   - after: the id after which the page begins; nil for the first page.
   ///   - partition: begins with higher partitions that have the same id; nil to begin with the next id.
   ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.
-  func page(after: String?, partition: Int32?, search: String?, limit: Int) -> Page {
+  func page(
+    _ rights: AccessRights,
+    after: String?,
+    partition: Int32?,
+    search: String?,
+    limit: Int
+  ) -> Page {
     var feeds = feeds.all[...]
+    if !rights.readsAll { feeds = feeds.filter { rights.mayRead($0.feed) }[...] }
     if let search, !search.isEmpty {
       let wanted = search.utf8.map(Self.lowercased)
       feeds = feeds.filter { Self.contains($0.feed, wanted) }[...]

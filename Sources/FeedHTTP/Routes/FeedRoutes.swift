@@ -20,8 +20,8 @@ struct FeedRoutes: Sendable {
     router.add("/v1/feeds", produces: Self.json) { request in
       limited(request, to: 1000) { list(request, limit: $0) }
     }
-    router.add("/v1/feeds/{feed}", produces: Self.json) { state($0) }
-    router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
+    router.add("/v1/feeds/{feed}", produces: Self.json) { ifReadable($0, state) }
+    router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { ifReadable($0, changes) }
     let contentBytes = streams.limits.maxRequestBytes
     let stream = ["text/event-stream"]
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { open($0) }
@@ -29,12 +29,19 @@ struct FeedRoutes: Sendable {
       change($0)
     }
     router.add("/v1/rejected", produces: Self.json) { request in
-      limited(request, to: RecentRejections.limit) { limit in
+      guard request.rights.readsAll else { return .forbidden }
+      return limited(request, to: RecentRejections.limit) { limit in
         // The newest ones come first.
         let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
         return (["rejected": newest] as JSONObject).response
       }
     }
+  }
+
+  /// Answers a request for a feed that the client may read. Before anything else, so that the others cannot be told from feeds that
+  /// do not exist, not even by the time that it takes.
+  private func ifReadable(_ request: HTTPRequest, _ answer: (HTTPRequest) -> HTTPResponse) -> HTTPResponse {
+    request.rights.mayRead(request.parameters["feed"] ?? "") ? answer(request) : .forbidden
   }
 
   /// Answers with at most as many elements as the request asks for.
@@ -59,7 +66,7 @@ struct FeedRoutes: Sendable {
     case .failure(let refusal): return refusal.response
     }
     let search = request.queryValue("search")
-    let page = listing.page(after: after, partition: partition, search: search, limit: limit)
+    let page = listing.page(request.rights, after: after, partition: partition, search: search, limit: limit)
     var next: String?
     if page.hasMore, let last = page.feeds.last {
       var parts = ["after=" + PercentEncoding.encode(last.feed), "limit=\(limit)"]
@@ -155,7 +162,7 @@ struct FeedRoutes: Sendable {
     } catch {
       return .problem(status: 400, code: "invalid-parameter", detail: error.detail)
     }
-    guard streams.admits([asked]) else { return tooManyWindows }
+    guard streams.admits([asked], request.rights) else { return tooManyWindows }
     return feed(request) { description, others, isAmbiguous in
       let feed = FeedAddress(description.partition, ByteText(description.feed))
       asked.version = isAmbiguous ? nil : Self.lastVersion(request)
@@ -177,7 +184,7 @@ struct FeedRoutes: Sendable {
     do throws(ContentFault) {
       let content: StreamOpening = try ContentFault.decode(request.content)
       let requests = try requests(content.feeds, in: "feeds")
-      guard streams.admits(requests) else { return tooManyWindows }
+      guard streams.admits(requests, request.rights) else { return tooManyWindows }
       return .events { [streams] stream in streams.open(stream, requests) }
     } catch {
       return invalid(error)
@@ -189,9 +196,9 @@ struct FeedRoutes: Sendable {
       let content: StreamAlteration = try ContentFault.decode(request.content)
       let added = try requests(content.add, in: "add")
       let removed = try requests(content.remove, in: "remove")
-      guard streams.admits(added) else { return tooManyWindows }
+      guard streams.admits(added, request.rights) else { return tooManyWindows }
       let id = request.parameters["stream"] ?? ""
-      guard let change = try streams.change(id, removing: removed, adding: added) else {
+      guard let change = try streams.change(id, request.rights, removing: removed, adding: added) else {
         return .problem(status: 404, code: "unknown-stream", detail: "this instance has no open stream \(id)")
       }
       let document: JSONObject = [

@@ -25,8 +25,9 @@ struct OperationRoutes: Sendable {
     router.add("/readyz", isOpen: true) { _ in
       Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
     }
-    router.add("/v1/status", produces: Self.json) { _ in status().response }
+    router.add("/v1/status", produces: Self.json) { $0.rights.readsAll ? status().response : .forbidden }
     router.add("/metrics", isOpen: metricsWithoutToken) { request in
+      guard request.rights.readsAll else { return .forbidden }
       let format = MetricsFormat(accept: request.header("Accept"))
       let text = MetricsText.write(metrics(), format)
       return HTTPResponse(contentType: format.contentType, content: HTTPContent(text))
@@ -48,6 +49,15 @@ struct OperationRoutes: Sendable {
     }
     return response
   }
+}
+
+extension HTTPResponse {
+  /// The response to a token that does not allow to read what a resource shows.
+  static let forbidden = HTTPResponse.problem(
+    status: 403,
+    code: "forbidden",
+    detail: "this needs a token that allows to read it: see read in its claim feedstore"
+  )
 }
 
 /// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page

@@ -180,7 +180,7 @@ struct ContentFault: Error {
       DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context)
     {
       throw ContentFault(
-        ContentObject.text(of: context.codingPath),
+        context.codingPath.place,
         "is not valid: \(context.debugDescription)"
       )
     } catch {
@@ -229,14 +229,6 @@ private struct ContentObject {
   }
 
   func fault(_ name: String, _ problem: String) -> ContentFault {
-    ContentFault(Self.text(of: container.codingPath + [Name(stringValue: name)]), problem)
-  }
-
-  /// Where a value is, such as `feeds[2].first`.
-  static func text(of path: [any CodingKey]) -> String {
-    path.reduce("") { text, key in
-      if let index = key.intValue { return "\(text)[\(index)]" }
-      return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
-    }
+    ContentFault((container.codingPath + [Name(stringValue: name)]).place, problem)
   }
 }

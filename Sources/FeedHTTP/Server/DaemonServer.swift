@@ -17,16 +17,20 @@ package final class DaemonServer: Sendable {
   package let url: String
 
   private let server: HTTPServer
+  private let log: Log
   /// Nil if feeds are not served.
   private let feeds: FeedServer?
 
   /// How long clients may read their queued data when the server stops.
   private static let stopMilliseconds = 1_000
+  /// How often the keys of tokens are looked at.
+  private static let lookSeconds = 10
 
   /// Starts listening.
   ///
   /// - Parameters:
   ///   - token: the token that clients must send; nil for none.
+  ///   - verifier: verifies other tokens; nil for none.
   ///   - tls: the certificate for HTTPS; nil for plain HTTP.
   ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
   ///   - stop: once a stop is requested, the daemon reports that it is not ready.
@@ -36,6 +40,7 @@ package final class DaemonServer: Sendable {
     _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
     token: BearerToken?,
+    verifier: TokenVerifier? = nil,
     tls: TLSCredentials? = nil,
     seed: UInt64 = 0,
     _ stop: StopRequest,
@@ -91,32 +96,44 @@ package final class DaemonServer: Sendable {
       metricsWithoutToken: options.metricsWithoutToken
     ).add(to: &router)
     feeds?.add(to: &router)
-    let server = try HTTPServer(HTTPServerConfiguration(options, token: token, tls: tls), router: router)
+    let server = try HTTPServer(
+      HTTPServerConfiguration(options, token: token, verifier: verifier, tls: tls),
+      router: router
+    )
     started.server.withLock { $0 = server }
     self.server = server
+    self.log = log
     url = server.url
   }
 
   /// The follower of the feeds that are served; nil if none are.
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
-  /// Replaces the token, also if only the content of its file has changed.
+  /// Replaces the token and the keys of tokens, also if only the content of their files has changed.
   package var tokenPart: UpdatablePart {
-    UpdatablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
+    let keys: Set = [
+      "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.issuer", "http.jwt.audience",
+    ]
+    return UpdatablePart(keys: keys) { [server] configuration in
       var options = configuration.http
       // A reload does not change whether and where it listens.
       options.isEnabled = true
-      let token = try options.bearerToken()
+      let (token, verifier) = (try options.bearerToken(), try options.tokenVerifier())
       var checked = server.configuration
-      checked.token = token
+      (checked.token, checked.tokenVerifier) = (token, verifier)
       do throws(HTTPServerError) {
         try HTTPServer.check(checked)
       } catch {
         throw error.configurationOrDaemonError
       }
-      guard token != server.token else { return nil }
-      let key = options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"
-      return ([key], { server.replaceToken(token) })
+      var changed: [String] = []
+      if token != server.token { changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile") }
+      if verifier != server.tokenVerifier { changed.append("http.jwt.keys") }
+      let apply = { @Sendable in
+        server.replaceToken(token)
+        server.replaceTokenVerifier(verifier)
+      }
+      return changed.isEmpty ? nil : (changed, apply)
     }
   }
 
@@ -164,13 +181,29 @@ package final class DaemonServer: Sendable {
 
   /// Serves until the task is cancelled.
   package func run() async {
-    if let feeds {
-      await feeds.run()
-    } else {
-      // The server's own threads answer requests.
-      while (try? await Task.sleep(for: .seconds(3600))) != nil {}
+    // The server's own threads answer requests.
+    await withTaskGroup { group in
+      if let feeds { group.addTask { await feeds.run() } }
+      group.addTask {
+        while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil { self.refreshTokenKeys() }
+      }
+      await group.waitForAll()
     }
     await stop()
+  }
+
+  /// Reads the keys of tokens again if their file has changed.
+  private func refreshTokenKeys() {
+    do throws(HTTPServerError) {
+      guard try server.refreshTokenKeys() else { return }
+      log.write(.httpKeysReplaced, "keys of tokens replaced, because their file has changed")
+    } catch {
+      log.write(
+        .httpKeysUnusable,
+        "keys of tokens not replaced; the former ones stay",
+        ["error": error.message]
+      )
+    }
   }
 
   /// Blocks a separate thread until clients have read their queued data.
@@ -192,9 +225,16 @@ private final class StartedServer: Sendable {
 }
 
 extension HTTPServerConfiguration {
-  package init(_ options: HTTPOptions, token: BearerToken?, tls: TLSCredentials?) {
+  package init(
+    _ options: HTTPOptions,
+    token: BearerToken?,
+    verifier: TokenVerifier? = nil,
+    tls: TLSCredentials?
+  ) {
     self.init()
     self.token = token
+    tokenVerifier = verifier
+    allowedOrigins = AllowedOrigins(options.allowedOrigins) ?? AllowedOrigins()
     self.tls = tls
     address = options.address
     port = options.port
@@ -218,9 +258,10 @@ extension HTTPServerError {
     switch code {
     case .tokenNeeded:
       ConfigurationError(
-        "http.address: \(message); the keys are http.tokenFile and http.tls.clientAuthority"
+        "http.address: \(message); the keys are http.tokenFile, http.jwt.keys and http.tls.clientAuthority"
       )
     case .address, .token: ConfigurationError("http.address: \(message)")
+    case .tokenKeys: ConfigurationError("http.jwt.keys: \(message)")
     case .certificate: ConfigurationError("http.tls.certificate: \(message)")
     case .key: ConfigurationError("http.tls.key: \(message)")
     case .clientAuthority: ConfigurationError("http.tls.clientAuthority: \(message)")

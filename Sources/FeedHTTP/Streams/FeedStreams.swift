@@ -84,8 +84,9 @@ final class FeedStreams: Sendable {
   {
     let number = delivery.withLock { $0.open(stream) }
     awaitEnd(of: stream, number)
+    if stream.rights.expires != nil { lookSignal.yield() }
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
-    follow([request], on: number)
+    follow([request], on: number, stream.rights)
     begin(request.feed, on: number, at: feed, after: request.version)
     serve(number)
   }
@@ -100,7 +101,8 @@ final class FeedStreams: Sendable {
     _ = stream.write(StreamNotice.stream(id))
     let number = delivery.withLock { $0.open(stream, id: id) }
     awaitEnd(of: stream, number)
-    follow(requests, on: number)
+    if stream.rights.expires != nil { lookSignal.yield() }
+    follow(requests, on: number, stream.rights)
     for request in requests { settle(request.feed, on: number) }
     serve(number)
   }
@@ -113,34 +115,43 @@ final class FeedStreams: Sendable {
   }
 
   /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
-  func admits(_ requests: [FeedRequest]) -> Bool {
-    delivery.withLock { $0.windowCount(with: requests) } <= limits.maxWindows
+  func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
+    let readable = requests.filter(rights.mayRead)
+    return delivery.withLock { $0.windowCount(with: readable) } <= limits.maxWindows
   }
 
-  /// Changes what an open stream follows.
+  /// Changes what an open stream follows, and what it may.
   ///
+  /// - Parameter rights: those of the newest token. It must be of the person who opened the stream; otherwise there is none.
   /// - Returns: the ids of the feeds that are followed from now on, whose windows have changed, and that are not followed any
   ///   more; nil if there is no such stream.
   func change(
     _ id: String,
+    _ rights: AccessRights = .all,
     removing removed: [FeedRequest],
     adding added: [FeedRequest]
   ) throws(ContentFault) -> StreamChange? {
     var change = StreamChange()
+    // What the newer token allows.
+    let given = (removed + added).map(\.feed)
+    var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }.filter {
+      !given.contains($0.feed)
+    }
     // Those that are closed again: all that were opened, unless the stream follows them.
-    var closed = added
+    var closed = added.filter(rights.mayRead) + allowed
     // Before their states are read.
-    open(added)
+    open(closed)
     defer { close(closed) }
     let result: Result<Int?, ContentFault> = delivery.withLock { delivery in
-      guard let number = delivery.numbers[id], let places = delivery.streams[number]?.places else {
-        return .success(nil)
-      }
+      guard let number = delivery.numbers[id], let stream = delivery.streams[number],
+        stream.rights.belong(with: rights)
+      else { return .success(nil) }
+      let partitions = stream.forbidden.mapValues(\.partition)
+        .merging(stream.places.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
       change.removed = removed.filter { request in
-        let partition = places[request.feed].map { $0.feed?.partition ?? $0.request.partition }
-        return partition.map { request.partition == nil || request.partition == $0 } ?? false
+        partitions[request.feed].map { request.partition == nil || request.partition == $0 } ?? false
       }.map(\.feed)
-      let kept = Set(places.keys).subtracting(change.removed)
+      let kept = Set(partitions.keys).subtracting(change.removed)
       let all = kept.union(added.map(\.feed))
       guard all.count <= limits.maxFeedsPerStream else {
         return .failure(
@@ -149,9 +160,16 @@ final class FeedStreams: Sendable {
       }
       change.changed = added.map(\.feed).filter(kept.contains)
       change.added = added.map(\.feed).filter { !kept.contains($0) }
-      closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
+      let unused = allowed.filter { stream.forbidden[$0.feed] != $0 }
+      allowed.removeAll(where: unused.contains)
+      closed = unused + (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
+      closed += delivery.grant(rights, to: number)
+      for request in allowed {
+        _ = delivery.unfollow(request.feed, on: number)
+        delivery.follow(request, on: number)
+      }
       for var request in added {
-        let isChange = places[request.feed] != nil
+        let isChange = stream.places[request.feed] != nil
         if isChange { request.version = nil }
         delivery.follow(request, on: number)
         // What was sent of the feed is not what is followed from now on.
@@ -162,19 +180,21 @@ final class FeedStreams: Sendable {
       return .success(number)
     }
     guard let number = try result.get() else { return nil }
-    for request in added { settle(request.feed, on: number) }
+    if rights.expires != nil { lookSignal.yield() }
+    for request in added + allowed { settle(request.feed, on: number) }
     serve(number)
     return change
   }
 
-  private func follow(_ requests: [FeedRequest], on number: Int) {
+  private func follow(_ requests: [FeedRequest], on number: Int, _ rights: AccessRights) {
+    let readable = requests.filter(rights.mayRead)
     // Before their states are read.
-    open(requests)
+    open(readable)
     let isOpen = delivery.withLock { delivery in
       for request in requests { delivery.follow(request, on: number) }
       return delivery.streams[number] != nil
     }
-    if !isOpen { close(requests) }
+    if !isOpen { close(readable) }
   }
 
   private func open(_ requests: [FeedRequest]) {
@@ -314,7 +334,7 @@ final class FeedStreams: Sendable {
     return delivery.withLock(\.awaitingNotice.isEmpty)
   }
 
-  /// Looks, at most once a second, at what could not be sent at once, until the task is cancelled.
+  /// Looks, at most once a second, at the ends of tokens and at what could not be sent at once, until the task is cancelled.
   func keepLooking() async {
     for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
@@ -322,8 +342,13 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Sends what could not be sent at once.
-  func look() {
+  /// Sends what could not be sent at once, and ends streams whose tokens have ended.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  func look(at now: Int64 = WallClock.milliseconds()) {
+    let (ended, requests) = delivery.withLock { $0.expire(at: now) }
+    close(requests)
+    for stream in ended { stream.close() }
     let (unsettled, totals) = delivery.withLock { delivery in
       defer { delivery.unsettled = [] }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
@@ -339,7 +364,7 @@ final class FeedStreams: Sendable {
       settle(id, on: number)
       serve(number)
     }
-    if delivery.withLock({ !$0.awaitingTotals.isEmpty }) { lookSignal.yield() }
+    if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
   }
 }
 

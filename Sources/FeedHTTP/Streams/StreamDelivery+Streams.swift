@@ -11,6 +11,7 @@ extension StreamDelivery {
   mutating func open(_ stream: EventStream, id: String? = nil) -> Int {
     defer { nextNumber += 1 }
     streams[nextNumber] = OpenStream(stream, id: id)
+    nextExpiry = min(nextExpiry, stream.rights.expires ?? .max)
     if let id { numbers[id] = nextNumber }
     return nextNumber
   }
@@ -26,9 +27,10 @@ extension StreamDelivery {
     return removed
   }
 
-  /// Adds a place, in which the stream waits for a feed. There must be none for the feed.
+  /// Adds a place, in which the stream waits for a feed, if the client may read it. There must be none for the feed.
   mutating func follow(_ request: FeedRequest, on number: Int) {
-    guard streams[number] != nil else { return }
+    guard let rights = streams[number]?.rights else { return }
+    guard rights.mayRead(request) else { return refuse(request, on: number) }
     streams[number]?.places[request.feed] = OpenStream.Place(request: request)
     placeCount += 1
     if request.window != nil { windows[Self.key(request), default: 0] += 1 }
@@ -39,6 +41,7 @@ extension StreamDelivery {
   ///
   /// - Returns: what was followed in it; nil if there is none.
   mutating func unfollow(_ id: ByteText, on number: Int) -> FeedRequest? {
+    streams[number]?.forbidden[id] = nil
     guard let place = streams[number]?.places.removeValue(forKey: id) else { return nil }
     placeCount -= 1
     if place.request.window != nil {

@@ -42,6 +42,8 @@ struct StreamDelivery {
   var windows: [StreamView: Int] = [:]
   /// The number of places.
   var placeCount = 0
+  /// No stream's token ends before, in milliseconds since 1970.
+  var nextExpiry = Int64.max
   /// Feeds with readers that may need an event that they are up to date.
   private(set) var awaitingNotice: Set<FeedAddress> = []
   /// Feeds with windows that have changed, perhaps in their totals alone.

@@ -117,6 +117,11 @@ enum StreamNotice {
     event("absent", "{\"feed\":\(quoted(feed.string)),\"reason\":\"unknown-feed\"}")
   }
 
+  /// The client's token does not allow to read the feed, or not any more.
+  static func forbidden(_ feed: ByteText, reason: String) -> EncodedEvent {
+    event("forbidden", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
+  }
+
   /// The state sent so far is outdated.
   static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
     event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")

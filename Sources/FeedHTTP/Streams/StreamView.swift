@@ -66,8 +66,12 @@ struct OpenStream: Sendable {
   let stream: EventStream
   /// Nil for a stream of one feed, which ends with the feed.
   let id: String?
+  /// What the client may read, by the newest token that it sent.
+  var rights: AccessRights
   /// By the ids of the feeds.
   var places: [ByteText: Place] = [:]
+  /// What it was asked to follow that the client may not read, by the ids of the feeds.
+  var forbidden: [ByteText: FeedRequest] = [:]
   /// The views whose states it must be sent, and about how many items they have.
   private var lagging: [(view: StreamView, size: Int)] = []
   /// Whether states are being sent, or will be.
@@ -76,6 +80,7 @@ struct OpenStream: Sendable {
   init(_ stream: EventStream, id: String?) {
     self.stream = stream
     self.id = id
+    rights = stream.rights
   }
 
   var isLagging: Bool { !lagging.isEmpty }

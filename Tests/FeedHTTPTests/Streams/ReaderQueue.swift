@@ -4,13 +4,16 @@
 struct ReaderQueue {
   let stream: EventStream
 
-  /// - Parameter limit: the maximum number of queued bytes.
-  init(limit: Int = 1_000) {
+  /// - Parameters:
+  ///   - limit: the maximum number of queued bytes.
+  ///   - rights: those of the client.
+  init(limit: Int = 1_000, rights: AccessRights = .all) {
     stream = EventStream(
       number: 1,
       queueLimit: limit,
       retryMilliseconds: 3_000,
-      counters: HTTPCounterStore()
+      counters: HTTPCounterStore(),
+      rights: rights
     )
     _ = drain()
   }
@@ -23,6 +26,8 @@ struct ReaderQueue {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 1)
     defer { buffer.deallocate() }
     let text = String(decoding: buffer[..<stream.take(into: buffer)], as: UTF8.self)
+    // It learns that everything was read.
+    _ = stream.take(into: buffer)
     var name = ""
     var messages: [String] = []
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -84,6 +84,8 @@ private struct StreamedClient {
   private var id: String?
   private var isOfMany = false
   private var places: [String: Place] = [:]
+  /// What it may read, by its newest token.
+  private var rights = AccessRights.all
   private var text: [UInt8] = []
   /// Changesets of windows that were not reloads.
   private(set) var windowChanges = 0
@@ -97,18 +99,25 @@ private struct StreamedClient {
     if stream == nil || stream?.hasEnded == true {
       text = []
       id = nil
+      let isOne = random.chance(20)
+      rights = isOne ? .all : Self.rights(&random)
       stream = EventStream(
         number: 0,
         queueLimit: random.chance(50) ? 1_500 : 1 << 20,
         retryMilliseconds: 3_000,
-        counters: HTTPCounterStore()
+        counters: HTTPCounterStore(),
+        rights: rights
       )
-      if random.chance(20) { follow(&random) } else { open(&random) }
+      if isOne { follow(&random) } else { open(&random) }
     } else if isOfMany, random.chance(6) {
       try change(&random)
     } else if random.chance(2) {
       stream?.cut()
     }
+  }
+
+  private static func rights(_ random: inout SplitMix64) -> AccessRights {
+    random.chance(30) ? .all : AccessRights(read: ids.filter { _ in random.chance(60) }, write: [])
   }
 
   /// A stream of one feed, with the version that the client has of it.
@@ -139,13 +148,23 @@ private struct StreamedClient {
     guard let id else { return }
     var added: [FeedRequest] = []
     var removed: [FeedRequest] = []
+    let former = rights
+    if random.chance(40) {
+      // What is on its way was allowed.
+      try read(upTo: .max)
+      rights = Self.rights(&random)
+    }
     for feed in Self.ids {
+      // It starts again, if the stream follows it at all.
+      if !former.mayRead(feed) || !rights.mayRead(feed), let place = places[feed] {
+        places[feed] = Place(window: place.window)
+      }
       if places[feed] != nil, random.chance(20) {
         places[feed] = nil
         removed.append(FeedRequest(feed: ByteText(feed)))
       } else if random.chance(40) {
         let window = window(of: feed, &random)
-        if places[feed] != nil {
+        if places[feed] != nil, former.mayRead(feed), rights.mayRead(feed) {
           places[feed]?.next.append(window)
         } else {
           places[feed] = Place(window: window)
@@ -157,7 +176,7 @@ private struct StreamedClient {
     }
     // What is on its way of a feed that is removed and added again would be taken for the new one.
     if !removed.isEmpty { try read(upTo: .max) }
-    let change = try topic.streams.change(id, removing: removed, adding: added)
+    let change = try topic.streams.change(id, rights, removing: removed, adding: added)
     guard let change, change.removed == removed.map(\.feed),
       Set(change.added + change.changed) == Set(added.map(\.feed))
     else {
@@ -222,7 +241,9 @@ private struct StreamedClient {
           """
       )
     }
+    guard rights.mayRead(feed) == (name != "forbidden") else { throw fail("the rights are others") }
     switch name {
+    case "forbidden": place = Place(window: place.window)
     case "": try take(json, data, &place, fail)
     case "up-to-date":
       place.isUpToDate = true
@@ -281,7 +302,7 @@ private struct StreamedClient {
   func checkEnd() throws {
     guard let stream, !stream.hasEnded else { return }
     for (feed, place) in places {
-      let expected = topic.feeds[feed]?.shown(in: place.window)
+      let expected = rights.mayRead(feed) ? topic.feeds[feed]?.shown(in: place.window) : nil
       guard place.next.isEmpty, place.shown == expected, expected == nil || place.isUpToDate else {
         throw Failure(
           description: """

@@ -161,4 +161,85 @@ import Testing
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate").status == 200)
     #expect(try server.ask("GET /", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors").status == 200)
   }
+
+  // MARK: Pages of other origins
+
+  @Test func `a listed origin may read every response`() throws {
+    let server = try server {
+      $0.token = try BearerToken(Self.token)
+      $0.allowedOrigins = try #require(AllowedOrigins("https://a.example http://localhost:5173"))
+    }
+    let token = "Authorization: Bearer \(Self.token)"
+    for (line, status) in [
+      ("GET /secret", 200), ("HEAD /secret", 200), ("POST /secret", 405), ("GET /no", 404),
+    ] {
+      let response = try server.ask(line, token, "Origin: https://a.example")
+      #expect(response.status == status)
+      #expect(response["Access-Control-Allow-Origin"] == "https://a.example")
+      #expect(response["Access-Control-Expose-Headers"]?.contains("ETag, Location, Retry-After") == true)
+      #expect(response["Vary"] == "Accept, Accept-Encoding, Origin")
+      #expect(response["Access-Control-Allow-Credentials"] == nil)
+    }
+    #expect(try server.ask("GET /secret", "Origin: https://a.example").status == 401)
+    for origin in [
+      "https://a.example:8443", "http://a.example", "https://A.example", "null", "https://a.example ",
+    ] {
+      let response = try server.ask("GET /secret", token, "Origin: \(origin)x")
+      #expect(response.status == 200)
+      #expect(response["Access-Control-Allow-Origin"] == nil)
+      #expect(response["Vary"] == "Accept, Accept-Encoding, Origin")
+    }
+  }
+
+  @Test func `a preflight needs no token`() throws {
+    let server = try server {
+      $0.token = try BearerToken(Self.token)
+      $0.allowedOrigins = try #require(AllowedOrigins("https://a.example"))
+    }
+    let ask = "Access-Control-Request-Method: GET"
+    let response = try server.ask("OPTIONS /secret", "Origin: https://a.example", ask)
+    #expect(response.status == 204)
+    #expect(response["Access-Control-Allow-Origin"] == "https://a.example")
+    #expect(response["Access-Control-Allow-Methods"] == "GET, HEAD")
+    #expect(
+      response["Access-Control-Allow-Headers"]
+        == "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
+    )
+    #expect(response["Access-Control-Max-Age"] == "7200")
+    #expect(try server.ask("OPTIONS /secret", "Origin: https://a.example").status == 401)
+    #expect(try server.ask("OPTIONS /secret", "Origin: https://b.example", ask).status == 401)
+    #expect(try server.ask("OPTIONS /nowhere", "Origin: https://a.example", ask).status == 401)
+  }
+
+  @Test func `without a token, pages of a listed origin are served`() throws {
+    let server = try server { $0.allowedOrigins = try #require(AllowedOrigins("https://a.example")) }
+    let site = "Sec-Fetch-Site: cross-site"
+    #expect(try server.ask("GET /secret", site, "Origin: https://a.example").status == 200)
+    #expect(try server.ask("GET /secret", site, "Origin: https://b.example").status == 403)
+    // A name that resolves to this machine.
+    let client = try server.connect()
+    try client.send("GET /secret HTTP/1.1\r\nHost: a.example\r\nOrigin: https://a.example\r\n\r\n")
+    #expect(try client.response().status == 421)
+  }
+
+  @Test func `without origins, no response has a header for them`() throws {
+    let server = try server { _ in }
+    let response = try server.ask("GET /secret", "Origin: https://a.example")
+    #expect(response["Vary"] == "Accept, Accept-Encoding")
+    #expect(response["Access-Control-Allow-Origin"] == nil)
+    #expect(try server.ask("OPTIONS /secret", "Access-Control-Request-Method: GET").status == 405)
+  }
+
+  @Test(arguments: [
+    ("", true), ("https://a.example", true), ("http://localhost:5173 capacitor://localhost", true),
+    ("http://[::1]:3000", true), ("https://a.example:8443", true), ("*", false),
+    ("https://*.a.example", false),
+    ("https://a.example/", false), ("https://A.example", false), ("a.example", false), ("https://", false),
+    ("https://a.example:443", false), ("http://a.example:80", false), ("https://a.example:", false),
+    ("https://a.example?", false), ("null", false), ("https://a.example,https://b.example", false),
+    ("://a", false), ("https:a", false), ("https://a@b", false),
+  ])
+  func `origins are written as browsers send them`(text: String, isValid: Bool) {
+    #expect((AllowedOrigins(text) != nil) == isValid)
+  }
 }

@@ -76,6 +76,11 @@ final class HTTPExchange {
     self.admission = admission
   }
 
+  /// What the client may do.
+  var rights: AccessRights {
+    if case .accepted(_, let request) = admission { request.rights } else { .all }
+  }
+
   /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
   func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
 

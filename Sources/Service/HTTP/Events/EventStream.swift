@@ -14,6 +14,8 @@ import Synchronization
 package final class EventStream: Sendable {
   /// Identifies this stream within its server.
   let number: UInt64
+  /// What the client may do by the token with which it opened the stream.
+  package let rights: AccessRights
   private let counters: HTTPCounterStore
   private let state: Mutex<State>
 
@@ -44,8 +46,15 @@ package final class EventStream: Sendable {
     var onEnd: [@Sendable () -> Void] = []
   }
 
-  init(number: UInt64, queueLimit: Int, retryMilliseconds: Int, counters: HTTPCounterStore) {
+  init(
+    number: UInt64,
+    queueLimit: Int,
+    retryMilliseconds: Int,
+    counters: HTTPCounterStore,
+    rights: AccessRights = .all
+  ) {
     self.number = number
+    self.rights = rights
     self.counters = counters
     var queue = EventQueue(limit: queueLimit)
     // Sent at once, so that the client receives the response's head and knows that it is connected.

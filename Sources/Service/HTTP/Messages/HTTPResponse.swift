@@ -1,7 +1,7 @@
 /// A handler's response.
 ///
 /// The server adds headers to every response: `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy:
-/// same-origin`, `Date`. It never sends a header that lets pages of other origins read a response (CORS).
+/// same-origin`, `Date`, and for pages of ``HTTPServerConfiguration/allowedOrigins`` those that let them read it (CORS).
 package struct HTTPResponse: Sendable {
   /// The HTTP status, such as 200.
   package var status: Int

@@ -46,12 +46,16 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
     self.bytes = bytes
   }
 
-  /// Whether an `Authorization` value contains this token. The comparison takes constant time.
-  func isShown(by authorization: String?) -> Bool {
-    guard let authorization else { return false }
-    let parts = authorization.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
-    let shown = Array(parts[1].utf8.trimmingSpaces())
+  /// The token in an `Authorization` value; nil if there is none.
+  fileprivate static func shown(by authorization: String?) -> [UInt8]? {
+    guard let parts = authorization?.split(separator: " ", maxSplits: 1), parts.count == 2,
+      parts[0].lowercased() == "bearer"
+    else { return nil }
+    return Array(parts[1].utf8.trimmingSpaces())
+  }
+
+  /// Whether it is this token. The comparison takes constant time.
+  fileprivate func matches(_ shown: [UInt8]) -> Bool {
     var difference: UInt8 = shown.count == bytes.count ? 0 : 1
     for (index, byte) in bytes.enumerated() { difference |= byte ^ (index < shown.count ? shown[index] : 0) }
     return difference == 0
@@ -67,20 +71,56 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   }
 }
 
-/// The token that a server currently requires.
+/// The tokens that a server currently requires.
 final class RequiredToken: Sendable {
-  private let current: Mutex<BearerToken?>
+  private struct Current {
+    var token: BearerToken?
+    var verifier: TokenVerifier?
+  }
 
-  init(_ token: BearerToken?) { current = Mutex(token) }
+  private let current: Mutex<Current>
 
-  /// nil if no token is required.
-  var token: BearerToken? { current.withLock { $0 } }
+  init(_ token: BearerToken?, _ verifier: TokenVerifier? = nil) {
+    current = Mutex(Current(token: token, verifier: verifier))
+  }
+
+  /// The token that gives all rights; nil if there is none.
+  var token: BearerToken? { current.withLock(\.token) }
+  /// Who verifies other tokens; nil if there are none.
+  var verifier: TokenVerifier? { current.withLock(\.verifier) }
+
+  /// What a client may do; nil if there are no tokens.
+  ///
+  /// - Parameters:
+  ///   - isOpen: whether it needs none for its request.
+  ///   - authorization: the value of the header field; nil if it is missing.
+  ///   - now: in milliseconds since 1970.
+  func rights(isOpen: Bool, _ authorization: String?, at now: Int64) throws(TokenFault) -> AccessRights? {
+    let current = current.withLock { $0 }
+    guard current.token != nil || current.verifier != nil else { return nil }
+    if isOpen { return .all }
+    guard let shown = BearerToken.shown(by: authorization) else { throw TokenFault.missing }
+    if current.token?.matches(shown) == true { return .all }
+    guard let verifier = current.verifier else { throw TokenFault.missing }
+    return try verifier.rights(of: shown, at: now)
+  }
 
   /// - Returns: whether the token has changed.
   func replace(_ token: BearerToken?) -> Bool {
     current.withLock { current in
-      defer { current = token }
-      return current != token
+      defer { current.token = token }
+      return current.token != token
     }
+  }
+
+  func replace(_ verifier: TokenVerifier?) { current.withLock { $0.verifier = verifier } }
+
+  /// Reads the keys again if their file has changed; see ``TokenVerifier/refresh()``.
+  func refreshKeys() throws(HTTPServerError) -> Bool {
+    guard let before = verifier else { return false }
+    var after = before
+    // Unless a reload of the configuration was faster. Not under the lock, which every request takes.
+    defer { current.withLock { if $0.verifier == before { $0.verifier = after } } }
+    return try after.refresh()
   }
 }

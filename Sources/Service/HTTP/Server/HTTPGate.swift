@@ -5,8 +5,13 @@ struct HTTPGate: Sendable {
   let limits: HTTPHeadLimits
   /// Whether clients have presented certificates.
   var knowsClients = false
+  /// The origins whose pages may read responses.
+  var origins = AllowedOrigins()
 
-  func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
+  private struct Refusal: Error { let response: HTTPResponse }
+
+  /// - Parameter now: in milliseconds since 1970.
+  func admit(_ head: HTTPRequestHead, at now: Int64 = WallClock.milliseconds()) -> HTTPAdmission {
     let fields: HTTPHeadFields
     do throws(HTTPHeadFault) {
       fields = try checkHead(head)
@@ -25,7 +30,16 @@ struct HTTPGate: Sendable {
     }
     let match = router.match(parts)
     let known = match?.routes.first { $0.methods.contains(head.method) }
-    if let refusal = checkCaller(head, isOpen: known?.isOpen == true) { return .refused(refusal) }
+    // Browsers send it without the token.
+    if let match, let answer = origins.preflight(head, match.routes.flatMap(\.methods)) {
+      return .refused(answer)
+    }
+    let rights: AccessRights
+    do throws(Refusal) {
+      rights = try checkCaller(head, isOpen: known?.isOpen == true, at: now)
+    } catch {
+      return .refused(error.response)
+    }
     guard let (routes, parameters) = match else {
       return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
     }
@@ -53,51 +67,61 @@ struct HTTPGate: Sendable {
         return .refused(.problem(status: 406, code: "not-acceptable", detail: detail))
       }
     }
-    return .accepted(
-      route.handler,
-      HTTPRequest(
-        path: path,
-        parameters: parameters,
-        query: query,
-        headers: head.headers,
-        mediaType: mediaType,
-        clientAddress: head.clientAddress
-      )
+    var request = HTTPRequest(
+      path: path,
+      parameters: parameters,
+      query: query,
+      headers: head.headers,
+      mediaType: mediaType,
+      clientAddress: head.clientAddress
     )
+    request.rights = rights
+    return .accepted(route.handler, request)
   }
 
   /// A client without a required token learns nothing else, not even which paths exist.
-  private func checkCaller(_ head: HTTPRequestHead, isOpen: Bool) -> HTTPResponse? {
-    guard let token = requiredToken.token else {
-      // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
-      // access with a name of its own that resolves to this machine (DNS rebinding).
-      let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
-      if head.header("Sec-Fetch-Site") == "cross-site", !isLink {
-        // It could not read the responses, but open all available streams.
-        return .problem(
+  private func checkCaller(
+    _ head: HTTPRequestHead,
+    isOpen: Bool,
+    at now: Int64
+  ) throws(Refusal) -> AccessRights {
+    do throws(TokenFault) {
+      let rights = try requiredToken.rights(isOpen: isOpen, head.header("Authorization"), at: now)
+      if let rights { return rights }
+    } catch {
+      var refusal = HTTPResponse.problem(
+        status: 401,
+        code: error.reason == nil ? "token-needed" : "invalid-token",
+        detail: error.reason ?? "send the token of this server: Authorization: Bearer TOKEN"
+      )
+      let parameters = error.reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
+      refusal.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
+      throw Refusal(response: refusal)
+    }
+    // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
+    // access with a name of its own that resolves to this machine (DNS rebinding).
+    let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
+    if head.header("Sec-Fetch-Site") == "cross-site", !isLink, origins.origin(head) == nil {
+      // It could not read the responses, but open all available streams.
+      throw Refusal(
+        response: .problem(
           status: 403,
           code: "cross-site",
           detail: "without a token, pages of other sites are not served"
         )
-      }
-      guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
-        return nil
-      }
-      return .problem(
+      )
+    }
+    guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
+      return .all
+    }
+    throw Refusal(
+      response: .problem(
         status: 421,
         code: "unknown-host",
         detail:
           "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
       )
-    }
-    guard !isOpen, !token.isShown(by: head.header("Authorization")) else { return nil }
-    var refusal = HTTPResponse.problem(
-      status: 401,
-      code: "token-needed",
-      detail: "send the token of this server: Authorization: Bearer TOKEN"
     )
-    refusal.headers = [HTTPField("WWW-Authenticate", "Bearer")]
-    return refusal
   }
 
   /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.

@@ -125,10 +125,10 @@ extension HTTPServer {
 
   /// Queues the response to a request.
   fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
-    var reply = HTTPReply(exchange.response(), to: exchange.head)
+    var reply = HTTPReply(exchange.response(), to: exchange.head, gate.origins)
     let response: OpaquePointer?
     if let openStream = reply.openStream, exchange.head.method != "HEAD" {
-      if let stream = openedStream(connection, isHTTP10: exchange.head.isHTTP10) {
+      if let stream = openedStream(connection, exchange) {
         openStream(stream)
         response = streamResponse(stream, feedstore_http_socket(connection))
       } else {
@@ -137,7 +137,8 @@ extension HTTPServer {
             code: "too-many-streams",
             detail: "\(configuration.maxStreams) streams are open, which is the maximum; try again later"
           ),
-          to: exchange.head
+          to: exchange.head,
+          gate.origins
         )
         response = contentResponse(reply.content)
       }
@@ -174,13 +175,14 @@ extension HTTPServer {
   }
 
   /// Opens a stream to the connection's client; nil if the limit is reached.
-  private func openedStream(_ connection: OpaquePointer, isHTTP10: Bool) -> EventStream? {
+  private func openedStream(_ connection: OpaquePointer, _ exchange: HTTPExchange) -> EventStream? {
     let result = streams.add(from: Self.known(connection)?.addressGroup ?? "") { number in
       EventStream(
         number: number,
         queueLimit: configuration.maxStreamQueueBytes,
         retryMilliseconds: configuration.retryMilliseconds,
-        counters: counterStore
+        counters: counterStore,
+        rights: exchange.rights
       )
     }
     guard let (stream, evicted) = result else { return nil }
@@ -190,7 +192,7 @@ extension HTTPServer {
     let isSent = configuration.tls == nil
     stream.attach(
       connection,
-      isSent ? EventOutlet(sender, socket: socket, isChunked: !isHTTP10) : nil
+      isSent ? EventOutlet(sender, socket: socket, isChunked: !exchange.head.isHTTP10) : nil
     )
     guard socket >= 0 else { return stream }
     connections.change { table, now in table.beginStream(socket, at: now) }

@@ -67,9 +67,10 @@ package final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    requiredToken = RequiredToken(configuration.token)
+    requiredToken = RequiredToken(configuration.token, configuration.tokenVerifier)
     var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.head)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
+    gate.origins = configuration.allowedOrigins
     self.gate = gate
     connections = HTTPConnections(configuration)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
@@ -98,13 +99,28 @@ package final class HTTPServer: Sendable {
   /// The token that clients must send; nil for none.
   package var token: BearerToken? { requiredToken.token }
 
-  /// Replaces the required token. Open streams end, so that clients must authenticate again.
+  /// Replaces the required token. Open streams end, so that clients must authenticate again, except those whose token has an
+  /// end of its own.
   ///
   /// - Parameter token: nil for none; check the address first with ``check(_:)``.
   package func replaceToken(_ token: BearerToken?) {
     guard requiredToken.replace(token) else { return }
-    for stream in streams.all { stream.close() }
+    for stream in streams.all where stream.rights.expires == nil { stream.close() }
   }
+
+  /// Verifies other tokens than ``token``; nil if there are none.
+  package var tokenVerifier: TokenVerifier? { requiredToken.verifier }
+
+  /// Replaces the keys of tokens. Open streams stay.
+  ///
+  /// - Parameter verifier: nil for none; check the address first with ``check(_:)``.
+  package func replaceTokenVerifier(_ verifier: TokenVerifier?) { requiredToken.replace(verifier) }
+
+  /// Reads the keys of tokens again if their file has changed. If it cannot be used, the former keys stay.
+  ///
+  /// - Returns: whether it was read.
+  /// - Throws: ``HTTPServerError``, once for each change of the file.
+  package func refreshTokenKeys() throws(HTTPServerError) -> Bool { try requiredToken.refreshKeys() }
 
   package var counters: HTTPCounters {
     var counters = counterStore.read()
@@ -354,13 +370,14 @@ package final class HTTPServer: Sendable {
       )
     }
     guard
-      address.isLoopback || configuration.token != nil || configuration.tls?.clientAuthority != nil
+      address.isLoopback || configuration.token != nil || configuration.tokenVerifier != nil
+        || configuration.tls?.clientAuthority != nil
     else {
       throw HTTPServerError(
         .tokenNeeded,
         """
         others could connect to \(address) and nothing says who may; set a token that they must show, \
-        or an authority for their certificates, or listen on 127.0.0.1
+        keys of tokens, or an authority for their certificates, or listen on 127.0.0.1
         """
       )
     }

@@ -1,12 +1,16 @@
 /// The address, access rules and limits of an ``HTTPServer``.
 package struct HTTPServerConfiguration: Sendable, Equatable {
-  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` stand for all. Without a ``token`` or an
-  /// authority for client certificates, it must be a loopback address: 127.0.0.1 or ::1.
+  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` stand for all. Without a ``token``, keys of tokens or
+  /// an authority for client certificates, it must be a loopback address: 127.0.0.1 or ::1.
   package var address = "127.0.0.1"
   /// 0 to 65535; 0 lets the system choose one, see ``HTTPServer/port``.
   package var port = 0
-  /// The token that clients must send; nil admits everyone who can connect.
+  /// The token that clients must send; without it and ``tokenVerifier``, everyone is admitted who can connect.
   package var token: BearerToken?
+  /// Verifies tokens that clients may send instead, each with rights of its own; nil for none.
+  package var tokenVerifier: TokenVerifier?
+  /// The origins whose pages may read responses.
+  package var allowedOrigins = AllowedOrigins()
   /// For HTTPS; nil for plain HTTP.
   package var tls: TLSCredentials?
   /// The number of threads that serve the connections: 1 to 64.
@@ -83,6 +87,8 @@ package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConverti
     case tokenNeeded = "token-needed"
     /// The token is invalid or cannot be read.
     case token = "token"
+    /// The keys of tokens cannot be read or used.
+    case tokenKeys = "token-keys"
     /// The certificate cannot be read, or does not match its key.
     case certificate = "certificate"
     /// The certificate's key cannot be read, or other users can read it.

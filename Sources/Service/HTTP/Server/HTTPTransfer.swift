@@ -110,7 +110,7 @@ struct HTTPReply {
   let onTransfer: (@Sendable (HTTPTransfer, Int) -> (any Sendable & AnyObject)?)?
   private var isCompressed = false
 
-  init(_ response: HTTPResponse, to head: HTTPRequestHead) {
+  init(_ response: HTTPResponse, to head: HTTPRequestHead, _ origins: AllowedOrigins = AllowedOrigins()) {
     status = response.status
     content = response.content
     openStream = response.openStream
@@ -121,9 +121,9 @@ struct HTTPReply {
       HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
       HTTPField("Content-Security-Policy", response.contentSecurityPolicy),
       // The same URL has other media types and a compressed form.
-      HTTPField("Vary", "Accept, Accept-Encoding"),
+      HTTPField("Vary", origins.isEmpty ? "Accept, Accept-Encoding" : "Accept, Accept-Encoding, Origin"),
     ]
-    headers += response.headers
+    headers += origins.fields(head) + response.headers
     if let contentType = response.contentType { headers.append(HTTPField("Content-Type", contentType)) }
     if let tag = response.entityTag, status == 200 || status == 304 {
       if let known = head.header("If-None-Match").flatMap({ EntityTag.matched(tag, by: $0) }) {

@@ -1,0 +1,60 @@
+import Feed
+import FeedClient
+import Service
+
+/// What the clients of streams may read, and until when.
+extension StreamDelivery {
+  /// Tells a client that it may not read a feed. The stream follows it once a newer token allows it.
+  mutating func refuse(_ request: FeedRequest, on number: Int) {
+    var request = request
+    request.version = nil
+    streams[number]?.forbidden[request.feed] = request
+    let notice = StreamNotice.forbidden(request.feed, reason: "not-allowed")
+    _ = streams[number]?.stream.write(notice, isBounded: false)
+  }
+
+  /// What a stream was asked to follow that a newer token allows.
+  func refused(on id: String, butReadableBy rights: AccessRights) -> [FeedRequest] {
+    numbers[id].flatMap { streams[$0]?.forbidden.values.filter(rights.mayRead) } ?? []
+  }
+
+  /// Takes over the rights of a newer token.
+  ///
+  /// - Returns: what the stream followed, and may not any more.
+  mutating func grant(_ rights: AccessRights, to number: Int) -> [FeedRequest] {
+    guard let places = streams[number]?.places.values.map(\.request) else { return [] }
+    streams[number]?.rights = rights
+    nextExpiry = min(nextExpiry, rights.expires ?? .max)
+    let lost = places.filter { !rights.mayRead($0) }
+    for request in lost {
+      _ = unfollow(request.feed, on: number)
+      refuse(request, on: number)
+    }
+    return lost
+  }
+
+  /// Ends what is sent by tokens that have ended.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  /// - Returns: streams, which the caller must end, and what they followed.
+  mutating func expire(at now: Int64) -> (ended: [EventStream], requests: [FeedRequest]) {
+    guard nextExpiry <= now else { return ([], []) }
+    let expiries = streams.compactMapValues(\.rights.expires)
+    nextExpiry = expiries.values.filter { $0 > now }.min() ?? .max
+    var result: (ended: [EventStream], requests: [FeedRequest]) = ([], [])
+    for number in expiries.filter({ $0.value <= now }).keys {
+      guard let stream = streams[number] else { continue }
+      for feed in stream.places.keys {
+        _ = stream.stream.write(StreamNotice.forbidden(feed, reason: "token-expired"), isBounded: false)
+      }
+      result.ended.append(stream.stream)
+      // Nothing is written after the notices.
+      result.requests += close(number)
+    }
+    return result
+  }
+}
+
+extension AccessRights {
+  func mayRead(_ request: FeedRequest) -> Bool { mayRead(request.feed.string) }
+}

@@ -1,0 +1,65 @@
+/// The origins whose pages may read responses (CORS).
+package struct AllowedOrigins: Sendable, Equatable {
+  private let all: Set<String>
+
+  private static let exposed = [
+    "ETag", "Location", "Retry-After", "Feedstore-Partition", "Feedstore-Other-Partitions",
+    "Preference-Applied",
+  ].joined(separator: ", ")
+  private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
+  /// What browsers accept at most, in seconds.
+  private static let preflightSeconds = 7200
+
+  /// None.
+  package init() { all = [] }
+
+  /// Nil if the text is not a list of origins as browsers send them, separated by spaces.
+  package init?(_ text: String) {
+    all = Set(text.split(separator: " ").map { String($0) })
+    guard all.allSatisfy(Self.isOrigin) else { return nil }
+  }
+
+  private static func isOrigin(_ text: String) -> Bool {
+    let scheme = text.prefix { $0 != ":" }
+    let rest = text.dropFirst(scheme.count)
+    guard let first = scheme.first, first.isLetter, rest.hasPrefix("://"), !text.contains("*"),
+      let host = HostField(String(rest.dropFirst(3)))?.host, !host.isEmpty, text == text.lowercased()
+    else { return false }
+    let defaults = ["http": ":80", "https": ":443"]
+    return !rest.hasSuffix(":") && !rest.hasSuffix(defaults[String(scheme)] ?? ":")
+  }
+
+  var isEmpty: Bool { all.isEmpty }
+
+  /// The origin of the page that sends a request, if it may read the response.
+  func origin(_ head: HTTPRequestHead) -> String? {
+    guard !all.isEmpty, let origin = head.header("Origin"), all.contains(origin) else { return nil }
+    return origin
+  }
+
+  /// What lets the page read the response; empty for other pages.
+  func fields(_ head: HTTPRequestHead) -> [HTTPField] {
+    guard let origin = origin(head) else { return [] }
+    return [
+      HTTPField("Access-Control-Allow-Origin", origin),
+      HTTPField("Access-Control-Expose-Headers", Self.exposed),
+    ]
+  }
+
+  /// The answer to a browser that asks what a page may send; nil if the request is another one.
+  ///
+  /// - Parameter methods: those of the resource.
+  func preflight(_ head: HTTPRequestHead, _ methods: [String]) -> HTTPResponse? {
+    guard head.method == "OPTIONS", head.header("Access-Control-Request-Method") != nil, origin(head) != nil
+    else {
+      return nil
+    }
+    var response = HTTPResponse(status: 204)
+    response.headers = [
+      HTTPField("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
+      HTTPField("Access-Control-Allow-Headers", Self.requested),
+      HTTPField("Access-Control-Max-Age", String(Self.preflightSeconds)),
+    ]
+    return response
+  }
+}

@@ -1,0 +1,170 @@
+internal import CGnutls
+import FoundationEssentials
+
+/// A key that verifies tokens.
+struct TokenKey: Sendable, Equatable {
+  /// The algorithms (RFC 7518, RFC 8037). The type of a key allows one of them: otherwise a client could use a public key
+  /// as the secret of another algorithm.
+  enum Algorithm: String, Sendable {
+    case rs256 = "RS256"
+    case es256 = "ES256"
+    case eddsa = "EdDSA"
+    case hs256 = "HS256"
+  }
+
+  /// Modulus and exponent, coordinates, a public key, or a secret.
+  fileprivate let algorithm: Algorithm
+  fileprivate let parts: [[UInt8]]
+
+  func verify(_ text: [UInt8], signature: [UInt8]) -> Bool { fault(text, signature) == nil }
+
+  /// What is wrong with a signature, or without one with the key; nil for nothing.
+  fileprivate func fault(_ text: [UInt8] = [], _ signature: [UInt8]? = nil) -> String? {
+    guard !parts.contains(where: \.isEmpty) else { return "a member is missing, or not in base64url" }
+    let (first, second) = (parts[0], parts.count > 1 ? parts[1] : [])
+    let kind: gnutls_sign_algorithm_t
+    switch algorithm {
+    case .rs256: kind = GNUTLS_SIGN_RSA_SHA256
+    case .es256: kind = GNUTLS_SIGN_ECDSA_SHA256
+    case .eddsa: kind = GNUTLS_SIGN_EDDSA_ED25519
+    case .hs256:
+      // A shorter secret is easier to guess than the code (RFC 7518, section 3.2).
+      guard let signature else { return first.count < 32 ? "the secret has less than 32 bytes" : nil }
+      let isRight = feedstore_hmac_verify(first, first.count, text, text.count, signature, signature.count)
+      return isRight != 0 ? nil : "wrong"
+    }
+    let code = feedstore_signature_verify(
+      kind,
+      first,
+      first.count,
+      second,
+      second.count,
+      text,
+      text.count,
+      signature,
+      signature?.count ?? 0
+    )
+    return code == 0 ? nil : String(cString: gnutls_strerror(code))
+  }
+}
+
+/// The keys of a file: a JSON Web Key Set (RFC 7517).
+struct TokenKeys: Sendable, Equatable {
+  private struct Name: Sendable, Hashable {
+    let algorithm: TokenKey.Algorithm
+    /// Nil for all keys of the algorithm.
+    let id: String?
+  }
+
+  private var keys: [Name: [TokenKey]] = [:]
+
+  private static let mostBytes = 4 << 20
+  private static let mostKeys = 4096
+
+  private struct Document: Decodable { let keys: [JSONWebKey] }
+
+  private struct JSONWebKey: Decodable {
+    let kty: String
+    let kid, alg, use, crv, n, e, x, y, k, d: String?
+  }
+
+  /// Reads a file.
+  ///
+  /// Keys for other purposes and algorithms are left out, as the standard demands. A private key has no business here.
+  ///
+  /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
+  init(file: String) throws(HTTPServerError) {
+    let document: Document
+    do {
+      let bytes = try WholeFile.bytes(file, atMost: Self.mostBytes)
+      document = try JSONDecoder().decode(Document.self, from: Data(bytes ?? []))
+      // Who knows such a key can sign.
+      if document.keys.contains(where: { $0.kty == "oct" }) { try SecretFile.check(file) }
+    } catch let error as DecodingError {
+      let place = error.place.isEmpty ? "" : ", see \(error.place)"
+      throw Self.error(
+        "\(file) is not a set of keys of at most \(Self.mostBytes) bytes\(place); write {\"keys\":[…]} as in RFC 7517"
+      )
+    } catch {
+      throw Self.error("\(error)")
+    }
+    guard document.keys.count <= Self.mostKeys else {
+      throw Self.error("\(file) has \(document.keys.count) keys; keep the \(Self.mostKeys) newest")
+    }
+    for (index, webKey) in document.keys.enumerated() {
+      guard let key = try Self.key(webKey, "\(file): keys[\(index)]") else { continue }
+      for id in webKey.kid == nil ? [nil] : [nil, webKey.kid] {
+        keys[Name(algorithm: key.algorithm, id: id), default: []].append(key)
+      }
+    }
+    guard !keys.isEmpty else {
+      throw Self.error("\(file) has no key for RS256, ES256, EdDSA or HS256; add one")
+    }
+  }
+
+  private static func error(_ message: String) -> HTTPServerError { HTTPServerError(.tokenKeys, message) }
+
+  /// - Returns: nil for a key of another type, or for another use.
+  private static func key(_ key: JSONWebKey, _ place: String) throws(HTTPServerError) -> TokenKey? {
+    guard key.d == nil || key.kty == "oct" else {
+      throw error(
+        "\(place) is a private key, which only who signs tokens may have; write its public members only"
+      )
+    }
+    let algorithm: TokenKey.Algorithm
+    let members: [String?]
+    switch (key.kty, key.crv) {
+    case ("RSA", _): (algorithm, members) = (.rs256, [key.n, key.e])
+    case ("EC", "P-256"): (algorithm, members) = (.es256, [key.x, key.y])
+    case ("OKP", "Ed25519"): (algorithm, members) = (.eddsa, [key.x])
+    case ("oct", _): (algorithm, members) = (.hs256, [key.k])
+    default: return nil
+    }
+    guard key.use ?? "sig" == "sig", key.alg ?? algorithm.rawValue == algorithm.rawValue else { return nil }
+    let result = TokenKey(algorithm: algorithm, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] })
+    if let fault = result.fault() {
+      throw error("\(place) cannot be used: \(fault); copy it as it was published; RSA needs 2048 bits")
+    }
+    return result
+  }
+
+  /// The keys with which a token can be verified.
+  ///
+  /// - Parameter id: the key that the token names; nil if it names none.
+  func keys(_ algorithm: TokenKey.Algorithm, id: String?) -> [TokenKey] {
+    keys[Name(algorithm: algorithm, id: id)] ?? []
+  }
+}
+
+/// Base64 for URLs, without padding (RFC 7515, section 2).
+enum Base64URL {
+  static func decode(_ text: String) -> [UInt8]? {
+    let standard = text.utf8.map { byte in
+      byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
+    }
+    let padding = repeatElement(UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
+    return Data(base64Encoded: Data(standard + padding)).map { Array($0) }
+  }
+}
+
+extension DecodingError {
+  /// Where JSON is wrong, such as `keys[2].kty`; empty for all of it.
+  var place: String {
+    switch self {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+      .dataCorrupted(let context):
+      context.codingPath.place
+    @unknown default: ""
+    }
+  }
+}
+
+extension [any CodingKey] {
+  /// Where a value is, such as `feeds[2].first`.
+  package var place: String {
+    reduce("") { text, key in
+      if let index = key.intValue { return "\(text)[\(index)]" }
+      return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
+    }
+  }
+}
