@@ -289,7 +289,7 @@ let package = Package(
       name: "BrokerTests",
       dependencies: [
         "CRdkafka", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
-        "FeedTestSupport", "Oracle", "FeedTools",
+        "FeedTestSupport", "HTTPTestSupport", "Oracle", "FeedTools",
         "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings

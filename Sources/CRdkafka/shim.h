@@ -9,6 +9,7 @@
 #include <librdkafka/rdkafka_mock.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -22,14 +23,14 @@ typedef struct feedstore_header_s {
 
 // Appends one record to the producer's queue; librdkafka copies key, value and headers.
 //
-// A NULL key or value is a Kafka null; an empty one is a pointer that is not NULL and a size of 0.
-// Returns NULL, or an error object that the caller destroys.
+// A NULL key or value is a Kafka null; an empty one is a pointer that is not NULL and a size of 0. The record's delivery
+// report has the number. Returns NULL, or an error object that the caller destroys.
 static inline rd_kafka_error_t *feedstore_produce(
     rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition, int64_t timestamp, const void *key,
     size_t key_size, const void *value, size_t value_size, const void *header_bytes,
-    const feedstore_header_t *headers, size_t header_count) {
+    const feedstore_header_t *headers, size_t header_count, intptr_t number) {
   rd_kafka_headers_t *list = NULL;
-  rd_kafka_vu_t arguments[7];
+  rd_kafka_vu_t arguments[8];
   size_t count = 0;
 
   if (header_count > 0) {
@@ -61,6 +62,8 @@ static inline rd_kafka_error_t *feedstore_produce(
   arguments[count].vtype = RD_KAFKA_VTYPE_VALUE;
   arguments[count].u.mem.ptr = (void *)value;
   arguments[count++].u.mem.size = value_size;
+  arguments[count].vtype = RD_KAFKA_VTYPE_OPAQUE;
+  arguments[count++].u.ptr = (void *)number;
   if (list != NULL) {
     arguments[count].vtype = RD_KAFKA_VTYPE_HEADERS;
     arguments[count++].u.headers = list;

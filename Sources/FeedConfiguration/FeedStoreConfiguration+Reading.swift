@@ -131,6 +131,7 @@ extension HTTPOptions {
     try reader.read("http.maxWindows", into: &maxWindows, from: 0, to: 1_000_000)
     try reader.read("http.maxWindowItems", into: &maxWindowItems, from: 0, to: 1_000_000)
     try reader.read("http.maxRequestBytes", .bytes, into: &maxRequestBytes, from: 1024, to: 1 << 30)
+    takesWrites = try reader.boolean("http.writes.enabled", default: takesWrites)
     try reader.read("http.heartbeat", .milliseconds, into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
   }
 

@@ -52,6 +52,8 @@ package struct HTTPOptions: Sendable, Equatable {
   package var maxWindowItems = 10_000
   /// The maximum size of a request's content, in bytes.
   package var maxRequestBytes = 1 << 20
+  /// Whether clients may write events of feeds.
+  package var takesWrites = false
   /// Milliseconds without a message after which a stream sends a comment.
   package var heartbeatMilliseconds = 15_000
   /// Seconds after which a connection is closed if its client reads nothing. Not configurable; tests with such clients

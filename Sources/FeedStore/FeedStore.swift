@@ -445,6 +445,11 @@ public actor FeedStore {
     }
   }
 
+  /// What was published last of a feed; nil if it does not exist.
+  public func version(of feed: ByteSpan, partition: Int32) -> PublishedVersion? {
+    directories[partition]?.feed(feed)?.version
+  }
+
   /// The revision, sizes and checksum of each feed.
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in

@@ -86,6 +86,7 @@ import Testing
     ("http.maxWindows=0", { $0.http.maxWindows == 0 }),
     ("http.maxWindowItems=0", { $0.http.maxWindowItems == 0 }),
     ("http.maxRequestBytes=1024", { $0.http.maxRequestBytes == 1024 }),
+    ("http.writes.enabled=true", { $0.http.takesWrites }),
     ("http.heartbeat=1", { $0.http.heartbeatMilliseconds == 1 }),
     ("log.level=debug", { $0.logLevel == .debug }),
     ("log.format=json", { $0.logFormat == .json }),

@@ -178,7 +178,7 @@ public final class HTTPTestClient {
 }
 
 /// A response as received.
-public struct HTTPTestResponse {
+public struct HTTPTestResponse: Sendable {
   public let status: Int
   public let headers: [(name: String, value: String)]
   public internal(set) var body: [UInt8] = []

@@ -103,8 +103,8 @@ class OpenAPITests(unittest.TestCase):
     def test_problem_codes_are_those_of_the_page(self):
         documented = {
             (status, code)
-            for status, codes in re.findall(r"\b([45]\d\d) ((?:`[a-z-]+`(?:, (?=`))?)+)", HTTP)
-            for code in re.findall(r"[a-z-]+", codes)
+            for status, codes in re.findall(r"\b([45]\d\d) ((?:`[a-z0-9-]+`(?:,\s+(?=`))?)+)", HTTP)
+            for code in re.findall(r"[a-z0-9-]+", codes)
         }
         found = set()
         for _, _, status, response in self.responses():

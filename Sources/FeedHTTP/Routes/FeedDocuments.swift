@@ -40,7 +40,7 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
 
 extension JSONObject {
   /// One feed of `GET /v1/feeds`.
-  init(_ feed: FeedDescription, otherPartitions: [Int32]) {
+  init(_ feed: FeedDescription, otherPartitions: [Int32], isWritable: Bool) {
     self = [
       "feed": feed.feed,
       "partition": feed.partition,
@@ -52,6 +52,7 @@ extension JSONObject {
       "checksum": Replica.hexadecimal(feed.checksum),
       "standing": feed.standing.name,
       "otherPartitions": otherPartitions.isEmpty ? nil : otherPartitions,
+      "writable": isWritable ? true : nil,
     ]
   }
 

@@ -9,6 +9,8 @@ struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
   let streams: FeedStreams
+  /// Whether clients may write what their rights allow.
+  let takesWrites: Bool
   let rejections: @Sendable () -> RecentRejections
 
   private static let json = ["application/json"]
@@ -77,10 +79,20 @@ struct FeedRoutes: Sendable {
     let document: JSONObject = [
       "standing": feeds.standing.name,
       "count": page.count,
-      "feeds": page.feeds.map { JSONObject($0, otherPartitions: feeds.otherPartitions($0)) },
+      "feeds": page.feeds.map {
+        JSONObject(
+          $0,
+          otherPartitions: feeds.otherPartitions($0),
+          isWritable: isWritable($0.feed, request)
+        )
+      },
       "next": next,
     ]
     return document.response
+  }
+
+  private func isWritable(_ feed: String, _ request: HTTPRequest) -> Bool {
+    takesWrites && request.rights.mayWrite(feed)
   }
 
   private struct Refusal: Error { let response: HTTPResponse }
@@ -116,6 +128,7 @@ struct FeedRoutes: Sendable {
       if !others.isEmpty {
         response.headers.append(HTTPField("Feedstore-Other-Partitions", SharedIDs.list(others)))
       }
+      if isWritable(feed.string, request) { response.headers.append(HTTPField("Feedstore-Writable", "true")) }
       return response
     case .elsewhere(let partition): return moved(feed, partition)
     case .notYet: return restoring

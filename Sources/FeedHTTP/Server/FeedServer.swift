@@ -21,6 +21,9 @@ final class FeedServer: Sendable {
 
   let streams: FeedStreams
   private let status: DaemonStatus
+  /// Nil if clients may not write.
+  private let writer: EventWriter?
+  private let eventRoutes: EventRoutes
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
   private let log: Log
@@ -75,6 +78,8 @@ final class FeedServer: Sendable {
     feeds = ServedFeeds(client: client, reloads: reloads, moved: MovedFeeds()) { status.served }
     streams = FeedStreams(feeds, options)
     self.status = status
+    writer = options.takesWrites ? EventWriter(configuration, settings, status, log) : nil
+    eventRoutes = EventRoutes(configuration, writer)
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
@@ -85,15 +90,21 @@ final class FeedServer: Sendable {
 
   /// Adds the routes of feeds and of rejected records, and the inspector.
   func add(to router: inout HTTPRouter) {
-    let routes = FeedRoutes(feeds: feeds, listing: listing, streams: streams) { [status] in status.rejections
-    }
+    let routes = FeedRoutes(
+      feeds: feeds,
+      listing: listing,
+      streams: streams,
+      takesWrites: writer != nil
+    ) { [status] in status.rejections }
     routes.add(to: &router)
+    eventRoutes.add(to: &router)
     InspectorPage().add(to: &router)
   }
 
   /// Follows until the task is cancelled.
   func run() async {
     let encoders = StreamDelivery.StateSize.allCases.map { WorkerThread(name: "states-\($0)") }
+    let writes = WorkerThread(name: "writes")
     await withTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
@@ -101,13 +112,14 @@ final class FeedServer: Sendable {
       for (size, thread) in zip(StreamDelivery.StateSize.allCases, encoders) {
         group.addTask(executorPreference: thread) { await self.streams.keepSendingStates(size) }
       }
+      if let writer { group.addTask(executorPreference: writes) { await writer.run() } }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
       group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
       group.addTask { await self.keepLookingForMoved() }
       await group.waitForAll()
     }
     directory?.stop()
-    for encoder in encoders { encoder.stop() }
+    for thread in encoders + [writes] { thread.stop() }
   }
 
   /// Follows until the task is cancelled, and restarts after each failure.

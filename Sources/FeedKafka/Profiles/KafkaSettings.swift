@@ -202,6 +202,17 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// The configuration of the producer of what is written over HTTP, whose clients wait for it.
+  package var writer: KafkaConfiguration {
+    var configuration = producer
+    configuration["delivery.report.only.error"] = "false"
+    if configuration["delivery.timeout.ms"] == nil {
+      configuration.setDefaults(["message.timeout.ms": "10000"])
+    }
+    if configuration["queue.buffering.max.ms"] == nil { configuration.setDefaults(["linger.ms": "1"]) }
+    return configuration
+  }
+
   /// Whether records are compressed.
   var compresses: Bool {
     ["compression.type", "compression.codec"].contains { value($0) ?? "none" != "none" }

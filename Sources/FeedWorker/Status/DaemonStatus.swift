@@ -16,6 +16,8 @@ package final class DaemonStatus: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Records that wait to be published.
+  package let writes = AwaitedWrites()
   private let onServed: @Sendable (Set<Int32>) -> Void
 
   /// - Parameters:
@@ -56,6 +58,11 @@ package final class DaemonStatus: Sendable {
 
   /// The newest rejected records.
   package var rejections: RecentRejections { state.withLock(\.rejections) }
+
+  /// Whether a worker has a partition.
+  package func owns(_ partition: Int32) -> Bool {
+    workers.contains { $0.statistics.partitions.contains(partition) }
+  }
 
   /// Topics whose number of partitions has changed.
   package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
@@ -116,6 +123,7 @@ package final class DaemonStatus: Sendable {
 
   /// The partitions are the same, and their feeds are restored again.
   func restoring(_ worker: Int) {
+    writes.release(self.worker(worker).statistics.partitions)
     self.worker(worker).update {
       $0.phase = .restoring
       $0.restoring = $0.partitions
@@ -137,11 +145,13 @@ package final class DaemonStatus: Sendable {
       }
       $0.inputLag = $0.inputLag.filter { !partitions.contains($0.key.partition) }
     }
+    writes.release(partitions)
     changeServed { $0.release(partitions, by: worker) }
   }
 
   /// A worker has no partitions any more, and waits for an assignment.
   func released(_ worker: Int) {
+    let partitions = self.worker(worker).statistics.partitions
     self.worker(worker).update {
       $0.phase = .joining
       $0.partitions = []
@@ -151,6 +161,7 @@ package final class DaemonStatus: Sendable {
       $0.content = StoreContent()
       $0.restore.abandon()
     }
+    writes.release(partitions)
     changeServed { $0.release(worker) }
   }
 

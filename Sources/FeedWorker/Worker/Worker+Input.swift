@@ -209,6 +209,12 @@ extension Worker {
     if isWhole {
       let counters = store.counters
       environment.status.committed(counters, rejected: rejected, by: identity.number)
+      let writes = environment.status.writes
+      if !writes.isEmpty {
+        writes.publish(offsets, rejected: rejected) { feed, partition in
+          feed.withBytes { store.version(of: $0, partition: partition) }
+        }
+      }
       status.committed(publisher.stages, store.content, &member.batch.taken) { consumer.topicName(at: $0) }
       logSharedIDs(store)
       onEvent(.committed(counters))

@@ -22,6 +22,9 @@ final class CallbackContext {
   /// Failed deliveries, until the owner takes them.
   var deliveryErrors = DeliveryErrors()
 
+  /// Receives the outcome of each delivery, if set.
+  var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)?
+
   /// A partition of librdkafka's handle of a topic.
   struct Place: Hashable {
     var topic: OpaquePointer

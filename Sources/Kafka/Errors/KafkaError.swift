@@ -44,7 +44,7 @@ extension KafkaError {
   ///   - action: the attempted action and its target, for example `commit the offset of feeds.items [3]`.
   ///   - detail: librdkafka's message, if it says more than the code's own text.
   ///   - client: the handle that failed.
-  static func make(
+  package static func make(
     _ kind: KafkaErrorCode,
     _ action: String,
     detail: String? = nil,
@@ -69,7 +69,7 @@ extension KafkaError {
   }
 
   /// Creates an error from an error object, and destroys the object.
-  static func make(taking error: OpaquePointer, _ action: String) -> KafkaError {
+  package static func make(taking error: OpaquePointer, _ action: String) -> KafkaError {
     defer { rd_kafka_error_destroy(error) }
     let kind = KafkaErrorCode(rd_kafka_error_code(error))
     return KafkaError(

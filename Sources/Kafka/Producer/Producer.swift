@@ -38,21 +38,26 @@ public class Producer: KafkaClient {
     )
     let handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
-        guard let message else { return }
+        guard let message, let context = CallbackContext.from(opaque) else { return }
+        let number = Int(bitPattern: message.pointee._private)
         if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-          CallbackContext.from(opaque)?.noteDelivery(of: message.pointee)
+          context.noteDelivery(of: message.pointee)
+          context.onDelivery?(number, .success(message.pointee.offset))
         }
         guard Producer.isFailure(message.pointee.err) else { return }
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
         let isTooLarge = message.pointee.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
         let size = isTooLarge ? " of \(message.pointee.key_len + message.pointee.len) bytes" : ""
-        CallbackContext.from(opaque)?.deliveryErrors.append(
-          .make(
-            KafkaErrorCode(message.pointee.err),
-            "deliver a record\(size) to \(topic) [\(message.pointee.partition)]",
-            client: client
-          )
+        let error = KafkaError.make(
+          KafkaErrorCode(message.pointee.err),
+          "deliver a record\(size) to \(topic) [\(message.pointee.partition)]",
+          client: client
         )
+        if let onDelivery = context.onDelivery {
+          onDelivery(number, .failure(error))
+        } else {
+          context.deliveryErrors.append(error)
+        }
       }
     }
     super.init(handle)
@@ -104,13 +109,25 @@ public class Producer: KafkaClient {
               valueSize,
               bytes.baseAddress,
               entries.baseAddress,
-              entries.count
+              entries.count,
+              producedCount + 1
             )
           }
         }
       }
     }
     try KafkaError.check(error, "produce to \(topic) [\(partition)]")
+    producedCount += 1
+  }
+
+  /// The records that were queued so far, which is the number of the last one.
+  public private(set) final var producedCount = 0
+
+  /// Called by `poll` for each record, with its number and its offset, or why it is not delivered; these are no delivery
+  /// errors then. The offset is negative if the broker has not told it. Set `delivery.report.only.error` to `false`.
+  public var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)? {
+    get { handle?.context.onDelivery }
+    set { handle?.context.onDelivery = newValue }
   }
 
   /// Whether the last metadata response came from an ``EmbeddedCluster``. Does not block.

@@ -171,13 +171,14 @@ struct ManyFeedsTests {
     }
     try await publish("a", ["x"], on: ground)
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
-    let client = try ground.connect()
     let many = #"{"feeds":[{"feed":"a"},{"feed":"b"},{"feed":"c"}]}"#
     #expect(
       try ground.connect().ask("POST /v1/streams", body: many).text.contains("feeds has 3 feeds; allowed: 2")
     )
     let (reader, id) = try await open(#"{"feeds":[{"feed":"a","first":1},{"feed":"b"}]}"#, on: ground)
     let path = "PATCH /v1/streams/\(id)"
+    // Only now: a connection has ten seconds for its first request.
+    let client = try ground.connect()
     #expect(try client.ask(path, body: #"{"add":[{"feed":"c"}]}"#).text.contains("would make it 3 feeds"))
     let window = try client.ask(path, body: #"{"add":[{"feed":"b","first":2}]}"#)
     #expect(window.status == 503 && window.text.contains("too-many-windows") && window["Retry-After"] == "1")

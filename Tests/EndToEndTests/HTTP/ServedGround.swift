@@ -175,6 +175,11 @@ final class EventReader: @unchecked Sendable {
     try await withTaskExecutorPreference(thread) { @concurrent in try self.client.head().status }
   }
 
+  /// A response that is not a stream.
+  func response() async throws -> HTTPTestResponse {
+    try await withTaskExecutorPreference(thread) { @concurrent in try self.client.response() }
+  }
+
   /// The next message; nil at the end of the stream. Comments and `retry` are skipped.
   func next() async throws -> Message? {
     try await withTaskExecutorPreference(thread) { @concurrent in try self.read() }

@@ -70,6 +70,8 @@ final class HTTPExchange {
   let admission: HTTPAdmission
   /// What has arrived of the request's content.
   private var content: [UInt8] = []
+  /// The response, if it is given later.
+  private(set) var later: HTTPLaterResponse?
 
   init(head: HTTPRequestHead, admission: HTTPAdmission) {
     self.head = head
@@ -84,8 +86,12 @@ final class HTTPExchange {
   /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
   func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
 
+  /// The connection has to wait for the response.
+  func wait(for later: HTTPLaterResponse) { self.later = later }
+
   /// The response. Calls the handler unless the request was refused.
   func response() -> HTTPResponse {
+    if let given = later?.response { return given }
     switch admission {
     case .refused(let response): return response
     case .accepted(let handler, var request):

@@ -24,6 +24,8 @@ package struct HTTPResponse: Sendable {
   package var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
   /// For an event stream, called with the stream once it is open.
   let openStream: (@Sendable (EventStream) -> Void)?
+  /// For a response that is given later, called with what takes it.
+  private(set) var beginWaiting: (@Sendable (HTTPLaterResponse) -> Void)?
 
   /// A response with content.
   package init(status: Int = 200, contentType: String, content: HTTPContent, entityTag: String? = nil) {
@@ -65,6 +67,16 @@ package struct HTTPResponse: Sendable {
   ///   streams is reached, which is answered with 503.
   package static func events(_ open: @escaping @Sendable (EventStream) -> Void) -> HTTPResponse {
     HTTPResponse(openStream: open)
+  }
+
+  /// A response that is given later. Its connection waits, and no thread does.
+  ///
+  /// - Parameter begin: called on one of the server's threads; it must not block. It sees to it that a response is given, within
+  ///   a time that a client would wait.
+  package static func later(_ begin: @escaping @Sendable (HTTPLaterResponse) -> Void) -> HTTPResponse {
+    var response = HTTPResponse(status: 503)
+    response.beginWaiting = begin
+    return response
   }
 
   /// An error response as `application/problem+json` (RFC 9457).

@@ -61,7 +61,9 @@ func handleHTTPRequest(
     contentSize.pointee = 0
     return .YES
   }
-  if exchange.head.hasContent { server.connections.beginAnswer(feedstore_http_socket(connection)) }
+  if exchange.head.hasContent, exchange.later == nil {
+    server.connections.beginAnswer(feedstore_http_socket(connection))
+  }
   return server.answer(exchange, connection)
 }
 
@@ -125,7 +127,14 @@ extension HTTPServer {
 
   /// Queues the response to a request.
   fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
-    var reply = HTTPReply(exchange.response(), to: exchange.head, gate.origins)
+    let given = exchange.response()
+    if let begin = given.beginWaiting { return wait(for: begin, exchange, connection) }
+    if let later = exchange.later {
+      laterResponses.remove(later)
+      let socket = feedstore_http_socket(connection)
+      connections.change { table, now in table.endStream(socket, at: now) }
+    }
+    var reply = HTTPReply(given, to: exchange.head, gate.origins)
     let response: OpaquePointer?
     if let openStream = reply.openStream, exchange.head.method != "HEAD" {
       if let stream = openedStream(connection, exchange) {
@@ -166,6 +175,23 @@ extension HTTPServer {
     for field in reply.headers { _ = MHD_add_response_header(response, field.name, field.value) }
     counterStore.countAnswer(status: reply.status)
     return MHD_queue_response(connection, UInt32(reply.status), response)
+  }
+
+  /// Suspends a connection until its response is given. Then libmicrohttpd asks for it again.
+  private func wait(
+    for begin: @Sendable (HTTPLaterResponse) -> Void,
+    _ exchange: HTTPExchange,
+    _ connection: OpaquePointer
+  ) -> MHD_Result {
+    let later = HTTPLaterResponse(connection)
+    guard laterResponses.add(later) else { return .NO }
+    exchange.wait(for: later)
+    // Like a stream, it has no deadline of its own.
+    let socket = feedstore_http_socket(connection)
+    connections.change { table, now in table.beginStream(socket, at: now) }
+    MHD_suspend_connection(connection)
+    begin(later)
+    return .YES
   }
 
   func unavailable(code: String, detail: String) -> HTTPResponse {

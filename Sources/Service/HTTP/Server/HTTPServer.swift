@@ -33,6 +33,7 @@ package final class HTTPServer: Sendable {
   private let requiredToken: RequiredToken
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
+  let laterResponses = HTTPLaterResponses()
   let streams: EventStreamRegistry
   let sender: EventSender
   let counterStore = HTTPCounterStore()
@@ -151,8 +152,9 @@ package final class HTTPServer: Sendable {
     for stream in streams.stop() { stream.close() }
     let isDone = exchanges.waitForNone(until: deadline)
     isClosing.store(true, ordering: .relaxed)
-    // No stream may be suspended now, or libmicrohttpd would fail.
+    // No connection may be suspended now, or libmicrohttpd would fail.
     for stream in streams.all { stream.cut() }
+    laterResponses.stop()
     let pointers = running.retired + [running.pointer, running.brief].compactMap(\.self)
     for pointer in pointers { MHD_stop_daemon(pointer) }
     sender.stop()

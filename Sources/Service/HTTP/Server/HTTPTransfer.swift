@@ -154,3 +154,62 @@ struct HTTPReply {
     headers.append(HTTPField("ETag", tag))
   }
 }
+
+/// Takes the response to one request, whose connection waits for it.
+package final class HTTPLaterResponse: Sendable {
+  private let state: Mutex<State>
+
+  private struct State: @unchecked Sendable {
+    // Unchecked: libmicrohttpd allows any thread to resume a connection.
+    /// nil once it is resumed.
+    var connection: OpaquePointer?
+    var response: HTTPResponse?
+  }
+
+  /// - Parameter connection: it is suspended.
+  init(_ connection: OpaquePointer) { state = Mutex(State(connection: connection)) }
+
+  /// The response; nil until it is given.
+  var response: HTTPResponse? { state.withLock(\.response) }
+
+  /// Sends the response, unless one was given.
+  package func give(_ response: HTTPResponse) {
+    state.withLock { state in
+      guard let connection = state.connection.take() else { return }
+      state.response = response
+      // Under the lock: once it is resumed, the connection may end.
+      MHD_resume_connection(connection)
+    }
+  }
+}
+
+/// The responses that a server has yet to give. When it stops, no connection may wait.
+final class HTTPLaterResponses: Sendable {
+  private let state = Mutex(State())
+
+  private struct State {
+    var waiting: [ObjectIdentifier: HTTPLaterResponse] = [:]
+    var isStopping = false
+  }
+
+  /// - Returns: false if the server is stopping.
+  func add(_ later: HTTPLaterResponse) -> Bool {
+    state.withLock { state in
+      if !state.isStopping { state.waiting[ObjectIdentifier(later)] = later }
+      return !state.isStopping
+    }
+  }
+
+  func remove(_ later: HTTPLaterResponse) {
+    state.withLock { $0.waiting[ObjectIdentifier(later)] = nil }
+  }
+
+  /// Accepts no more, and ends what waits.
+  func stop() {
+    let waiting = state.withLock { state in
+      state.isStopping = true
+      return state.waiting.values.map(\.self)
+    }
+    for later in waiting { later.give(HTTPResponse(status: 503)) }
+  }
+}

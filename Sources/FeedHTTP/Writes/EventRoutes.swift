@@ -1,0 +1,83 @@
+import Feed
+import FeedConfiguration
+import FeedStore
+import Service
+import Synchronization
+
+/// The route that takes events of feeds (docs/http.md).
+final class EventRoutes: Sendable {
+  private let contentBytes: Int
+  /// Nil if writing is off.
+  private let writer: EventWriter?
+  /// Checks the form of events as workers do.
+  private let decoder: Mutex<RecordDecoder>
+
+  /// The longest that a client waits.
+  private static let mostSeconds = 30
+
+  init(_ configuration: FeedStoreConfiguration, _ writer: EventWriter?) {
+    contentBytes = configuration.http.maxRequestBytes
+    self.writer = writer
+    decoder = Mutex(RecordDecoder(limits: configuration.store.limits))
+  }
+
+  func add(to router: inout HTTPRouter) {
+    let json = ["application/json"]
+    router.add("/v1/feeds/{feed}/events", method: .post, produces: json, contentBytes: contentBytes) {
+      self.write($0)
+    }
+  }
+
+  private func write(_ request: HTTPRequest) -> HTTPResponse {
+    guard let writer else {
+      return .problem(
+        status: 403,
+        code: "writes-off",
+        detail: "this instance takes no events; http.writes.enabled turns that on"
+      )
+    }
+    let feed = ByteText(request.parameters["feed"] ?? "")
+    guard request.rights.mayWrite(feed.string) else {
+      return .problem(
+        status: 403,
+        code: "forbidden",
+        detail: "the token does not allow to write the feed \(feed.string.debugDescription)"
+      )
+    }
+    if let rejection = rejection(of: feed, request.content) { return EventWriter.rejected(rejection) }
+    let wait = Self.wait(request.header("Prefer"))
+    return .later { response in
+      let write = EventWriter.Write(feed: feed, value: request.content, wait: wait, response: response)
+      if !writer.write(write) { response.give(EventWriter.tooMany) }
+    }
+  }
+
+  /// What a worker would reject a record for, whatever its feed is.
+  private func rejection(of feed: ByteText, _ value: [UInt8]) -> Rejection? {
+    decoder.withLock { decoder in
+      feed.withBytes { key in
+        value.withUnsafeBytes { value in
+          do throws(Rejection) {
+            try decoder.decode(key: key, value: ByteSpan(value))
+            return nil
+          } catch {
+            return error
+          }
+        }
+      }
+    }
+  }
+
+  /// The preference `wait` (RFC 7240, section 4.3).
+  private static func wait(_ preferences: String?) -> Duration? {
+    for preference in preferences?.split(separator: ",") ?? [] {
+      let words = preference.split { " \t=".contains($0) }
+      // Parameters of the preference follow a semicolon.
+      guard words.count >= 2, words[0].lowercased() == "wait",
+        let seconds = words[1].split(separator: ";").first.flatMap({ Int($0) })
+      else { continue }
+      return seconds > 0 ? .seconds(min(seconds, mostSeconds)) : nil
+    }
+    return nil
+  }
+}

@@ -1,0 +1,201 @@
+import Feed
+import FeedStore
+import FoundationEssentials
+import HTTPTestSupport
+import Kafka
+import Oracle
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedWorker
+
+/// Events that HTTP clients send, and when they are answered.
+struct WriteTests {
+  /// A daemon with HTTP on a cluster of its own. Requests block a thread of their own.
+  private final class Writing: Sendable {
+    let ground: Ground
+    private let stop = StopRequest()
+    private let thread = WorkerThread(name: "writing")
+    private let running: Task<DaemonReport, any Error>
+    private let port: Int
+
+    init(_ change: (inout FeedStoreConfiguration) -> Void = { _ in }) async throws {
+      var ground = try Ground()
+      ground.configuration.http.isEnabled = true
+      ground.configuration.http.port = 0
+      ground.configuration.http.takesWrites = true
+      ground.configuration.store.coalescing.windowMilliseconds = 1
+      change(&ground.configuration)
+      self.ground = ground
+      let (urls, continuation) = AsyncStream<String>.makeStream()
+      let daemon = ground.daemon(stop: stop) { event in
+        if case .serving(let url) = event { continuation.yield(url) }
+      }
+      running = Task { try await daemon.run() }
+      var iterator = urls.makeAsyncIterator()
+      port = try #require(Int(await iterator.next()?.split(separator: ":").last ?? ""))
+      // Its worker has the partition.
+      while try await ask("GET /readyz").status != 200 {}
+    }
+
+    func end() async throws {
+      stop.request()
+      _ = try await running.value
+      thread.stop()
+      ground.cluster.stop()
+    }
+
+    func ask(_ line: String, _ headers: String..., body: String? = nil) async throws -> HTTPTestResponse {
+      try await withTaskExecutorPreference(thread) { @concurrent in
+        let client = try HTTPTestClient(port: self.port)
+        let fields = headers.map { $0 + "\r\n" }.joined()
+        let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+        try client.send("\(line) HTTP/1.1\r\nHost: localhost\r\n\(fields)\(length)\r\n\(body ?? "")")
+        return try client.response()
+      }
+    }
+
+    /// Sends events of a feed, and waits until they are published.
+    func write(_ events: String, to feed: String = "a", waits: Bool = true) async throws -> HTTPTestResponse {
+      let path = "POST /v1/feeds/\(PercentEncoding.encode(feed))/events"
+      return waits ? try await ask(path, "Prefer: wait=600", body: events) : try await ask(path, body: events)
+    }
+  }
+
+  private struct Answer: Decodable, Equatable {
+    var feed = "a"
+    var topic = "feeds.items"
+    var partition = 0
+    var offset: Int64
+    var epoch: String?
+    var revision: UInt64?
+    var code: String?
+  }
+
+  private static func answer(_ response: HTTPTestResponse) throws -> Answer {
+    try JSONDecoder().decode(Answer.self, from: Data(response.body))
+  }
+
+  private static func code(_ response: HTTPTestResponse) throws -> String {
+    struct Problem: Decodable { let code: String }
+    return try JSONDecoder().decode(Problem.self, from: Data(response.body)).code
+  }
+
+  private static func upsert(_ item: String, in section: String? = "s") -> String {
+    #"{"op":"item.upsert","item":"\#(item)"\#(section.map { #","section":"\#($0)""# } ?? "")}"#
+  }
+
+  @Test func `events are answered when they are published, with the feed's version`() async throws {
+    let writing = try await Writing()
+    let first = try await writing.write(Self.upsert("x"))
+    #expect(first.status == 200)
+    #expect(first["Preference-Applied"] == "wait=30")
+    let epoch = try #require(try Self.answer(first).epoch)
+    #expect(try Self.answer(first) == Answer(offset: 0, epoch: epoch, revision: 1))
+    // Several are one record, which is applied as a whole.
+    let both = try await writing.write("[\(Self.upsert("y")),\(Self.upsert("z"))]")
+    #expect(try Self.answer(both) == Answer(offset: 1, epoch: epoch, revision: 2))
+    // What changes nothing is covered by what is published.
+    let nothing = try await writing.write(#"{"op":"item.delete","item":"unknown"}"#)
+    #expect(try Self.answer(nothing) == Answer(offset: 2, epoch: epoch, revision: 2))
+    let elsewhere = try await writing.write(#"{"op":"feed.delete"}"#, to: "b/ä")
+    #expect(try Self.answer(elsewhere) == Answer(feed: "b/ä", offset: 3))
+    var state = try await writing.ask("GET /v1/feeds/a")
+    while !state.text.contains("\"z\"") { state = try await writing.ask("GET /v1/feeds/a") }
+    #expect(state["ETag"] == "\"\(epoch)@2\"")
+    #expect(state["Feedstore-Writable"] == "true")
+    #expect(try await writing.ask("GET /v1/feeds").text.contains(#""writable":true"#))
+    #expect(try Self.answer(try await writing.write(#"{"op":"feed.delete"}"#)) == Answer(offset: 4))
+    try await writing.end()
+  }
+
+  @Test func `a rejection is the answer of who waits for it`() async throws {
+    let writing = try await Writing()
+    let rejected = try await writing.write(Self.upsert("x", in: nil))
+    #expect(rejected.status == 422)
+    #expect(try Self.code(rejected) == "unknown-section")
+    let unawaited = try await writing.write(Self.upsert("x", in: nil), waits: false)
+    #expect(unawaited.status == 202)
+    #expect(try Self.answer(unawaited) == Answer(offset: 1))
+    #expect(try await writing.write(Self.upsert("x")).status == 200)
+    try await writing.end()
+  }
+
+  @Test func `events of the wrong form are refused as the worker would, and not written`() async throws {
+    let writing = try await Writing { $0.store.limits.maxEvents = 2 }
+    let refused = [
+      ("", "invalid-json"), ("{", "invalid-json"), ("null", "invalid-field"), ("7", "invalid-field"),
+      (#"{"op":"item.fly"}"#, "unknown-op"), (#"{"op":"item.delete"}"#, "missing-field"),
+      (#"[\#(Self.upsert("x")),{"op":"item.delete","item":""}]"#, "invalid-field"),
+      ("[\(Self.upsert("x")),\(Self.upsert("y")),\(Self.upsert("z"))]", "limit-exceeded"),
+      (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), "limit-exceeded"),
+    ]
+    for (events, code) in refused {
+      let response = try await writing.write(events)
+      #expect(response.status == 422, "\(events)")
+      #expect(try Self.code(response) == code, "\(events)")
+    }
+    let long = try await writing.write(Self.upsert("x"), to: String(repeating: "i", count: 256))
+    #expect(long.status == 422)
+    #expect(try Self.answer(try await writing.write(Self.upsert("x"))).offset == 0)
+    try await writing.end()
+  }
+
+  @Test func `writes of many clients are all there, in the order of each`() async throws {
+    let writing = try await Writing()
+    try await withThrowingTaskGroup { group in
+      for client in 0..<8 {
+        group.addTask {
+          for number in 0..<25 {
+            let event = #"{"op":"item.upsert","section":"s","item":"\#(client)","data":\#(number)}"#
+            let waits = number % 5 == 4
+            let response = try await writing.write(event, waits: waits)
+            #expect(response.status == (waits ? 200 : 202))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    var state = ""
+    while !(0..<8).allSatisfy({ state.contains(#"{"id":"\#($0)","kind":"","data":24}"#) }) {
+      state = try await writing.ask("GET /v1/feeds/a").text
+    }
+    try await writing.end()
+  }
+
+  @Test func `writing is off unless it is turned on`() async throws {
+    let writing = try await Writing { $0.http.takesWrites = false }
+    let response = try await writing.write(Self.upsert("x"))
+    #expect(response.status == 403)
+    #expect(try Self.code(response) == "writes-off")
+    try await writing.end()
+  }
+
+  @Test func `whoever waits gets the brokers' word from an instance that does not have the partition`()
+    async throws
+  {
+    let ground = try ServedGround(isAssigned: false) { $0.takesWrites = true }
+    try ground.cluster.createTopic("feeds.items", partitions: 1)
+    let client = try ground.connect()
+    try client.request("POST /v1/feeds/a/events", "Prefer: wait=600", body: Self.upsert("x"))
+    let response = try await EventReader(client).response()
+    #expect(response.status == 202)
+    #expect(response["Preference-Applied"] == nil)
+    await ground.end()
+  }
+
+  @Test func `without brokers, nothing is confirmed`() async throws {
+    let ground = try ServedGround(isAssigned: false) { $0.takesWrites = true }
+    ground.cluster.stop()
+    let client = try ground.connect()
+    try client.request("POST /v1/feeds/a/events", "Prefer: wait=600", body: Self.upsert("x"))
+    let response = try await EventReader(client).response()
+    #expect(response.status == 503)
+    #expect(try Self.code(response) == "not-written")
+    #expect(response["Retry-After"] == "1")
+    await ground.end()
+  }
+}
