@@ -187,11 +187,12 @@ class TokenTests(unittest.TestCase):
         own = {"kid": None, "jwk": web_key(OTHERS["ES256"], "own")}
         good = token(["*"])
         signature = "the signature is not valid"
-        unsupported = "the algorithm must be RS256, ES256, EdDSA or HS256"
+        unsupported = "the algorithm must be one of RS256, ES256, EdDSA, HS256"
         refused = {
             "a word": ("secret-secret-secret", "it is not a signed JSON Web Token"),
             "two parts": (good.rsplit(".", 1)[0], "it is not a signed JSON Web Token"),
             "encrypted": (".".join("ey" * 3 for _ in range(5)), "it is not a signed JSON Web Token"),
+            "deep JSON": (encoded(b"[" * 6000) + ".e30.AA", "it is not a signed JSON Web Token"),
             "no signature": (good.rsplit(".", 1)[0] + ".", signature),
             "changed claims": (".".join([good.split(".")[0], token(["news"]).split(".")[1], good.split(".")[2]]), signature),
             "none": (by_hand({"alg": "none"}, b"", claims), unsupported),

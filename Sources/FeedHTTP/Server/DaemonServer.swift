@@ -128,10 +128,10 @@ package final class DaemonServer: Sendable {
       }
       var changed: [String] = []
       if token != server.token { changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile") }
-      if verifier != server.tokenVerifier { changed.append("http.jwt.keys") }
+      if verifier != server.requiredToken.verifier { changed.append("http.jwt.keys") }
       let apply = { @Sendable in
         server.replaceToken(token)
-        server.replaceTokenVerifier(verifier)
+        server.requiredToken.replace(verifier)
       }
       return changed.isEmpty ? nil : (changed, apply)
     }
@@ -195,7 +195,7 @@ package final class DaemonServer: Sendable {
   /// Reads the keys of tokens again if their file has changed.
   private func refreshTokenKeys() {
     do throws(HTTPServerError) {
-      guard try server.refreshTokenKeys() else { return }
+      guard try server.requiredToken.refreshKeys() else { return }
       log.write(.httpKeysReplaced, "keys of tokens replaced, because their file has changed")
     } catch {
       log.write(

@@ -134,9 +134,8 @@ final class FeedStreams: Sendable {
     var change = StreamChange()
     // What the newer token allows.
     let given = (removed + added).map(\.feed)
-    var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }.filter {
-      !given.contains($0.feed)
-    }
+    let allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
+      .filter { !given.contains($0.feed) }
     // Those that are closed again: all that were opened, unless the stream follows them.
     var closed = added.filter(rights.mayRead) + allowed
     // Before their states are read.
@@ -160,12 +159,14 @@ final class FeedStreams: Sendable {
       }
       change.changed = added.map(\.feed).filter(kept.contains)
       change.added = added.map(\.feed).filter { !kept.contains($0) }
-      let unused = allowed.filter { stream.forbidden[$0.feed] != $0 }
-      allowed.removeAll(where: unused.contains)
-      closed = unused + (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
+      closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
       closed += delivery.grant(rights, to: number)
       for request in allowed {
-        _ = delivery.unfollow(request.feed, on: number)
+        // Unless it was changed meanwhile.
+        guard stream.forbidden[request.feed] == request else {
+          closed.append(request)
+          continue
+        }
         delivery.follow(request, on: number)
       }
       for var request in added {

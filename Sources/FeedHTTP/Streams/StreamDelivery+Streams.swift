@@ -30,6 +30,7 @@ extension StreamDelivery {
   /// Adds a place, in which the stream waits for a feed, if the client may read it. There must be none for the feed.
   mutating func follow(_ request: FeedRequest, on number: Int) {
     guard let rights = streams[number]?.rights else { return }
+    streams[number]?.forbidden[request.feed] = nil
     guard rights.mayRead(request) else { return refuse(request, on: number) }
     streams[number]?.places[request.feed] = OpenStream.Place(request: request)
     placeCount += 1

@@ -105,20 +105,6 @@ package struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Which content a file has, as far as can be said without reading it.
-struct FileVersion: Sendable, Equatable {
-  private let figures: [Int]
-
-  /// - Parameter path: of a file, which may be missing.
-  init(_ path: String) {
-    var status = stat()
-    // Zeros if it fails.
-    _ = stat(path, &status)
-    let time = status.st_mtim
-    figures = [Int(status.st_dev), Int(status.st_ino), Int(status.st_size), time.tv_sec, time.tv_nsec]
-  }
-}
-
 /// Reads or writes all bytes at once.
 package enum WholeFile {
   /// Reads a file.

@@ -72,7 +72,7 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
 }
 
 /// The tokens that a server currently requires.
-final class RequiredToken: Sendable {
+package final class RequiredToken: Sendable {
   private struct Current {
     var token: BearerToken?
     var verifier: TokenVerifier?
@@ -87,7 +87,7 @@ final class RequiredToken: Sendable {
   /// The token that gives all rights; nil if there is none.
   var token: BearerToken? { current.withLock(\.token) }
   /// Who verifies other tokens; nil if there are none.
-  var verifier: TokenVerifier? { current.withLock(\.verifier) }
+  package var verifier: TokenVerifier? { current.withLock(\.verifier) }
 
   /// What a client may do; nil if there are no tokens.
   ///
@@ -113,14 +113,10 @@ final class RequiredToken: Sendable {
     }
   }
 
-  func replace(_ verifier: TokenVerifier?) { current.withLock { $0.verifier = verifier } }
+  package func replace(_ verifier: TokenVerifier?) { current.withLock { $0.verifier = verifier } }
 
-  /// Reads the keys again if their file has changed; see ``TokenVerifier/refresh()``.
-  func refreshKeys() throws(HTTPServerError) -> Bool {
-    guard let before = verifier else { return false }
-    var after = before
-    // Unless a reload of the configuration was faster. Not under the lock, which every request takes.
-    defer { current.withLock { if $0.verifier == before { $0.verifier = after } } }
-    return try after.refresh()
+  /// Reads the keys again if their file has changed; see ``TokenVerifier/refresh()``. Meanwhile requests wait.
+  package func refreshKeys() throws(HTTPServerError) -> Bool {
+    try current.withLock { current throws(HTTPServerError) in try current.verifier?.refresh() ?? false }
   }
 }

@@ -1,19 +1,11 @@
 internal import CGnutls
 import FoundationEssentials
 
-/// A key that verifies tokens.
+/// A key that verifies tokens (RFC 7518, RFC 8037).
 struct TokenKey: Sendable, Equatable {
-  /// The algorithms (RFC 7518, RFC 8037). The type of a key allows one of them: otherwise a client could use a public key
-  /// as the secret of another algorithm.
-  enum Algorithm: String, Sendable {
-    case rs256 = "RS256"
-    case es256 = "ES256"
-    case eddsa = "EdDSA"
-    case hs256 = "HS256"
-  }
-
+  /// Nil for a secret.
+  fileprivate let kind: gnutls_sign_algorithm_t?
   /// Modulus and exponent, coordinates, a public key, or a secret.
-  fileprivate let algorithm: Algorithm
   fileprivate let parts: [[UInt8]]
 
   func verify(_ text: [UInt8], signature: [UInt8]) -> Bool { fault(text, signature) == nil }
@@ -22,12 +14,7 @@ struct TokenKey: Sendable, Equatable {
   fileprivate func fault(_ text: [UInt8] = [], _ signature: [UInt8]? = nil) -> String? {
     guard !parts.contains(where: \.isEmpty) else { return "a member is missing, or not in base64url" }
     let (first, second) = (parts[0], parts.count > 1 ? parts[1] : [])
-    let kind: gnutls_sign_algorithm_t
-    switch algorithm {
-    case .rs256: kind = GNUTLS_SIGN_RSA_SHA256
-    case .es256: kind = GNUTLS_SIGN_ECDSA_SHA256
-    case .eddsa: kind = GNUTLS_SIGN_EDDSA_ED25519
-    case .hs256:
+    guard let kind else {
       // A shorter secret is easier to guess than the code (RFC 7518, section 3.2).
       guard let signature else { return first.count < 32 ? "the secret has less than 32 bytes" : nil }
       let isRight = feedstore_hmac_verify(first, first.count, text, text.count, signature, signature.count)
@@ -51,13 +38,14 @@ struct TokenKey: Sendable, Equatable {
 /// The keys of a file: a JSON Web Key Set (RFC 7517).
 struct TokenKeys: Sendable, Equatable {
   private struct Name: Sendable, Hashable {
-    let algorithm: TokenKey.Algorithm
+    let algorithm: String
     /// Nil for all keys of the algorithm.
     let id: String?
   }
 
   private var keys: [Name: [TokenKey]] = [:]
 
+  static let algorithms = ["RS256", "ES256", "EdDSA", "HS256"]
   private static let mostBytes = 4 << 20
   private static let mostKeys = 4096
 
@@ -92,46 +80,46 @@ struct TokenKeys: Sendable, Equatable {
       throw Self.error("\(file) has \(document.keys.count) keys; keep the \(Self.mostKeys) newest")
     }
     for (index, webKey) in document.keys.enumerated() {
-      guard let key = try Self.key(webKey, "\(file): keys[\(index)]") else { continue }
+      guard let (algorithm, key) = try Self.key(webKey, "\(file): keys[\(index)]") else { continue }
       for id in webKey.kid == nil ? [nil] : [nil, webKey.kid] {
-        keys[Name(algorithm: key.algorithm, id: id), default: []].append(key)
+        keys[Name(algorithm: algorithm, id: id), default: []].append(key)
       }
     }
     guard !keys.isEmpty else {
-      throw Self.error("\(file) has no key for RS256, ES256, EdDSA or HS256; add one")
+      throw Self.error("\(file) has no key for \(Self.algorithms.joined(separator: ", ")); add one")
     }
   }
 
   private static func error(_ message: String) -> HTTPServerError { HTTPServerError(.tokenKeys, message) }
 
-  /// - Returns: nil for a key of another type, or for another use.
-  private static func key(_ key: JSONWebKey, _ place: String) throws(HTTPServerError) -> TokenKey? {
+  /// - Returns: a key and the only algorithm that its type allows: otherwise a client could use a public key as a secret. Nil for
+  ///   a key of another type, or for another use.
+  private static func key(_ key: JSONWebKey, _ place: String) throws(HTTPServerError) -> (String, TokenKey)? {
     guard key.d == nil || key.kty == "oct" else {
       throw error(
         "\(place) is a private key, which only who signs tokens may have; write its public members only"
       )
     }
-    let algorithm: TokenKey.Algorithm
-    let members: [String?]
+    let (algorithm, kind, members): (String, gnutls_sign_algorithm_t?, [String?])
     switch (key.kty, key.crv) {
-    case ("RSA", _): (algorithm, members) = (.rs256, [key.n, key.e])
-    case ("EC", "P-256"): (algorithm, members) = (.es256, [key.x, key.y])
-    case ("OKP", "Ed25519"): (algorithm, members) = (.eddsa, [key.x])
-    case ("oct", _): (algorithm, members) = (.hs256, [key.k])
+    case ("RSA", _): (algorithm, kind, members) = ("RS256", GNUTLS_SIGN_RSA_SHA256, [key.n, key.e])
+    case ("EC", "P-256"): (algorithm, kind, members) = ("ES256", GNUTLS_SIGN_ECDSA_SHA256, [key.x, key.y])
+    case ("OKP", "Ed25519"): (algorithm, kind, members) = ("EdDSA", GNUTLS_SIGN_EDDSA_ED25519, [key.x])
+    case ("oct", _): (algorithm, kind, members) = ("HS256", nil, [key.k])
     default: return nil
     }
-    guard key.use ?? "sig" == "sig", key.alg ?? algorithm.rawValue == algorithm.rawValue else { return nil }
-    let result = TokenKey(algorithm: algorithm, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] })
+    guard key.use ?? "sig" == "sig", key.alg ?? algorithm == algorithm else { return nil }
+    let result = TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] })
     if let fault = result.fault() {
       throw error("\(place) cannot be used: \(fault); copy it as it was published; RSA needs 2048 bits")
     }
-    return result
+    return (algorithm, result)
   }
 
   /// The keys with which a token can be verified.
   ///
   /// - Parameter id: the key that the token names; nil if it names none.
-  func keys(_ algorithm: TokenKey.Algorithm, id: String?) -> [TokenKey] {
+  func keys(_ algorithm: String, id: String?) -> [TokenKey] {
     keys[Name(algorithm: algorithm, id: id)] ?? []
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// Verifies tokens that others have signed: JSON Web Tokens (RFC 7519), and says what they allow. The keys are never printed.
 ///
@@ -9,7 +10,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   private let issuer: String
   private let audience: String
   private var keys: TokenKeys
-  private var version: FileVersion
+  private var version: [Int]
 
   /// A larger token is refused before it is read.
   private static let mostBytes = 8 << 10
@@ -26,7 +27,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     self.issuer = issuer
     self.audience = audience
     // Before it is read, so that a change meanwhile is noticed.
-    version = FileVersion(file)
+    version = Self.version(of: file)
     keys = try TokenKeys(file: file)
   }
 
@@ -35,11 +36,19 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   ///
   /// - Returns: whether it was read.
   mutating func refresh() throws(HTTPServerError) -> Bool {
-    let current = FileVersion(file)
+    let current = Self.version(of: file)
     guard current != version else { return false }
     version = current
     keys = try TokenKeys(file: file)
     return true
+  }
+
+  /// Numbers of which some differ after each change.
+  private static func version(of file: String) -> [Int] {
+    var status = stat()
+    // Zeros if it fails.
+    _ = stat(file, &status)
+    return [Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
   }
 
   private struct Header: Decodable {
@@ -49,10 +58,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   }
 
   private struct Claims: Decodable {
-    struct Grant: Decodable {
-      let read: [String]?
-      let write: [String]?
-    }
+    struct Grant: Decodable { let read, write: [String]? }
 
     /// One text, or a list of texts.
     struct Audience: Decodable {
@@ -70,8 +76,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
 
     let exp: Double
     let nbf: Double?
-    let iss: String?
-    let sub: String?
+    let iss, sub: String?
     let aud: Audience?
     let feedstore: Grant?
   }
@@ -90,10 +95,10 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     else { throw TokenFault("it is not a signed JSON Web Token") }
     // What a critical extension changes is not known.
     guard header.crit == nil else { throw TokenFault("crit is not supported") }
-    guard let algorithm = TokenKey.Algorithm(rawValue: header.alg) else {
-      throw TokenFault("the algorithm must be RS256, ES256, EdDSA or HS256")
+    guard TokenKeys.algorithms.contains(header.alg) else {
+      throw TokenFault("the algorithm must be one of \(TokenKeys.algorithms.joined(separator: ", "))")
     }
-    let candidates = keys.keys(algorithm, id: header.kid)
+    let candidates = keys.keys(header.alg, id: header.kid)
     guard candidates.count <= Self.mostTried else { throw TokenFault("the token must name its key (kid)") }
     let text = Array(token[..<parts[1].endIndex])
     guard candidates.contains(where: { $0.verify(text, signature: decoded[2]) }) else {

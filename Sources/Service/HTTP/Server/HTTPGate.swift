@@ -8,7 +8,13 @@ struct HTTPGate: Sendable {
   /// The origins whose pages may read responses.
   var origins = AllowedOrigins()
 
-  private struct Refusal: Error { let response: HTTPResponse }
+  private struct Refusal: Error {
+    var response: HTTPResponse
+
+    init(_ status: Int, _ code: String, _ detail: String) {
+      response = .problem(status: status, code: code, detail: detail)
+    }
+  }
 
   /// - Parameter now: in milliseconds since 1970.
   func admit(_ head: HTTPRequestHead, at now: Int64 = WallClock.milliseconds()) -> HTTPAdmission {
@@ -89,39 +95,25 @@ struct HTTPGate: Sendable {
       let rights = try requiredToken.rights(isOpen: isOpen, head.header("Authorization"), at: now)
       if let rights { return rights }
     } catch {
-      var refusal = HTTPResponse.problem(
-        status: 401,
-        code: error.reason == nil ? "token-needed" : "invalid-token",
-        detail: error.reason ?? "send the token of this server: Authorization: Bearer TOKEN"
-      )
+      let detail = error.reason ?? "send the token of this server: Authorization: Bearer TOKEN"
+      var refusal = Refusal(401, error.reason == nil ? "token-needed" : "invalid-token", detail)
       let parameters = error.reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
-      refusal.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
-      throw Refusal(response: refusal)
+      refusal.response.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
+      throw refusal
     }
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
     // access with a name of its own that resolves to this machine (DNS rebinding).
     let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
     if head.header("Sec-Fetch-Site") == "cross-site", !isLink, origins.origin(head) == nil {
       // It could not read the responses, but open all available streams.
-      throw Refusal(
-        response: .problem(
-          status: 403,
-          code: "cross-site",
-          detail: "without a token, pages of other sites are not served"
-        )
-      )
+      throw Refusal(403, "cross-site", "without a token, pages of other sites are not served")
     }
     guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
       return .all
     }
-    throw Refusal(
-      response: .problem(
-        status: 421,
-        code: "unknown-host",
-        detail:
-          "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
-      )
-    )
+    let detail =
+      "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
+    throw Refusal(421, "unknown-host", detail)
   }
 
   /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.

@@ -30,7 +30,8 @@ package final class HTTPServer: Sendable {
   package let url: String
 
   let gate: HTTPGate
-  private let requiredToken: RequiredToken
+  /// What clients must show.
+  package let requiredToken: RequiredToken
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let laterResponses = HTTPLaterResponses()
@@ -108,20 +109,6 @@ package final class HTTPServer: Sendable {
     guard requiredToken.replace(token) else { return }
     for stream in streams.all where stream.rights.expires == nil { stream.close() }
   }
-
-  /// Verifies other tokens than ``token``; nil if there are none.
-  package var tokenVerifier: TokenVerifier? { requiredToken.verifier }
-
-  /// Replaces the keys of tokens. Open streams stay.
-  ///
-  /// - Parameter verifier: nil for none; check the address first with ``check(_:)``.
-  package func replaceTokenVerifier(_ verifier: TokenVerifier?) { requiredToken.replace(verifier) }
-
-  /// Reads the keys of tokens again if their file has changed. If it cannot be used, the former keys stay.
-  ///
-  /// - Returns: whether it was read.
-  /// - Throws: ``HTTPServerError``, once for each change of the file.
-  package func refreshTokenKeys() throws(HTTPServerError) -> Bool { try requiredToken.refreshKeys() }
 
   package var counters: HTTPCounters {
     var counters = counterStore.read()
