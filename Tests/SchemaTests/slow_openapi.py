@@ -79,7 +79,8 @@ class FuzzerTests(unittest.TestCase):
             history = history.replace(f'"key":"{feed}"', f'"key":"{name}"')
         file = self.folder / "history.ndjson"
         file.write_text(history)
-        command = [FEEDSTORE, "demo", file, "--loop", "--speed", "4", "--set", "http.port=0", *arguments]
+        command = [FEEDSTORE, "demo", file, "--loop", "--speed", "4", *arguments]
+        command += ["--set", "http.port=0", "--set", "http.writes.enabled=true"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
         reader = threading.Thread(target=lambda: [None for _ in process.stdout])
         for cleanup in (process.stdout.close, process.wait, reader.join, process.terminate):
@@ -113,8 +114,8 @@ class FuzzerTests(unittest.TestCase):
         lists = {"feeds": json.dumps(names), "streams": json.dumps(streams)}
         (self.folder / "schemathesis.toml").write_text(CONFIGURATION.format(hooks=hooks, **lists))
         document = with_data(document)
-        schemas = document["components"]["schemas"]
-        schemas["id"] = {"anyOf": [{"enum": names}, schemas["id"]]}
+        asked = document["components"]["schemas"]["requestedFeeds"]["items"]["properties"]
+        asked["feed"] = {"anyOf": [{"enum": names}, asked["feed"]]}
         (self.folder / "openapi.json").write_text(json.dumps(document))
         print(f"FEEDSTORE_FUZZ_SEED={SEED}", flush=True)
         result = run(
