@@ -37,11 +37,12 @@ export class Api {
   /** @returns {Record<string, string>} */
   headers() { return this.token === null ? {} : { Authorization: `Bearer ${this.token}` }; }
 
-  /** @param {string} path @returns {Promise<any>} The parsed response. */
-  async get(path) {
+  /** @param {string} path @param {RequestInit} [request] @returns {Promise<any>} The parsed response. */
+  async #ask(path, { headers, ...request } = {}) {
     const { token } = this;
     const response = await fetch(path, {
-      headers: { Accept: 'application/json', ...this.headers() }, cache: 'no-store', signal: AbortSignal.timeout(20000),
+      headers: { Accept: 'application/json', ...this.headers(), ...headers }, cache: 'no-store', signal: AbortSignal.timeout(20000),
+      ...request,
     });
     if (response.ok) return response.json();
     // If another token was entered meanwhile, that one was not refused.
@@ -49,11 +50,34 @@ export class Api {
     throw new Problem(response.status, await response.json().catch(() => undefined));
   }
 
+  /** @param {string} path @returns {Promise<any>} The parsed response. */
+  get(path) { return this.#ask(path); }
+
   /** Asks for a token, because there is none or the server refused it. */
   refused() {
     const wasRefused = this.token !== null;
     this.token = null;
     this.#onTokenNeeded(wasRefused);
+  }
+
+  /**
+   * Writes events to a feed, and waits for a while until they are published.
+   * @param {string} feed @param {string} events JSON.
+   */
+  write(feed, events) {
+    const headers = { 'Content-Type': 'application/json', Prefer: 'wait=10' };
+    return this.#ask(`/v1/feeds/${encodeURIComponent(feed)}/events`, { method: 'POST', headers, body: events });
+  }
+
+  /** @param {string} feed @returns {Promise<boolean>} Whether it takes events with this token. */
+  async isWritable(feed) {
+    try {
+      const signal = AbortSignal.timeout(20000);
+      const response = await fetch(`/v1/feeds/${encodeURIComponent(feed)}/changes`, { method: 'HEAD', headers: this.headers(), signal });
+      return response.headers.get('Feedstore-Writable') === 'true';
+    } catch {
+      return false;
+    }
   }
 
   /** @param {string} path @param {object} value @returns {Promise<boolean>} Whether it was accepted. */

@@ -6,7 +6,9 @@
  */
 
 import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js';
+import { placeBeside } from './edits.js';
 import { changesBetween, sectionNote, tokenNodes, tokensOf, visible } from './format.js';
+import { ItemEditor, makeDraggable } from './item-editor.js';
 import { Rows, Scroller } from './rows.js';
 
 /** How long a change is highlighted, in milliseconds. Its label stays until the next changeset. */
@@ -38,7 +40,8 @@ const kindsInOrder = /** @type {import('./feed-follower.js').ChangeKind[]} */ (O
  *
  * A row in the document.
  * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: string | undefined,
- *   kind: unknown, lit: LitMark | undefined, isFresh: boolean, slide: Animation | null, glow: Animation | null }} Drawn
+ *   kind: unknown, lit: LitMark | undefined, isFresh: boolean, slide: Animation | null, glow: Animation | null,
+ *   edit: import('./edits.js').Edit | undefined, editor: ItemEditor | null }} Drawn
  */
 
 export class FeedView {
@@ -86,6 +89,14 @@ export class FeedView {
       if (this.#takeKey(event, onLeave)) event.preventDefault();
     });
     this.#canvas.addEventListener('click', (/** @type {MouseEvent} */ event) => this.#takeClick(event));
+    this.#canvas.addEventListener('focusin', (/** @type {any} */ { target }) => {
+      this.#active = this.#rowOf(target)?.key ?? this.#active;
+      this.#draw();
+    });
+    makeDraggable(this.#canvas, {
+      rowOf: (element) => this.#rowOf(element),
+      onDrop: (id, place) => this.#shown()?.edits.move(id, place),
+    });
     this.#grid.addEventListener('focus', () => {
       if (this.#active === null && this.#rows.count > 0) this.#activate(this.#rows.indexAtHeight(this.#scroller.top));
       this.#draw();
@@ -170,6 +181,9 @@ export class FeedView {
 
   focus() { this.#grid.focus({ preventScroll: true }); }
 
+  /** Shows all of a row. @param {string} key */
+  open(key) { this.#expand(key, true); }
+
   /**
    * Highlights marks again, and scrolls to the first.
    * @param {Map<string, import('./feed-follower.js').Mark>} marks
@@ -194,6 +208,13 @@ export class FeedView {
   #indexOf(key) {
     const item = key[0] === 'i' ? this.#shown()?.item(key.slice(1)) : undefined;
     return key[0] === 's' || item !== undefined ? this.#currentRows().indexOf(key, item) : -1;
+  }
+
+  /** The row that an element is in. @param {Element} element @returns {import('./rows.js').Row | null} */
+  #rowOf(element) {
+    const parent = element.closest('.row');
+    const index = this.#indexOf([...this.#drawn].find(([, drawn]) => drawn.element === parent)?.[0] ?? '');
+    return index < 0 ? null : this.#currentRows().row(index);
   }
 
   /** The row with the focus; -1 if there is none. If its item is gone, or comes, the row in its place gets the focus. */
@@ -308,11 +329,12 @@ export class FeedView {
       'div',
       { class: item === null ? 'row section' : 'row item', role: 'row', id: `row-${this.#nextRowNumber++}` },
       make('span', { class: 'glow', 'aria-hidden': 'true' }),
+      item === null ? null : make('span', { class: 'grip', draggable: 'true', 'aria-hidden': 'true' }, '⠿'),
       make('span', { class: 'line', role: 'presentation' }, cells.id, cells.kind, cells.data, cells.marks),
     );
     const drawn = {
       element, cells, panel: null, top: 0, item: undefined, data: undefined, kind: undefined, lit: undefined,
-      isFresh: false, slide: null, glow: null,
+      isFresh: false, slide: null, glow: null, edit: undefined, editor: null,
     };
     this.#drawn.set(key, drawn);
     return drawn;
@@ -341,36 +363,41 @@ export class FeedView {
     if (item === null) setAttribute(element, 'data-settings', node.order !== undefined || node.keep !== undefined);
     else setAttribute(element, 'data-kind', kind);
     const data = node.dataText;
-    const isOther = drawn.item !== node || drawn.data !== data || drawn.kind !== kind;
-    const isPanelDue = isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit);
+    const edits = item ? this.#shown()?.edits : undefined;
+    const edit = edits?.of(node.id);
+    const isOther = drawn.item !== node || drawn.data !== data || drawn.kind !== kind || drawn.edit !== edit;
+    const isEditorOther = (drawn.editor !== null) !== (edits?.isAllowed === true);
+    const isPanelDue = isExpanded && (drawn.panel === null || isOther || isEditorOther || drawn.lit !== lit);
     const isLineDue = isOther || drawn.lit !== lit || drawn.isFresh !== isFresh;
     const changed = isPanelDue || isLineDue ? changesBetween(lit?.before, data) : [];
     if (isLineDue) {
       cells.data.replaceChildren(
         ...changeNodes(changed), ...tokenNodes(tokensOf(data, { limit: previewLimit, changed })),
       );
-      this.#fillMarks(drawn, lit, isFresh);
+      this.#fillMarks(drawn, lit, isFresh, edit);
       if (drawn.lit !== lit) this.#light(drawn, lit);
     }
-    if (isPanelDue) this.#fillPanel(drawn, data, changed);
+    if (isPanelDue) this.#fillPanel(drawn, data, changed, edits?.isAllowed ? edits : undefined, item);
     else if (!isExpanded && drawn.panel !== null) {
       drawn.panel.remove();
-      drawn.panel = null;
+      drawn.panel = drawn.editor = null;
     }
-    Object.assign(drawn, { item: node, data, kind, lit, isFresh });
+    Object.assign(drawn, { item: node, data, kind, lit, isFresh, edit });
   }
 
-  /** @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh */
-  #fillMarks({ element, cells }, lit, isFresh) {
+  /** @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh @param {import('./edits.js').Edit | undefined} edit */
+  #fillMarks({ element, cells }, lit, isFresh, edit) {
     setAttribute(element, 'data-change', lit?.kinds.join(' '));
     setAttribute(element, 'data-fresh', isFresh);
-    cells.marks.replaceChildren(...(lit?.kinds ?? []).map((kind) => {
-      const { sign, word } = changeKinds[kind];
-      return make(
-        'span', { class: 'mark', 'data-mark': kind, title: word },
-        make('span', { 'aria-hidden': 'true' }, sign), make('span', { class: 'word' }, word),
-      );
-    }));
+    const marks = (lit?.kinds ?? []).map((kind) => ({ kind, ...changeKinds[kind] }));
+    const own = edit?.pending ? { kind: 'pending', sign: '…', word: edit.pending.word }
+      : edit?.problem ? { kind: 'refused', sign: '!', word: 'refused' }
+        : edit?.draft ? { kind: 'draft', sign: '✎', word: 'editing' } : null;
+    setAttribute(element, 'data-edit', own?.kind);
+    cells.marks.replaceChildren(...(own === null ? marks : [own, ...marks]).map(({ kind, sign, word }) => make(
+      'span', { class: 'mark', 'data-mark': kind, title: word },
+      make('span', { 'aria-hidden': 'true' }, sign), make('span', { class: 'word' }, word),
+    )));
   }
 
   /** @param {Drawn} drawn @param {LitMark | undefined} lit */
@@ -384,14 +411,32 @@ export class FeedView {
     if (drawn.glow !== null) drawn.glow.currentTime = performance.now() - lit.at;
   }
 
-  /** @param {Drawn} drawn @param {string} data @param {readonly import('./format.js').DataChange[]} changed */
-  #fillPanel(drawn, data, changed) {
+  /**
+   * @param {Drawn} drawn @param {string} data @param {readonly import('./format.js').DataChange[]} changed
+   * @param {import('./edits.js').Edits | undefined} edits With which the item may be changed. @param {any} item
+   */
+  #fillPanel(drawn, data, changed, edits, item) {
     const tokens = tokensOf(data, { limit: prettyLimit, isPretty: true, changed });
     const code = drawn.panel?.querySelector('pre') ?? make('pre', { tabindex: '0', 'aria-label': 'Data', dir: 'ltr' });
     code.replaceChildren(...tokenNodes(tokens));
-    if (drawn.panel !== null) return;
-    drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, code);
-    drawn.element.append(drawn.panel);
+    code.hidden = edits !== undefined && edits.of(item.id).draft !== null;
+    if (drawn.panel === null) {
+      drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, code);
+      drawn.element.append(drawn.panel);
+    }
+    if (edits === undefined) {
+      drawn.editor?.element.remove();
+      drawn.editor = null;
+      return;
+    }
+    if (drawn.editor === null) {
+      drawn.editor = new ItemEditor(edits, item.id, {
+        move: (step) => this.#move(this.#shown()?.item(item.id), step),
+        leave: () => this.focus(),
+      });
+      drawn.panel.append(drawn.editor.element);
+    }
+    drawn.editor.fill(item);
   }
 
   /**
@@ -483,6 +528,9 @@ export class FeedView {
     setAttribute(this.#grid, 'aria-rowcount', rows.count + 1);
     const active = this.#active === null ? undefined : this.#drawn.get(this.#active);
     setAttribute(this.#grid, 'aria-activedescendant', active?.element.id);
+    const isWritable = this.#shown()?.edits.isAllowed === true;
+    setAttribute(this.#grid, 'data-writable', isWritable);
+    setAttribute(this.#grid, 'aria-keyshortcuts', isWritable && 'Alt+ArrowUp Alt+ArrowDown E Delete');
     const first = rows.count === 0 ? null : rows.row(rows.indexAtHeight(this.#scroller.top));
     const isPinned = first !== null && first.item !== null;
     setText(this.#pinned, isPinned ? visible(first.section.id) : '');
@@ -524,13 +572,37 @@ export class FeedView {
     this.#draw();
   }
 
+  /** Moves an item by one place. @param {import('./rows.js').Item | undefined} item @param {1 | -1} step */
+  #move(item, step) {
+    const shown = this.#shown();
+    const place = shown && item && placeBeside(shown.sections, item, step);
+    if (place) shown.edits.move(item.id, place);
+  }
+
+  /** The editor of an item that may be changed, in its expanded row. @param {import('./rows.js').Row | null} row */
+  #editorOf(row) {
+    if (!row?.item || !this.#shown()?.edits.isAllowed) return undefined;
+    this.#expand(row.key, true);
+    this.#drawNow();
+    return this.#drawn.get(row.key)?.editor;
+  }
+
   /**
    * @param {KeyboardEvent} event @param {() => void} onLeave
    * @returns {boolean} Whether the key means something here.
    */
   #takeKey({ key, target, altKey, ctrlKey, metaKey }, onLeave) {
-    if (altKey || ctrlKey || metaKey) return false;
+    if (ctrlKey || metaKey) return false;
     const isInPanel = target !== this.#grid;
+    if (altKey) {
+      const step = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0;
+      const index = this.#activeIndex();
+      if (step === 0 || isInPanel || index < 0) return false;
+      // It may have left the screen with its last move.
+      this.#activate(index);
+      this.#move(this.#currentRows().row(index).item ?? undefined, step);
+      return true;
+    }
     if (isInPanel) {
       // In a panel, the arrow keys scroll.
       if (key !== 'Escape') return false;
@@ -558,6 +630,12 @@ export class FeedView {
         if (this.#expanded.has(row.key)) this.#expand(row.key, false);
         else this.#activate(rows.indexAt(row.section.id, -1));
         return true;
+      case 'e':
+        this.#editorOf(row)?.edit();
+        return true;
+      case 'Delete':
+        this.#editorOf(row)?.askToDelete();
+        return true;
       case 'Escape':
         if (row !== null && this.#expanded.has(row.key)) this.#expand(row.key, false);
         else if (!isInPanel) onLeave();
@@ -568,14 +646,13 @@ export class FeedView {
 
   /** @param {MouseEvent} event */
   #takeClick({ target }) {
-    const element = /** @type {Element} */ (target).closest('.row');
-    if (element === null || /** @type {Element} */ (target).closest('.panel') !== null) return;
+    const element = /** @type {Element} */ (target);
+    const key = this.#rowOf(element)?.key;
+    if (key === undefined || element.closest('.panel, .grip') !== null) return;
     // A text selection is not a click.
     if (getSelection()?.isCollapsed === false) return;
-    const found = [...this.#drawn].find(([, drawn]) => drawn.element === element);
-    if (found === undefined) return;
-    this.#active = found[0];
-    this.#expand(found[0], !this.#expanded.has(found[0]));
+    this.#active = key;
+    this.#expand(key, !this.#expanded.has(key));
     this.#draw();
   }
 }

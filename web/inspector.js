@@ -9,6 +9,7 @@ import { byId, setAttribute, setText } from './dom.js';
 import { FeedList } from './feed-list.js';
 import { FeedView } from './feed-view.js';
 import { age, count, counted, visible } from './format.js';
+import { itemKey } from './rows.js';
 import { ShownFeed } from './shown-feed.js';
 import { Status } from './status.js';
 import { noticeOf, Timeline, whyOf } from './timeline.js';
@@ -130,6 +131,7 @@ function showFeed() {
   announcer.reset();
   timeline.clear();
   hideNotice();
+  byId('refusal').hidden = true;
   list.select(feed, partition);
   setAttribute(document.body, 'data-feed', feed);
   byId('welcome').hidden = feed !== null;
@@ -158,8 +160,15 @@ function showFeed() {
     },
     onRows: () => {
       if (shown !== made) return;
+      made.edits.settle();
       view.update();
       showFacts();
+    },
+    onEdit: () => {
+      if (shown === made) view.update();
+    },
+    onRefused: (id, problem) => {
+      if (shown === made) showRefusal(id, problem);
     },
   });
   shown = made;
@@ -171,6 +180,8 @@ function showFeed() {
 /** @param {import('./feed-follower.js').Entry} entry @param {Map<string, import('./feed-follower.js').Mark>} marks */
 function takeEntry(entry, marks) {
   timeline.add(entry, marks);
+  shown?.edits.settle();
+  if (entry.type === 'state') askWhetherWritable();
   if (entry.type === 'fault' || entry.type === 'keyframe') return;
   const isFirst = entry.type === 'state' && !entry.isAnew;
   if (entry.mode === 'reload') {
@@ -305,6 +316,27 @@ function showNotice(entry) {
 
 function hideNotice() { byId('notice').hidden = true; }
 
+// Changes by the user.
+
+async function askWhetherWritable() {
+  const made = shown;
+  // A record goes to one partition, which may be that of the other feed.
+  if (made === null || made.otherPartitions.length > 0) return;
+  made.edits.isAllowed = await api.isWritable(made.feed);
+  if (shown === made) view.update();
+}
+
+/** Where it happened, or above the rows if the item is gone. @param {string} id @param {{ code: string, text: string }} problem */
+function showRefusal(id, { code, text }) {
+  if (shown?.item(id) !== undefined) {
+    view.open(itemKey(id));
+    return;
+  }
+  byId('refusal').hidden = false;
+  setText(byId('refusal-title'), `The change of ${visible(id)} was refused`);
+  setText(byId('refusal-text'), `${code}: ${text}`);
+}
+
 // Announcements for assistive technology, at limited intervals.
 
 const announcer = {
@@ -414,7 +446,7 @@ byId('forget-token').addEventListener('click', () => {
 // The page.
 
 document.addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof HTMLInputElement;
+  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
   const isModal = document.querySelector('dialog[open]') !== null;
   if (isTyping || isModal || event.altKey || event.ctrlKey || event.metaKey) return;
   if (event.key === '/') {
@@ -435,6 +467,7 @@ for (const button of document.querySelectorAll('[data-close]')) {
 byId('skip').addEventListener('click', () => (shown === null ? list.focus() : enterFeed()));
 byId('help-button').addEventListener('click', () => byId('help-dialog').showModal());
 byId('dismiss-notice').addEventListener('click', hideNotice);
+byId('dismiss-refusal').addEventListener('click', () => { byId('refusal').hidden = true; });
 addEventListener('hashchange', showFeed);
 addEventListener('online', connect);
 document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+import { Edits } from './edits.js';
 import { FeedFollower } from './feed-follower.js';
 import { Replica } from './replica.js';
 import { ShownSection } from './rows.js';
@@ -33,11 +34,13 @@ const heads = { first: 0 };
  *
  * @typedef {object} ShownFeedOptions
  * @property {number | null} partition
- * @property {import('./feed-follower.js').FollowerOptions['api']} api
+ * @property {import('./feed-follower.js').FollowerOptions['api'] & Pick<import('./api.js').Api, 'write'>} api
  * @property {() => Place} requestPlace For the second stream.
  * @property {import('./feed-follower.js').FollowerOptions['onStanding']} onStanding
  * @property {import('./feed-follower.js').FollowerOptions['onEntry']} onEntry
  * @property {() => void} onRows Other rows are there, or other totals; nothing was published that concerns them.
+ * @property {() => void} onEdit The user has changed something, or what became of it is known.
+ * @property {(id: string, problem: { code: string, text: string }) => void} onRefused
  * @property {import('./feed-follower.js').FollowerOptions['makeStream']} [makeStream]
  */
 
@@ -59,6 +62,7 @@ export class ShownFeed {
     this.feed = feed;
     this.#options = options;
     this.#none = new Replica(feed);
+    this.edits = new Edits(this, options.api, options);
     this.#main = this.#follower(heads, {
       onStanding: (standing, detail) => {
         if (standing !== 'behind' || !this.#isProbing) options.onStanding(standing, detail);
@@ -94,6 +98,14 @@ export class ShownFeed {
   /** The newest revision that is known of; null if there is no feed. */
   get revision() { return this.replica.revision && Math.max(this.#main.revision, this.#valid?.revision ?? 0); }
   get itemCount() { return this.replica.sections.reduce((sum, section) => sum + this.#countOf(section), 0); }
+
+  /** Whether what is shown includes a change. @param {import('./edits.js').Written} written */
+  has({ topic, offset, epoch, revision }) {
+    if (revision !== undefined) return epoch !== this.replica.epoch || (this.revision ?? 0) >= revision;
+    // Brokers do not always say where a record is.
+    if (offset === undefined) return true;
+    return [this.#main, this.#valid].some((follower) => (follower?.replica.through?.[topic] ?? -1) >= offset);
+  }
 
   /** The second follower, unless it has something of another feed of that id. */
   get #valid() { return this.#rest?.replica.epoch === this.#main.replica.epoch ? this.#rest : null; }

@@ -19,6 +19,9 @@ static const unsigned char api_js[] = {
 static const unsigned char dom_js[] = {
 #embed "../../web/dom.js"
 };
+static const unsigned char edits_js[] = {
+#embed "../../web/edits.js"
+};
 static const unsigned char event_stream_js[] = {
 #embed "../../web/event-stream.js"
 };
@@ -36,6 +39,9 @@ static const unsigned char feed_view_js[] = {
 };
 static const unsigned char format_js[] = {
 #embed "../../web/format.js"
+};
+static const unsigned char item_editor_js[] = {
+#embed "../../web/item-editor.js"
 };
 static const unsigned char replica_js[] = {
 #embed "../../web/replica.js"
@@ -62,12 +68,14 @@ static const feedstore_inspector_file_t files[] = {
     MODULE("inspector.js", inspector_js),
     MODULE("api.js", api_js),
     MODULE("dom.js", dom_js),
+    MODULE("edits.js", edits_js),
     MODULE("event-stream.js", event_stream_js),
     MODULE("explain.js", explain_js),
     MODULE("feed-follower.js", feed_follower_js),
     MODULE("feed-list.js", feed_list_js),
     MODULE("feed-view.js", feed_view_js),
     MODULE("format.js", format_js),
+    MODULE("item-editor.js", item_editor_js),
     MODULE("replica.js", replica_js),
     MODULE("rows.js", rows_js),
     MODULE("shown-feed.js", shown_feed_js),

@@ -84,6 +84,8 @@ class FakeServer:
         self.sockets = set()
         self.counters = collections.Counter()
         self.lag = {0: 0}
+        # Takes a feed and the text of events, and returns a status and an answer; without it feeds may not be changed.
+        self.on_write = None
         # What /v1/rejected returns.
         self.rejected = []
         self.feeds = {}
@@ -383,8 +385,17 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             self.owner.change_stream(stream, body["add"][0])
             self.send_json({"added": [], "changed": [stream.feed], "removed": []})
 
+    def do_HEAD(self):
+        self.send_body(200, "text/event-stream", b"", {"Feedstore-Writable": "true"} if self.owner.on_write else {})
+
     def do_POST(self):
         owner = self.owner
+        if self.path != "/v1/streams":
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if self.is_admitted(self.path, text):
+                status, answer = owner.on_write(urllib.parse.unquote(self.path.split("/")[3]), text)
+                self.send_body(status, "application/json", json.dumps(answer).encode(), {})
+            return
         body = self.read_body()
         if not self.is_admitted(self.path, body):
             return

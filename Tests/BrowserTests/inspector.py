@@ -8,6 +8,7 @@ from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from replay import ROOT
@@ -154,6 +155,33 @@ class Inspector:
 
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
+
+    def press_with(self, modifier, key):
+        ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
+
+    def activate(self, item):
+        """Moves the keyboard's focus to one of the first items."""
+        self.run("document.getElementById('rows').focus()")
+        self.press(Keys.HOME)
+        self.wait_for_frame()
+        for _ in range(10):
+            if self.active_row() == item:
+                return
+            self.press(Keys.ARROW_DOWN)
+            self.wait_for_frame()
+        raise AssertionError(f"{item} does not get the focus")
+
+    def save_data(self, text):
+        """Types the data of the item that is being edited."""
+        self.wait(lambda: self.is_focused("textarea"), "the text does not get the focus")
+        self.press_with(Keys.CONTROL, "a")
+        self.press(text)
+        self.press_with(Keys.CONTROL, Keys.ENTER)
+
+    def wait_for_edit(self, item, kind):
+        """Waits until an item is `draft`, `pending`, `refused`, or None of these."""
+        script = "return document.querySelector(arguments[0])?.dataset.edit ?? null"
+        self.wait(lambda: self.run(script, f'[data-item="{item}"]') == kind, f"{item} does not become {kind}")
 
     def scroll_to(self, fraction):
         self.run("const it = document.getElementById('rows'); it.scrollTop = arguments[0] * it.scrollHeight", fraction)

@@ -64,6 +64,26 @@ class AppearanceTests(BrowserTest):
         page.screenshot(name)
         self.assert_fits(page)
 
+    def test_an_item_that_is_changed(self):
+        long_id, found = hard_feed()
+        server, page = self.serve_published(changesets(found))
+        server.on_write = lambda feed, text: (422, {"code": "limit-exceeded", "detail": "a reason that is long " * 20})
+        for scheme, size, width in (("light", DESKTOP, "wide"), ("dark", PHONE, "narrow")):
+            page.emulate(size, scheme)
+            page.follow(long_id)
+            page.wait_for("#rows[data-writable]")
+            page.click('[data-item="   spaces "] .line')
+            page.click('[data-item="   spaces "] .editor button')
+            page.wait(lambda: page.is_focused("textarea"), "the text does not get the focus")
+            self.shoot(page, f"{width}-{scheme}-editing")
+            page.press(Keys.BACKSPACE, 'x"')
+            page.click('[data-item="   spaces "] .editor [aria-label="Edit the data"] button')
+            page.wait_for_text('[data-item="   spaces "] [role="alert"]', "limit-exceeded")
+            self.shoot(page, f"{width}-{scheme}-refused")
+            page.press(Keys.DELETE)
+            page.wait(lambda: page.is_shown('[aria-label="Delete the item?"]'), "it does not ask")
+            self.shoot(page, f"{width}-{scheme}-deleting")
+
     def test_light_and_dark_wide_and_narrow(self):
         found = changesets(demo_history())
         for scheme in ("light", "dark"):

@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 from confluent_kafka import Producer
+from selenium.webdriver.common.keys import Keys
 
 from inspector import PATIENCE_SECONDS, Inspector
 from replay import FEEDSTORE
@@ -109,6 +110,42 @@ class DaemonTests(BrowserTest):
         self.assertEqual([item["id"] for item in state["sections"][0]["items"]], page.items()["s"])
         self.assertEqual(state["revision"], 2)
         page.wait_for_text("#tile-records", "2")
+
+    def test_items_are_changed_in_the_page(self):
+        daemon = Feedstore(
+            self, "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0", "--set", "coalesce.window=20",
+            "--set", "http.writes.enabled=true",
+        )
+        producer = Producer({"bootstrap.servers": daemon.wait_for(r"^127\.0\.0\.1:\d+")})
+        url = daemon.wait_for(URL)
+        events = [{"op": "item.upsert", "item": name, "section": "s", "data": {"n": 1}} for name in "abc"]
+        producer.produce("feeds.items", key="x/y", value=json.dumps(events), partition=0)
+        producer.flush()
+        page = self.open(url)
+        page.open()
+        page.wait(lambda: page.feeds() == ["x/y"], "the feed does not appear")
+        page.follow("x/y")
+        page.wait_for("#rows[data-writable]")
+        page.activate("a")
+        page.press_with(Keys.ALT, Keys.ARROW_DOWN)
+        page.wait(lambda: page.items() == {"s": ["b", "a", "c"]}, "it does not move")
+        page.wait_for_edit("a", None)
+        page.press("e")
+        page.save_data('{"n":1.0}')
+        page.wait(lambda: "1.0" in page.text('[data-item="a"] pre'), "the data does not change")
+        page.wait_for_edit("a", None)
+        # The browser takes it for JSON, and the daemon does not.
+        page.press("e")
+        page.save_data('"\\ud800"')
+        page.wait_for_edit("a", "refused")
+        page.wait_for_text('[data-item="a"] [role="alert"]', "invalid-json: ")
+        page.activate("c")
+        page.press(Keys.DELETE)
+        page.wait_for_frame()
+        page.press(Keys.ENTER)
+        page.wait(lambda: page.items() == {"s": ["b", "a"]}, "it is not deleted")
+        with urllib.request.urlopen(f"{url}/v1/feeds/x%2Fy") as answer:
+            self.assertIn(b'"items":[{"id":"b","kind":"","data":{"n":1}},{"id":"a","kind":"","data":{"n":1.0}}]', answer.read())
 
     def test_rejected_records_are_served_and_shown(self):
         daemon = Feedstore(

@@ -107,6 +107,10 @@ test('a small feed is followed as a whole, once its size is known', async () => 
   await scene.settle('a change');
   assert.equal(scene.entries.at(-1).items.move, 50);
   assert.ok(scene.shown.isWhole);
+  for (const [written, isIn] of [
+    [{ epoch: 't/0', revision: 2 }, true], [{ epoch: 't/0', revision: 3 }, false], [{ epoch: 'earlier', revision: 3 }, true],
+    [{ topic: 't', offset: 2 }, true], [{ topic: 't', offset: 3 }, false], [{ topic: 'other', offset: 0 }, false], [{ topic: 't' }, true],
+  ]) assert.equal(scene.shown.has(written), isIn, JSON.stringify(written));
   // It comes back with its version.
   scene.server.cut();
   await scene.settle('a broken stream');

@@ -125,7 +125,7 @@ export class StreamServer {
 
   #head(window) {
     return {
-      feed: 'f', epoch: 't/0', revision: this.revision, time: '2026-11-20T10:00:00.000Z', through: {},
+      feed: 'f', epoch: 't/0', revision: this.revision, time: '2026-11-20T10:00:00.000Z', through: { t: this.revision },
       checksum: checksumOf(slice(this.sections, window)), ...this.#totals(window),
     };
   }

@@ -1,0 +1,204 @@
+// edits.js: where an item goes, and what becomes of a user's change; api.js: how it is written.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Api, Problem } from '../../web/api.js';
+import { Edits, placeBeside } from '../../web/edits.js';
+import { ShownSection } from '../../web/rows.js';
+import { Random, seed } from './Support/random.mjs';
+
+const item = (id, dataText, section = { id: 's' }) => ({ id, dataText, section });
+
+/** A list of sections after `item.move`, by the table of places in the protocol. */
+function moved(sections, id, { section, at = 'last' }) {
+  const result = sections.map(({ id: name, items }) => [name, items.map((one) => one.id).filter((one) => one !== id)]);
+  const list = result.find(([name]) => name === section)[1];
+  const index = at === 'first' ? 0 : at === 'last' ? list.length : at.before ? list.indexOf(at.before) : list.indexOf(at.after) + 1;
+  list.splice(index, 0, id);
+  return result;
+}
+
+test('an item goes up and down by one place, and past the end of its section into the next one', () => {
+  const random = new Random(seed);
+  for (let round = 0; round < 300; round++) {
+    const sections = Array.from({ length: 1 + random.below(4) }, (_, s) => {
+      const section = { id: `s${s}`, order: random.chance(25) ? [{ by: '' }] : undefined };
+      section.items = Array.from({ length: random.below(4) }, (_, i) => item(`${s}/${i}`, '', section));
+      return section;
+    });
+    const shown = sections.map((section) => new ShownSection(section));
+    for (const [s, section] of sections.entries()) {
+      for (const [index, one] of section.items.entries()) {
+        for (const step of [-1, 1]) {
+          const place = placeBeside(shown, one, step);
+          const to = index + step;
+          const stays = section.order === undefined && to >= 0 && to < section.items.length;
+          const target = stays ? section : sections[s + step];
+          assert.equal(place?.section, target?.id);
+          if (place === null) continue;
+          assert.equal('at' in place, target.order === undefined, 'places in an ordered section have no meaning');
+          if (target.order !== undefined) continue;
+          const ids = moved(sections, one.id, place).find(([name]) => name === target.id)[1];
+          assert.equal(ids.indexOf(one.id), stays ? to : step > 0 ? 0 : ids.length - 1);
+        }
+      }
+    }
+  }
+});
+
+test('an item does not go to a place that the page does not know', () => {
+  const section = { id: 's', items: [] };
+  const own = item('b', '', section);
+  const shown = [new ShownSection(section, 9, { from: 4, items: [own] })];
+  assert.equal(placeBeside(shown, own, 1), null);
+  assert.equal(placeBeside(shown, own, -1), null);
+});
+
+/** A feed whose daemon answers when the test says so. */
+class Scene {
+  sent = [];
+  refused = [];
+  /** The offset up to which the page shows it. */
+  shown = -1;
+
+  constructor() {
+    const api = {
+      write: (feed, events) => new Promise((resolve, reject) => this.sent.push({ feed, events, resolve, reject })),
+    };
+    this.edits = new Edits({ feed: 'f', has: ({ offset }) => offset <= this.shown }, api, {
+      onEdit: () => {}, onRefused: (id, problem) => this.refused.push([id, problem.code]),
+    });
+    this.edits.isAllowed = true;
+  }
+
+  /** Answers the newest write. */
+  async answer(written) {
+    this.sent.at(-1).resolve(written);
+    await new Promise(setImmediate);
+  }
+
+  async refuse(error) {
+    this.sent.at(-1).reject(error);
+    await new Promise(setImmediate);
+  }
+
+  show(offset) {
+    this.shown = offset;
+    this.edits.settle();
+  }
+}
+
+test('a change is pending until the page shows it, whichever comes first', async () => {
+  for (const isAnswerFirst of [true, false]) {
+    const scene = new Scene();
+    scene.edits.move('a', { section: 's', at: 'first' });
+    assert.deepEqual(JSON.parse(scene.sent[0].events), { op: 'item.move', item: 'a', section: 's', at: 'first' });
+    if (isAnswerFirst) await scene.answer({ topic: 't', offset: 5 });
+    else scene.show(5);
+    assert.equal(scene.edits.of('a').pending.word, 'moving');
+    // Of the same item only one at a time, of others at once.
+    scene.edits.delete('a');
+    assert.equal(scene.sent.length, 1);
+    scene.show(4);
+    assert.notEqual(scene.edits.of('a').pending, null);
+    if (isAnswerFirst) scene.show(5);
+    else {
+      scene.show(5);
+      await scene.answer({ topic: 't', offset: 5 });
+    }
+    assert.equal(scene.edits.of('a').pending, null);
+    scene.edits.delete('a');
+    assert.equal(scene.sent.length, 2);
+    scene.edits.delete('b');
+    assert.equal(scene.sent.length, 3);
+  }
+});
+
+test('data is sent as it is spelled, and only if it is JSON', async () => {
+  const scene = new Scene();
+  scene.edits.begin(item('a"', '{"n":9007199254740993,"n":1.0}'));
+  const { draft } = scene.edits.of('a"');
+  assert.equal(draft.text, '{\n  "n": 9007199254740993,\n  "n": 1.0\n}');
+  for (const wrong of ['', '{', '{"a":1,}', '{"a":1},{"op":"feed.delete"}']) {
+    scene.edits.type('a"', wrong);
+    scene.edits.save('a"');
+    assert.equal(scene.edits.of('a"').problem.code, 'invalid-json');
+  }
+  assert.equal(scene.sent.length, 0);
+  scene.edits.type('a"', '{"n": 1e400}');
+  scene.edits.save('a"');
+  assert.equal(scene.sent[0].events, '{"op":"item.upsert","item":"a\\"","data":{"n": 1e400}}');
+  assert.equal(scene.edits.of('a"').problem, null);
+  scene.show(0);
+  await scene.answer({ topic: 't', offset: 0 });
+  assert.equal(scene.edits.of('a"').draft, null);
+  // What is as before is not sent.
+  scene.edits.begin(item('b', '[1]'));
+  assert.ok(scene.edits.save('b'));
+  assert.equal(scene.edits.of('b'), scene.edits.of('other'));
+  assert.equal(scene.sent.length, 1);
+});
+
+test('a refused change says why, and what was typed is kept', async () => {
+  const scene = new Scene();
+  scene.edits.begin(item('a', '1'));
+  scene.edits.type('a', '2');
+  for (const [error, code] of [
+    [new Problem(422, { code: 'limit-exceeded', detail: 'too much' }), 'limit-exceeded'],
+    [new Problem(403, { code: 'forbidden', detail: 'no' }), 'forbidden'],
+    [new TypeError('network'), 'no-answer'],
+  ]) {
+    scene.edits.save('a');
+    await scene.refuse(error);
+    const { draft, pending, problem } = scene.edits.of('a');
+    assert.deepEqual([draft.text, pending, problem.code], ['2', null, code]);
+    assert.deepEqual(scene.refused.at(-1), ['a', code]);
+  }
+  // A question that is answered with no leaves it as well.
+  scene.edits.askToDelete('a');
+  scene.edits.cancel('a');
+  assert.equal(scene.edits.of('a').draft.text, '2');
+  scene.edits.cancel('a');
+  assert.equal(scene.edits.of('a'), scene.edits.of('other'));
+});
+
+test('nothing is written to a feed that may not be changed', () => {
+  const scene = new Scene();
+  scene.edits.isAllowed = false;
+  scene.edits.begin(item('a', '1'));
+  scene.edits.askToDelete('a');
+  scene.edits.delete('a');
+  scene.edits.move('a', { section: 's' });
+  assert.equal(scene.edits.of('a'), scene.edits.of('other'));
+  assert.equal(scene.sent.length, 0);
+});
+
+test('a write is a request with the token, and an error has its code and its text', async (context) => {
+  const requests = [];
+  let response;
+  context.mock.method(globalThis, 'fetch', async (url, request) => {
+    requests.push({ url, ...request });
+    return response();
+  });
+  globalThis.sessionStorage = { getItem: () => 'a token', removeItem: () => {} };
+  context.after(() => delete globalThis.sessionStorage);
+  const api = new Api({ onTokenNeeded: () => {} });
+  response = () => Response.json({ topic: 't', offset: 1 }, { status: 202 });
+  assert.deepEqual(await api.write('a/b', '{}'), { topic: 't', offset: 1 });
+  const [{ url, method, body, headers }] = requests;
+  assert.deepEqual([url, method, body], ['/v1/feeds/a%2Fb/events', 'POST', '{}']);
+  assert.equal(headers.Authorization, 'Bearer a token');
+  assert.equal(headers.Prefer, 'wait=10');
+  assert.equal(headers['Content-Type'], 'application/json');
+  response = () => Response.json({ code: 'unknown-anchor', detail: 'there is no x' }, { status: 422 });
+  await assert.rejects(api.write('f', '{}'), { name: 'Error', status: 422, code: 'unknown-anchor', message: 'there is no x' });
+  for (const [made, isWritable] of [
+    [() => new Response(null, { headers: { 'Feedstore-Writable': 'true' } }), true],
+    [() => new Response(null), false],
+    [() => { throw new TypeError('network'); }, false],
+  ]) {
+    response = made;
+    assert.equal(await api.isWritable('a/b'), isWritable);
+    assert.deepEqual([requests.at(-1).url, requests.at(-1).method], ['/v1/feeds/a%2Fb/changes', 'HEAD']);
+  }
+});
