@@ -30,6 +30,8 @@ hooks = "{hooks}"
 max-stream-events = 2
 request-timeout = 120
 continue-on-failure = true
+# Among them is one that the choice of random requests is slow.
+suppress-health-check = ["all"]
 
 [parameters]
 "path.id" = {{ dictionary = "feeds", probability = 0.7 }}
