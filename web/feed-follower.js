@@ -189,6 +189,8 @@ export class FeedFollower {
       this.#incoming = new Replica(this.feed);
       this.#movedTo = name === 'moved' ? value ?? {} : null;
       this.#options.onStanding(name === 'moved' ? 'moved' : 'unknown', { url: value?.url });
+    } else if (name === 'forbidden') {
+      this.#options.onStanding('unavailable', { text: 'the token does not allow to read this feed' });
     }
   }
 

@@ -310,13 +310,14 @@ test('standings follow from the messages', () => {
   options.onState({ state: 'waiting', until: 0 });
   options.onState({ state: 'connecting' });
   options.onState({ state: 'waiting', until: 0, status: 503 });
+  options.onEvent({ name: 'forbidden', data: '{"feed":"f","reason":"not-allowed"}', id: '' });
   options.onEvent({ name: 'absent', data: '{"feed":"f","reason":"unknown-feed"}', id: '' });
   options.onEvent({ name: 'moved', data: '{"url":"http://host-3"}', id: '' });
   options.onState({ state: 'waiting', until: 0 });
   options.onState({ state: 'connecting' });
   options.onState({ state: 'refused', status: 401 });
   assert.deepEqual(taken(), [
-    'reconnecting', 'reconnecting', 'unavailable', 'unknown', 'moved', 'moved', 'token-needed',
+    'reconnecting', 'reconnecting', 'unavailable', 'unavailable', 'unknown', 'moved', 'moved', 'token-needed',
   ]);
   options.onState({ state: 'open' });
   scene.message(changeset(12));
