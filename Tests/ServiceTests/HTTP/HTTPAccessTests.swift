@@ -159,6 +159,10 @@ import Testing
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors").status == 403)
     // Following a link to it is allowed.
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate").status == 200)
+    // A browser that says only from where content comes. Other routes would say 405.
+    #expect(try server.ask("POST /", "Origin: http://elsewhere").status == 403)
+    #expect(try server.ask("POST /", "Origin: http://localhost").status == 405)
+    #expect(try server.ask("POST /", "Origin: http://a", "Sec-Fetch-Site: same-origin").status == 405)
     #expect(try server.ask("GET /", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors").status == 200)
   }
 

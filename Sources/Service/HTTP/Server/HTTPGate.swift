@@ -104,8 +104,8 @@ struct HTTPGate: Sendable {
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
     // access with a name of its own that resolves to this machine (DNS rebinding).
     let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
-    if head.header("Sec-Fetch-Site") == "cross-site", !isLink, origins.origin(head) == nil {
-      // It could not read the responses, but open all available streams.
+    if isForeign(head), !isLink, origins.origin(head) == nil {
+      // It could not read the responses, but open all available streams, and write.
       throw Refusal(403, "cross-site", "without a token, pages of other sites are not served")
     }
     guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
@@ -114,6 +114,13 @@ struct HTTPGate: Sendable {
     let detail =
       "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
     throw Refusal(421, "unknown-host", detail)
+  }
+
+  /// Whether a page of another site sends the request. Old browsers say only from where content comes.
+  private func isForeign(_ head: HTTPRequestHead) -> Bool {
+    if let site = head.header("Sec-Fetch-Site") { return site == "cross-site" }
+    guard !["GET", "HEAD"].contains(head.method), let origin = head.header("Origin") else { return false }
+    return head.header("Host").map { !origin.hasSuffix("://\($0)") } ?? true
   }
 
   /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.
