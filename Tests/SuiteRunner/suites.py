@@ -105,7 +105,8 @@ SLOW = [
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     # Builds an earlier commit.
     upgrade(),
-    swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)"),
+    swift("agreement", "--filter", RANDOM_RECORDS),
+    swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)", "--skip", RANDOM_RECORDS),
     fuzz(seconds=60),
     simulation(seconds=120),
     # The demo, and a fuzzer of its HTTP interface.

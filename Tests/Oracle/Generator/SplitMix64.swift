@@ -36,7 +36,7 @@ public enum RandomCases {
   /// Whether `FEEDSTORE_TEST_SLOW` is set.
   public static let areMany = ProcessInfo.processInfo.environment["FEEDSTORE_TEST_SLOW"]?.isEmpty == false
 
-  private static let factor: UInt64 = 3
+  private static let factor: UInt64 = 2
 
   /// The seeds of a test: the given ones, and following ones for slow tests.
   public static func seeds(_ seeds: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
