@@ -221,6 +221,7 @@ final class ElementTable {
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {
     let stride = MemoryLayout<Element>.stride
     guard let memory = aligned_alloc(stride, capacity * stride) else { fatalError("out of memory") }
+    HugePages.prefer(memory, capacity * stride)
     return memory.bindMemory(to: Element.self, capacity: capacity)
   }
 }

@@ -153,6 +153,7 @@ struct HashIndex: ~Copyable {
 
   private static func allocate(_ size: Int) -> UnsafeMutablePointer<UInt64> {
     let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: size)
+    HugePages.prefer(slots, size * MemoryLayout<UInt64>.stride)
     slots.initialize(repeating: 0, count: size)
     return slots
   }

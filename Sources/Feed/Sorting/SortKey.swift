@@ -75,6 +75,7 @@ struct SortKeys: ~Copyable {
     guard let memory = realloc(keys, count * MemoryLayout<SortKey>.stride) else {
       fatalError("out of memory")
     }
+    HugePages.prefer(memory, count * MemoryLayout<SortKey>.stride)
     (keys, capacity) = (memory.assumingMemoryBound(to: SortKey.self), count)
   }
 }
