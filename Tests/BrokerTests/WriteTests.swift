@@ -13,7 +13,7 @@ extension OnCluster {
   @Suite(.serialized) struct WriteTests {
     /// FEEDSTORE_WRITES has another number.
     private static let writes = Int(ProcessInfo.processInfo.environment["FEEDSTORE_WRITES"] ?? "") ?? 2_000
-    private static let clients = 10
+    private static let clients = 50
 
     @Test func `what is answered is there once, whoever is killed`() async throws {
       var options = RunOptions()

@@ -99,6 +99,7 @@ final class EventWriter: @unchecked Sendable {
       return waiting.writes
     }
     // Whoever waits gets an answer.
+    status.writes.release(nil)
     for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
@@ -109,7 +110,11 @@ final class EventWriter: @unchecked Sendable {
         defer { waiting.writes = [] }
         return waiting.writes
       }
-      for write in writes { produce(write) }
+      var failure: KafkaError?
+      for write in writes {
+        // What took its time to fail is not tried again for each.
+        if let failure { fail(write, nil, failure) } else { failure = produce(write) }
+      }
       if deliveries.isEmpty {
         if isBroken {
           try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
@@ -122,11 +127,17 @@ final class EventWriter: @unchecked Sendable {
     } while !Task.isCancelled
   }
 
-  private func produce(_ write: Write) {
-    var awaited: Int?
+  /// - Returns: why no record can be produced; nil if some can.
+  private func produce(_ write: Write) -> KafkaError? {
+    let (producer, partition): (Producer, Int32)
     do throws(KafkaError) {
-      let (producer, partition) = try route(write)
-      awaited = write.wait.map { _ in expect(write, in: partition) }
+      (producer, partition) = try route(write)
+    } catch {
+      fail(write, nil, error)
+      return error
+    }
+    let awaited = write.wait.map { _ in expect(write, in: partition) }
+    do throws(KafkaError) {
       try write.key.withUnsafeBufferPointer { (key) throws(KafkaError) in
         try write.value.withUnsafeBufferPointer { (value) throws(KafkaError) in
           try producer.produce(
@@ -141,6 +152,7 @@ final class EventWriter: @unchecked Sendable {
     } catch {
       fail(write, awaited, error)
     }
+    return nil
   }
 
   /// A producer for a record, and its partition.

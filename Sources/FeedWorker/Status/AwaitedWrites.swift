@@ -110,9 +110,11 @@ package final class AwaitedWrites: Sendable {
   }
 
   /// Partitions were given up, or what is published of them is not known any more.
-  package func release(_ partitions: Set<Int32>) {
+  ///
+  /// - Parameter partitions: nil for all.
+  package func release(_ partitions: Set<Int32>?) {
     change { entries in
-      for (number, entry) in entries where partitions.contains(entry.place.partition) {
+      for (number, entry) in entries where partitions?.contains(entry.place.partition) != false {
         entries[number]?.isReleased = true
       }
     }

@@ -190,12 +190,16 @@ struct WriteTests {
   @Test func `without brokers, nothing is confirmed`() async throws {
     let ground = try ServedGround(isAssigned: false) { $0.takesWrites = true }
     ground.cluster.stop()
-    let client = try ground.connect()
-    try client.request("POST /v1/feeds/a/events", "Prefer: wait=600", body: Self.upsert("x"))
-    let response = try await EventReader(client).response()
-    #expect(response.status == 503)
-    #expect(try Self.code(response) == "not-written")
-    #expect(response["Retry-After"] == "1")
+    let clients = try (0..<20).map { _ in try ground.connect() }
+    for client in clients {
+      try client.request("POST /v1/feeds/a/events", "Prefer: wait=600", body: Self.upsert("x"))
+    }
+    for client in clients {
+      let response = try await EventReader(client).response()
+      #expect(response.status == 503)
+      #expect(try Self.code(response) == "not-written")
+      #expect(response["Retry-After"] == "1")
+    }
     await ground.end()
   }
 }
