@@ -37,14 +37,14 @@ def complaints(lines):
 class Running:
     """A command that runs until it is stopped; a context."""
 
-    def __init__(self, *words, settings, **more):
+    def __init__(self, *words, settings, limit=TIMEOUT, **more):
         self._process = subprocess.Popen(
             arguments(*words, settings=settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, env=environment(**more),
         )
         self.lines = []
-        # If the line does not arrive, the command is stopped, which ends the wait.
-        self._limit = threading.Timer(TIMEOUT, self._process.kill)
+        # If what a test waits for does not arrive, the command is stopped, which ends the wait.
+        self._limit = threading.Timer(limit, self._process.kill)
         self._limit.start()
 
     def __enter__(self):

@@ -114,31 +114,33 @@ class TokenTests(unittest.TestCase):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.keys = cls.folder / "keys.json"
         write_keys(cls.keys, [web_key(key, name) for name, key in KEYS.items()])
-        cls.daemon, cls.port = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
+        _, cls.port, cls.servers = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
 
     @classmethod
     def start(cls, keys, **settings):
-        """A daemon with the feeds, and its port."""
+        """A daemon with the feeds, its port and its broker's address."""
         settings = {
             "http.enabled": "true", "http.port": 0, "coalesce.window": 0, "http.jwt.keys": keys,
             "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", **settings,
         }
-        daemon = cls.enterClassContext(command.Running("run", "--embedded", settings=settings))
+        daemon = cls.enterClassContext(command.Running("run", "--embedded", settings=settings, limit=1200))
         port = int(daemon.wait_for("url=http://127.0.0.1:").split("url=http://127.0.0.1:")[1].split()[0])
         servers = next((line for line in daemon.lines if line.startswith("127.0.0.1:")), None) or daemon.wait_for("127.0.0.1:")
-        cls.servers = servers.strip()
         for feed in FEEDS:
-            cls.publish(feed, "first")
+            cls.publish_to(servers.strip(), feed, "first")
         for feed in FEEDS:
             # The daemon's own follower may be slightly behind.
             while cls.ask(port, cls.path(feed), "the-token-of-the-operator")[0] != 200:
                 pass
-        return daemon, port
+        return daemon, port, servers.strip()
 
-    @classmethod
-    def publish(cls, feed, item):
+    def publish(self, feed, item):
+        self.publish_to(self.servers, feed, item)
+
+    @staticmethod
+    def publish_to(servers, feed, item):
         record = {"key": feed, "value": {"op": "item.upsert", "item": item, "section": "top", "data": 1}}
-        settings = {"kafka.bootstrap.servers": cls.servers}
+        settings = {"kafka.bootstrap.servers": servers}
         result = command.run("publish", "-", settings=settings, input=json.dumps(record) + "\n")
         assert result.returncode == 0, result.stderr
 
@@ -336,9 +338,12 @@ class TokenTests(unittest.TestCase):
     def test_a_stream_ends_with_its_token_unless_a_newer_one_came(self):
         # So long that the stream is renewed before, even on a slow machine.
         for seconds in (4, 16, 64, 256):
-            response = self.open(self.port, "/v1/streams", token(["news"], seconds=seconds), {"feeds": [{"feed": "news"}]})
-            self.addCleanup(response.close)
-            if response.status == 401:
+            text = token(["news"], seconds=seconds)
+            response = self.open(self.port, "/v1/streams", text, {"feeds": [{"feed": "news"}]})
+            single = self.open(self.port, self.path("news") + "/changes", text)
+            for opened in (response, single):
+                self.addCleanup(opened.close)
+            if 401 in (response.status, single.status):
                 continue
             renewed = Stream(response)
             id = next(iter(renewed))[1]["stream"]
@@ -347,11 +352,11 @@ class TokenTests(unittest.TestCase):
         renewed.until("up-to-date", "news")
         ending, id = self.stream(token(["*"]), "news", "news2")
         version = ending.until("up-to-date", "news")[-1][1]
-        single = Stream(self.open(self.port, self.path("news") + "/changes", token(["news"], seconds=seconds)))
-        self.assertEqual(self.patch(token(["*"], seconds=seconds), id)[0], 200)
+        while self.patch(token(["*"], seconds=seconds), id)[0] != 200:
+            pass
         reasons = [data for event, data in ending if event == "forbidden"]
         self.assertCountEqual(reasons, [{"feed": feed, "reason": "token-expired"} for feed in ("news", "news2")])
-        self.assertEqual(list(single)[-1:], [("forbidden", {"feed": "news", "reason": "token-expired"})])
+        self.assertEqual(list(Stream(single))[-1:], [("forbidden", {"feed": "news", "reason": "token-expired"})])
         item = f"after-{seconds}"
         self.publish("news", item)
         self.assertIn(item, json.dumps(renewed.until("message", "news")))
@@ -360,13 +365,29 @@ class TokenTests(unittest.TestCase):
         event, data = next(iter(again))
         self.assertEqual((event, data["base"], item in json.dumps(data)), ("message", version["revision"], True))
 
+    def test_a_new_token_of_the_server_ends_only_the_streams_of_the_former(self):
+        file = self.folder / "token"
+        file.touch(mode=0o600)
+        file.write_text("the-token-of-the-operator")
+        daemon, self.port, self.servers = self.start(self.keys, **{"http.token": "", "http.tokenFile": file})
+        former, _ = self.stream("the-token-of-the-operator", "news")
+        other, _ = self.stream(token(["news"], iss="anyone"), "news")
+        former.until("up-to-date", "news")
+        other.until("up-to-date", "news")
+        file.write_text("another-token-of-the-operator")
+        daemon.reload()
+        daemon.wait_for("event=config.reloaded")
+        self.assertEqual(list(former), [])
+        self.publish("news", "after the reload")
+        self.assertIn("after the reload", json.dumps(other.until("message", "news")))
+
     # Keys
 
     def test_keys_are_replaced_while_the_daemon_runs(self):
         keys = self.folder / "rotated.json"
         first, second = web_key(KEYS["ES256"], "ES256"), web_key(OTHERS["ES256"], "second")
         write_keys(keys, [first])
-        daemon, self.port = self.start(keys)
+        daemon, self.port, self.servers = self.start(keys)
         newer = token(["*"], key=OTHERS["ES256"], headers={"kid": "second"})
 
         def accepted():

@@ -73,21 +73,14 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
 
 /// The tokens that a server currently requires.
 package final class RequiredToken: Sendable {
-  private struct Current {
-    var token: BearerToken?
-    var verifier: TokenVerifier?
-  }
+  private let current: Mutex<(token: BearerToken?, verifier: TokenVerifier?)>
 
-  private let current: Mutex<Current>
-
-  init(_ token: BearerToken?, _ verifier: TokenVerifier? = nil) {
-    current = Mutex(Current(token: token, verifier: verifier))
-  }
+  init(_ token: BearerToken?, _ verifier: TokenVerifier? = nil) { current = Mutex((token, verifier)) }
 
   /// The token that gives all rights; nil if there is none.
-  var token: BearerToken? { current.withLock(\.token) }
+  var token: BearerToken? { current.withLock { $0.token } }
   /// Who verifies other tokens; nil if there are none.
-  package var verifier: TokenVerifier? { current.withLock(\.verifier) }
+  package var verifier: TokenVerifier? { current.withLock { $0.verifier } }
 
   /// What a client may do; nil if there are no tokens.
   ///
