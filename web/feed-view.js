@@ -97,10 +97,8 @@ export class FeedView {
       rowOf: (element) => this.#rowOf(element),
       onDrop: (id, place) => this.#shown()?.edits.move(id, place),
     });
-    this.#grid.addEventListener('focus', () => {
-      if (this.#active === null && this.#rows.count > 0) this.#activate(this.#rows.indexAtHeight(this.#scroller.top));
-      this.#draw();
-    });
+    // Without scrolling: a click that gives it the focus must hit the row that is there.
+    this.#grid.addEventListener('focus', () => this.#draw());
     new ResizeObserver(() => {
       this.#isChanged = true;
       this.#isAnimated = false;
@@ -245,7 +243,7 @@ export class FeedView {
     this.#canvas.style.height = `${this.#scroller.contentHeight(rows.totalHeight)}px`;
     if (wasChanged) this.#stay(oldTops, oldScroll);
     const { shift } = this.#scroller;
-    // The grid may have got the focus before it had rows.
+    // A row gets the focus with the grid, or when there is one.
     if (this.#active === null && rows.count > 0 && document.activeElement === grid) {
       this.#active = rows.row(rows.indexAtHeight(this.#scroller.top)).key;
     }

@@ -603,6 +603,17 @@ class TokenTests(BrowserTest):
         self.assertNotIn("correct-horse", self.driver.current_url)
 
 
+class PointerTests(BrowserTest):
+    def test_a_click_opens_the_row_that_it_hits_wherever_the_list_is_scrolled_to(self):
+        _, page = self.serve_published(changesets(large_feed(100)[1]))
+        page.follow("hn")
+        page.run("document.getElementById('rows').scrollTop = 50")
+        page.wait_for_frame()
+        page.click('[data-item="item8"] .line')
+        page.wait_for('[data-item="item8"][aria-expanded="true"] pre')
+        self.assertEqual(page.run("return document.getElementById('rows').scrollTop"), 50)
+
+
 class KeyboardTests(BrowserTest):
     def test_rows_that_come_after_the_focus_are_reachable(self):
         found = changesets(records(replaced(), replaced(section("top", [story("apples")]))))
