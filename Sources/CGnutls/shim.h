@@ -9,13 +9,24 @@
 // Verifies a signature; without one, only checks the key. Returns 0, or GnuTLS's error.
 //
 // The key is: for GNUTLS_SIGN_RSA_SHA256 a modulus and an exponent, for GNUTLS_SIGN_ECDSA_SHA256 the coordinates of a point of
-// P-256, for GNUTLS_SIGN_EDDSA_ED25519 the key and nothing.
+// P-256, for GNUTLS_SIGN_EDDSA_ED25519 the key and nothing, for GNUTLS_SIGN_UNKNOWN a secret (HMAC with SHA-256) and nothing.
 static inline int feedstore_signature_verify(
     gnutls_sign_algorithm_t algorithm, const unsigned char *first, size_t first_size, const unsigned char *second,
     size_t second_size, const unsigned char *text, size_t text_size, const unsigned char *signature,
     size_t signature_size) {
   const gnutls_datum_t one = {(unsigned char *)first, (unsigned int)first_size};
   const gnutls_datum_t two = {(unsigned char *)second, (unsigned int)second_size};
+  if (algorithm == GNUTLS_SIGN_UNKNOWN) {
+    unsigned char expected[32];
+    // A shorter secret is easier to guess than the signature (RFC 7518, section 3.2).
+    if (first_size < sizeof expected) return GNUTLS_E_INSUFFICIENT_SECURITY;
+    if (signature == NULL) return 0;
+    int failure = gnutls_hmac_fast(GNUTLS_MAC_SHA256, first, first_size, text, text_size, expected);
+    if (failure < 0) return failure;
+    // In the same time for every wrong one.
+    int is_right = signature_size == sizeof expected && gnutls_memcmp(expected, signature, sizeof expected) == 0;
+    return is_right ? 0 : GNUTLS_E_PK_SIG_VERIFY_FAILED;
+  }
   gnutls_pubkey_t key;
   int code = gnutls_pubkey_init(&key);
   if (code < 0) return code;
@@ -45,16 +56,6 @@ static inline int feedstore_signature_verify(
   }
   gnutls_pubkey_deinit(key);
   return code < 0 ? code : 0;
-}
-
-// Whether a code is that of a text and a secret (HMAC with SHA-256). Takes the same time for every wrong one.
-static inline int feedstore_hmac_verify(
-    const unsigned char *secret, size_t secret_size, const unsigned char *text, size_t text_size,
-    const unsigned char *code, size_t code_size) {
-  unsigned char expected[32];
-  return code_size == sizeof expected
-      && gnutls_hmac_fast(GNUTLS_MAC_SHA256, secret, secret_size, text, text_size, expected) == 0
-      && gnutls_memcmp(expected, code, sizeof expected) == 0;
 }
 
 #endif

@@ -419,7 +419,7 @@ class TokenTests(unittest.TestCase):
             ([first, {**second, "d": "AAAA"}], "keys[1] is a private key"),
             ([{**first, "x": "A"}], "keys[0] cannot be used: a member is missing"),
             ([{**web_key(RSA, ""), "n": encoded(b"\xff" * 128)}], "keys[0] cannot be used"),
-            ([web_key(b"short", "")], "less than 32 bytes"),
+            ([web_key(b"short", "")], "a secret 32 bytes"),
             ([{"kid": 1}], "see keys[0]"),
             ({}, "see keys"),
         ):

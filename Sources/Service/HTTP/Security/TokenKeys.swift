@@ -3,8 +3,7 @@ import FoundationEssentials
 
 /// A key that verifies tokens (RFC 7518, RFC 8037).
 struct TokenKey: Sendable, Equatable {
-  /// Nil for a secret.
-  fileprivate let kind: gnutls_sign_algorithm_t?
+  fileprivate let kind: gnutls_sign_algorithm_t
   /// Modulus and exponent, coordinates, a public key, or a secret.
   fileprivate let parts: [[UInt8]]
 
@@ -14,12 +13,6 @@ struct TokenKey: Sendable, Equatable {
   fileprivate func fault(_ text: [UInt8] = [], _ signature: [UInt8]? = nil) -> String? {
     guard !parts.contains(where: \.isEmpty) else { return "a member is missing, or not in base64url" }
     let (first, second) = (parts[0], parts.count > 1 ? parts[1] : [])
-    guard let kind else {
-      // A shorter secret is easier to guess than the code (RFC 7518, section 3.2).
-      guard let signature else { return first.count < 32 ? "the secret has less than 32 bytes" : nil }
-      let isRight = feedstore_hmac_verify(first, first.count, text, text.count, signature, signature.count)
-      return isRight != 0 ? nil : "wrong"
-    }
     let code = feedstore_signature_verify(
       kind,
       first,
@@ -37,13 +30,8 @@ struct TokenKey: Sendable, Equatable {
 
 /// The keys of a file: a JSON Web Key Set (RFC 7517).
 struct TokenKeys: Sendable, Equatable {
-  private struct Name: Sendable, Hashable {
-    let algorithm: String
-    /// Nil for all keys of the algorithm.
-    let id: String?
-  }
-
-  private var keys: [Name: [TokenKey]] = [:]
+  /// By algorithm and id; nil has all keys of the algorithm.
+  private var keys: [String: [String?: [TokenKey]]] = [:]
 
   static let algorithms = ["RS256", "ES256", "EdDSA", "HS256"]
   private static let mostBytes = 4 << 20
@@ -82,7 +70,7 @@ struct TokenKeys: Sendable, Equatable {
     for (index, webKey) in document.keys.enumerated() {
       guard let (algorithm, key) = try Self.key(webKey, "\(file): keys[\(index)]") else { continue }
       for id in webKey.kid == nil ? [nil] : [nil, webKey.kid] {
-        keys[Name(algorithm: algorithm, id: id), default: []].append(key)
+        keys[algorithm, default: [:]][id, default: []].append(key)
       }
     }
     guard !keys.isEmpty else {
@@ -100,18 +88,20 @@ struct TokenKeys: Sendable, Equatable {
         "\(place) is a private key, which only who signs tokens may have; write its public members only"
       )
     }
-    let (algorithm, kind, members): (String, gnutls_sign_algorithm_t?, [String?])
+    let (algorithm, kind, members): (String, gnutls_sign_algorithm_t, [String?])
     switch (key.kty, key.crv) {
     case ("RSA", _): (algorithm, kind, members) = ("RS256", GNUTLS_SIGN_RSA_SHA256, [key.n, key.e])
     case ("EC", "P-256"): (algorithm, kind, members) = ("ES256", GNUTLS_SIGN_ECDSA_SHA256, [key.x, key.y])
     case ("OKP", "Ed25519"): (algorithm, kind, members) = ("EdDSA", GNUTLS_SIGN_EDDSA_ED25519, [key.x])
-    case ("oct", _): (algorithm, kind, members) = ("HS256", nil, [key.k])
+    case ("oct", _): (algorithm, kind, members) = ("HS256", GNUTLS_SIGN_UNKNOWN, [key.k])
     default: return nil
     }
     guard key.use ?? "sig" == "sig", key.alg ?? algorithm == algorithm else { return nil }
     let result = TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] })
     if let fault = result.fault() {
-      throw error("\(place) cannot be used: \(fault); copy it as it was published; RSA needs 2048 bits")
+      throw error(
+        "\(place) cannot be used: \(fault); copy it as it was published; RSA needs 2048 bits, a secret 32 bytes"
+      )
     }
     return (algorithm, result)
   }
@@ -120,7 +110,7 @@ struct TokenKeys: Sendable, Equatable {
   ///
   /// - Parameter id: the key that the token names; nil if it names none.
   func keys(_ algorithm: String, id: String?) -> [TokenKey] {
-    keys[Name(algorithm: algorithm, id: id)] ?? []
+    keys[algorithm]?[id] ?? []
   }
 }
 
