@@ -321,7 +321,11 @@ function hideNotice() { byId('notice').hidden = true; }
 async function askWhetherWritable() {
   const made = shown;
   // A record goes to one partition, which may be that of the other feed.
-  if (made === null || made.otherPartitions.length > 0) return;
+  if (made === null) return;
+  if (made.otherPartitions.length > 0) {
+    made.edits.isAllowed = false;
+    return;
+  }
   made.edits.isAllowed = await api.isWritable(made.feed);
   if (shown === made) view.update();
 }

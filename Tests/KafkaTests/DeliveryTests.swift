@@ -36,6 +36,22 @@ struct DeliveryTests {
     }
   }
 
+  @Test func `what becomes of each record is reported, also of those that are discarded`() throws {
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.producer(["delivery.report.only.error": "false"])
+    let outcomes = Mutex<[Int: Result<Int64, KafkaError>]>([:])
+    producer.onDelivery = { number, result in outcomes.withLock { $0[number] = result } }
+    try producer.produce("output", 0, ["one", "two"])
+    try producer.flush(timeoutMilliseconds: 120_000)
+    #expect(producer.producedCount == 2)
+    #expect(try outcomes.withLock { [try $0[1]?.get(), try $0[2]?.get()] } == [0, 1])
+    try fixture.cluster.setBrokerDown(nil)
+    try producer.produce("output", 0, ["three"])
+    #expect(throws: KafkaError.self) { try producer.close(timeoutMilliseconds: 100) }
+    #expect(throws: KafkaError.self) { try outcomes.withLock { _ = try $0[3]?.get() } }
+    #expect(producer.hasFailed)
+  }
+
   @Test func `a full queue is an error that polling resolves`() throws {
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.producer(["queue.buffering.max.messages": "2", "linger.ms": "0"])

@@ -129,10 +129,7 @@ package final class DaemonServer: Sendable {
       var changed: [String] = []
       if token != server.token { changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile") }
       if verifier != server.requiredToken.verifier { changed.append("http.jwt.keys") }
-      let apply = { @Sendable in
-        server.replaceToken(token)
-        server.requiredToken.replace(verifier)
-      }
+      let apply = { @Sendable in server.replaceToken(token, verifier) }
       return changed.isEmpty ? nil : (changed, apply)
     }
   }

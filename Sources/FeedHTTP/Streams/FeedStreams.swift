@@ -134,8 +134,10 @@ final class FeedStreams: Sendable {
     var change = StreamChange()
     // What the newer token allows.
     let given = (removed + added).map(\.feed)
-    let allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
+    var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
       .filter { !given.contains($0.feed) }
+    // Without room for their windows they stay as they are.
+    if !admits(added + allowed, rights) { allowed = [] }
     // Those that are closed again: all that were opened, unless the stream follows them.
     var closed = added.filter(rights.mayRead) + allowed
     // Before their states are read.

@@ -14,15 +14,20 @@ import Synchronization
 ///
 /// Unchecked: the producer and what it delivers are used only on the thread of ``run()``.
 final class EventWriter: @unchecked Sendable {
-  /// One request.
-  struct Write: Sendable {
+  /// Who waits for an answer.
+  struct Client: Sendable {
     let feed: ByteText
-    let value: [UInt8]
-    /// How long the client wants to wait until it is published; nil if the brokers' word is enough.
+    /// How long it wants to wait until its record is published; nil if the brokers' word is enough.
     let wait: Duration?
     let response: HTTPLaterResponse
+  }
 
-    fileprivate var key: [UInt8] { Array(feed.string.utf8) }
+  /// One request.
+  struct Write: Sendable {
+    let client: Client
+    let value: [UInt8]
+
+    fileprivate var key: [UInt8] { Array(client.feed.string.utf8) }
   }
 
   private struct Delivery {
@@ -100,7 +105,7 @@ final class EventWriter: @unchecked Sendable {
     }
     // Whoever waits gets an answer.
     status.writes.release(nil)
-    for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping) }
+    for write in left + deliveries.values.map(\.write) { write.client.response.give(Self.stopping) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
 
@@ -113,7 +118,7 @@ final class EventWriter: @unchecked Sendable {
       var failure: KafkaError?
       for write in writes {
         // What took its time to fail is not tried again for each.
-        if let failure { fail(write, nil, failure) } else { failure = produce(write) }
+        if let failure { fail(write, Self.unsent(failure)) } else { failure = produce(write) }
       }
       if deliveries.isEmpty {
         if isBroken {
@@ -133,10 +138,10 @@ final class EventWriter: @unchecked Sendable {
     do throws(KafkaError) {
       (producer, partition) = try route(write)
     } catch {
-      fail(write, nil, error)
+      fail(write, Self.unsent(error))
       return error
     }
-    let awaited = write.wait.map { _ in expect(write, in: partition) }
+    let awaited = write.client.wait.map { _ in expect(write.client, in: partition) }
     do throws(KafkaError) {
       try write.key.withUnsafeBufferPointer { (key) throws(KafkaError) in
         try write.value.withUnsafeBufferPointer { (value) throws(KafkaError) in
@@ -150,13 +155,19 @@ final class EventWriter: @unchecked Sendable {
       }
       deliveries[producer.producedCount] = Delivery(write: write, partition: partition, awaited: awaited)
     } catch {
-      fail(write, awaited, error)
+      if let awaited { status.writes.forget(awaited) }
+      fail(write, Self.unsent(error))
+      if error.isFatal { isBroken = true }
     }
     return nil
   }
 
   /// A producer for a record, and its partition.
   private func route(_ write: Write) throws(KafkaError) -> (Producer, Int32) {
+    guard status.topicChanges.isEmpty else {
+      let detail = "a topic has another number of partitions than at the start; restart all instances"
+      throw .make(.unknownPartition, "choose a partition of \(topic)", detail: detail)
+    }
     if producer == nil {
       producer = try Producer(configuration: settings.writer, log: log.kafkaHandler)
       producer?.onDelivery = { [unowned self] number, result in end(number, result) }
@@ -171,14 +182,14 @@ final class EventWriter: @unchecked Sendable {
     return (producer!, write.key.withUnsafeBytes { partitioner!.partition(forKey: $0) })
   }
 
-  private func expect(_ write: Write, in partition: Int32) -> Int {
-    status.writes.expect(write.feed, in: TopicPartition(topic: topic, partition: partition)) {
+  private func expect(_ client: Client, in partition: Int32) -> Int {
+    status.writes.expect(client.feed, in: TopicPartition(topic: topic, partition: partition)) {
       [topic] outcome, offset in
       let place = Place(topic: topic, partition: partition, offset: offset)
       switch outcome {
-      case .published(let version): write.response.give(Self.published(write, place, version))
-      case .rejected(let rejection): write.response.give(Self.rejected(rejection))
-      case .unknown: write.response.give(Self.accepted(write, place))
+      case .published(let version): client.response.give(Self.published(client, place, version))
+      case .rejected(let rejection): client.response.give(Self.rejected(rejection))
+      case .unknown: client.response.give(Self.accepted(client, place))
       }
     }
   }
@@ -186,34 +197,36 @@ final class EventWriter: @unchecked Sendable {
   /// The brokers have a record, or do not.
   private func end(_ number: Int, _ result: Result<Int64, KafkaError>) {
     guard let delivery = deliveries.removeValue(forKey: number) else { return }
-    let write = delivery.write
+    let client = delivery.write.client
+    let writes = status.writes
     switch result {
-    case .failure(let error): fail(write, delivery.awaited, error)
+    case .failure(let error):
+      if let awaited = delivery.awaited { writes.forget(awaited) }
+      fail(delivery.write, Self.undelivered(error))
+      if error.isFatal || producer?.hasFailed == true { isBroken = true }
     case .success(let offset):
-      settle(write)
+      settle(delivery.write)
       let place = Place(topic: topic, partition: delivery.partition, offset: offset)
-      let accepted = Self.accepted(write, place)
-      guard let awaited = delivery.awaited, let wait = write.wait else {
-        return write.response.give(accepted)
+      let accepted = Self.accepted(client, place)
+      guard let awaited = delivery.awaited, let wait = client.wait else {
+        return client.response.give(accepted)
       }
-      let writes = status.writes
       guard offset >= 0, status.owns(delivery.partition) else {
         writes.forget(awaited)
-        return write.response.give(accepted)
+        return client.response.give(accepted)
       }
       writes.deliver(awaited, at: offset)
-      Task {
+      // It holds the answer and not the record.
+      Task { [response = client.response] in
         try? await Task.sleep(for: wait)
-        if writes.forget(awaited) { write.response.give(accepted) }
+        if writes.forget(awaited) { response.give(accepted) }
       }
     }
   }
 
-  private func fail(_ write: Write, _ awaited: Int?, _ error: KafkaError) {
+  private func fail(_ write: Write, _ response: HTTPResponse) {
     settle(write)
-    if let awaited { status.writes.forget(awaited) }
-    if error.isFatal { isBroken = true }
-    write.response.give(Self.undelivered(error))
+    write.client.response.give(response)
   }
 
   private func settle(_ write: Write) {
@@ -235,12 +248,12 @@ extension EventWriter {
   }
 
   private static func document(
-    _ write: Write,
+    _ client: Client,
     _ place: Place,
     _ version: PublishedVersion? = nil
   ) -> JSONObject {
     [
-      "feed": write.feed.string,
+      "feed": client.feed.string,
       "topic": place.topic,
       "partition": place.partition,
       "offset": place.offset < 0 ? nil : place.offset,
@@ -250,19 +263,19 @@ extension EventWriter {
   }
 
   /// The brokers have it.
-  private static func accepted(_ write: Write, _ place: Place) -> HTTPResponse {
-    var response = document(write, place).response
+  private static func accepted(_ client: Client, _ place: Place) -> HTTPResponse {
+    var response = document(client, place).response
     response.status = 202
     return response
   }
 
   private static func published(
-    _ write: Write,
+    _ client: Client,
     _ place: Place,
     _ version: PublishedVersion?
   ) -> HTTPResponse {
-    var response = document(write, place, version).response
-    if let wait = write.wait {
+    var response = document(client, place, version).response
+    if let wait = client.wait {
       response.headers.append(HTTPField("Preference-Applied", "wait=\(wait.components.seconds)"))
     }
     return response
@@ -270,6 +283,12 @@ extension EventWriter {
 
   static func rejected(_ rejection: Rejection) -> HTTPResponse {
     .problem(status: 422, code: rejection.code.rawValue, detail: rejection.message)
+  }
+
+  /// Nothing of it has gone to the brokers.
+  private static func unsent(_ error: KafkaError) -> HTTPResponse {
+    if error.kind == .messageTooLarge { return undelivered(error) }
+    return unavailable(code: "not-written", "nothing was written: \(error); send it again")
   }
 
   private static func undelivered(_ error: KafkaError) -> HTTPResponse {

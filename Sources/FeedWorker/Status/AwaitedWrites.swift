@@ -96,7 +96,8 @@ package final class AwaitedWrites: Sendable {
           entries[number]?.version = version(entry.feed, position.partition)
         }
       }
-      for record in rejected {
+      let feeds = Set(entries.values.map { Array($0.feed.string.utf8) })
+      for record in rejected where record.key.map(feeds.contains) == true {
         let place = TopicPartition(
           topic: String(decoding: record.topic, as: UTF8.self),
           partition: record.partition

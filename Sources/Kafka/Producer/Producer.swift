@@ -40,16 +40,21 @@ public class Producer: KafkaClient {
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
         guard let message, let context = CallbackContext.from(opaque) else { return }
         let number = Int(bitPattern: message.pointee._private)
-        if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+        let code = message.pointee.err
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR {
           context.noteDelivery(of: message.pointee)
           context.onDelivery?(number, .success(message.pointee.offset))
         }
-        guard Producer.isFailure(message.pointee.err) else { return }
+        // Who is told of each record is also told of those that are discarded.
+        guard Producer.isFailure(code) || code != RD_KAFKA_RESP_ERR_NO_ERROR && context.onDelivery != nil
+        else {
+          return
+        }
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
-        let isTooLarge = message.pointee.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+        let isTooLarge = code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
         let size = isTooLarge ? " of \(message.pointee.key_len + message.pointee.len) bytes" : ""
         let error = KafkaError.make(
-          KafkaErrorCode(message.pointee.err),
+          KafkaErrorCode(code),
           "deliver a record\(size) to \(topic) [\(message.pointee.partition)]",
           client: client
         )
@@ -128,6 +133,11 @@ public class Producer: KafkaClient {
   public var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)? {
     get { handle?.context.onDelivery }
     set { handle?.context.onDelivery = newValue }
+  }
+
+  /// Whether it can deliver nothing any more.
+  public var hasFailed: Bool {
+    handle.map { rd_kafka_fatal_error($0.client, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR } ?? true
   }
 
   /// Whether the last metadata response came from an ``EmbeddedCluster``. Does not block.

@@ -55,14 +55,14 @@ import Testing
     #expect(try reader.head().status == 200)
     _ = try reader.chunk()
     let other = "another-token-of-this-server"
-    server.server.replaceToken(try BearerToken(Self.token))
+    server.server.replaceToken(try BearerToken(Self.token), nil)
     #expect(server.server.counters.openStreams == 1)
-    server.server.replaceToken(try BearerToken(other))
+    server.server.replaceToken(try BearerToken(other), nil)
     // An empty chunk ends the stream.
     #expect(throws: HTTPTestClient.Failure.self) { try reader.chunks(through: "never") }
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").status == 401)
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(other)").status == 204)
-    server.server.replaceToken(nil)
+    server.server.replaceToken(nil, nil)
     #expect(try server.ask("GET /secret").status == 204)
   }
 
@@ -159,6 +159,9 @@ import Testing
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors").status == 403)
     // Following a link to it is allowed.
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate").status == 200)
+    // A page of another port of this machine may follow, and change nothing.
+    #expect(try server.ask("GET /", "Sec-Fetch-Site: same-site").status == 200)
+    #expect(try server.ask("POST /", "Sec-Fetch-Site: same-site").status == 403)
     // A browser that says only from where content comes. Other routes would say 405.
     #expect(try server.ask("POST /", "Origin: http://elsewhere").status == 403)
     #expect(try server.ask("POST /", "Origin: http://localhost").status == 405)

@@ -4,7 +4,7 @@ package struct AllowedOrigins: Sendable, Equatable {
 
   private static let exposed = [
     "ETag", "Location", "Retry-After", "Feedstore-Partition", "Feedstore-Other-Partitions",
-    "Preference-Applied",
+    "Feedstore-Writable", "Preference-Applied",
   ].joined(separator: ", ")
   private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
 

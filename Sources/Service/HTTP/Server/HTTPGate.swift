@@ -116,10 +116,14 @@ struct HTTPGate: Sendable {
     throw Refusal(421, "unknown-host", detail)
   }
 
-  /// Whether a page of another site sends the request. Old browsers say only from where content comes.
+  /// Whether a page of another site sends the request, or of another origin one that may change something: another port of this
+  /// machine is another program. Old browsers say only from where content comes.
   private func isForeign(_ head: HTTPRequestHead) -> Bool {
-    if let site = head.header("Sec-Fetch-Site") { return site == "cross-site" }
-    guard !["GET", "HEAD"].contains(head.method), let origin = head.header("Origin") else { return false }
+    let changes = !["GET", "HEAD"].contains(head.method)
+    if let site = head.header("Sec-Fetch-Site") {
+      return site == "cross-site" || changes && site == "same-site"
+    }
+    guard changes, let origin = head.header("Origin") else { return false }
     return head.header("Host").map { !origin.hasSuffix("://\($0)") } ?? true
   }
 

@@ -101,12 +101,14 @@ package final class HTTPServer: Sendable {
   /// The token that clients must send; nil for none.
   package var token: BearerToken? { requiredToken.token }
 
-  /// Replaces the required token. Open streams end, so that clients must authenticate again, except those whose token has an
-  /// end of its own.
+  /// Replaces the required token, and what verifies others. If clients must authenticate again, open streams end, except those
+  /// whose token has an end of its own.
   ///
   /// - Parameter token: nil for none; check the address first with ``check(_:)``.
-  package func replaceToken(_ token: BearerToken?) {
-    guard requiredToken.replace(token) else { return }
+  package func replaceToken(_ token: BearerToken?, _ verifier: TokenVerifier?) {
+    let wasOpen = requiredToken.token == nil && requiredToken.verifier == nil
+    requiredToken.replace(verifier)
+    guard requiredToken.replace(token) || wasOpen && verifier != nil else { return }
     for stream in streams.all where stream.rights.expires == nil { stream.close() }
   }
 
