@@ -57,6 +57,8 @@ class OtherOriginTests(unittest.TestCase):
         self.producer = Producer({"bootstrap.servers": daemon.wait_for(r"^127\.0\.0\.1:\d+"), "partitioner": "murmur2"})
         self.base = daemon.wait_for(URL)
         self.driver = shared_browser()
+        # The browser logs each refusal; those are not complaints about the tests that follow.
+        self.addCleanup(self.driver.get_log, "browser")
         self.addCleanup(self.driver.get, "about:blank")
 
     def token(self, seconds=3600):
