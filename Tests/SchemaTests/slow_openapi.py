@@ -46,6 +46,8 @@ streams.values = {streams}
 [checks]
 not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
 positive_data_acceptance.expected-statuses = ["2xx", 304, 404, 503]
+# What is not valid may also be too long for a head.
+negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 413, 414, 422, 431, 503]
 """
 
 

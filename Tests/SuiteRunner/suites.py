@@ -107,8 +107,8 @@ SLOW = [
     upgrade(),
     swift("agreement", "--filter", RANDOM_RECORDS),
     swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)", "--skip", RANDOM_RECORDS),
-    fuzz(seconds=60),
-    simulation(seconds=120),
+    fuzz(seconds=30),
+    simulation(seconds=60),
     # The demo, and a fuzzer of its HTTP interface.
     unittest("openapi", "SchemaTests", "slow_openapi"),
     # Also the blocks that build a package, and the web site.
