@@ -15,7 +15,7 @@ extension OnCluster {
     private static let writes = Int(ProcessInfo.processInfo.environment["FEEDSTORE_WRITES"] ?? "") ?? 2_000
     private static let clients = 50
 
-    @Test func `what is answered is there once, whoever is killed`() async throws {
+    @Test func `an answered event is there once, although daemons are killed`() async throws {
       var options = RunOptions()
       options.settings = ["http.enabled": "true", "http.port": "0", "http.writes.enabled": "true"]
       try await BrokerRun.on("writes", options) { run in

@@ -15,7 +15,6 @@ struct FeedRoutes: Sendable {
 
   private static let json = ["application/json"]
   private static let defaultLimit = 100
-  private static let retryAfterSeconds = 1
 
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
@@ -144,7 +143,7 @@ struct FeedRoutes: Sendable {
   private func state(_ request: HTTPRequest) -> HTTPResponse {
     feed(request) { description, _, isAmbiguous in
       if description.standing == .mustRefetch {
-        return unavailable(
+        return .unavailable(
           code: "stale",
           "the feed is stale, because changesets are missing; it is served again after its next reload"
         )
@@ -285,23 +284,17 @@ struct FeedRoutes: Sendable {
   }
 
   private var tooMuch: HTTPResponse {
-    unavailable(code: "too-much-waits", "too many bytes are queued for slow readers; try again later")
+    .unavailable(code: "too-much-waits", "too many bytes are queued for slow readers; try again later")
   }
 
   private var tooManyWindows: HTTPResponse {
-    unavailable(
+    .unavailable(
       code: "too-many-windows",
       "\(streams.limits.maxWindows) different windows may be open (http.maxWindows); try again later"
     )
   }
 
   private var restoring: HTTPResponse {
-    unavailable(code: "restoring", "feeds are being restored, or partitions assigned; try again later")
-  }
-
-  private func unavailable(code: String, _ detail: String) -> HTTPResponse {
-    var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
-    response.headers = [HTTPField("Retry-After", String(Self.retryAfterSeconds))]
-    return response
+    .unavailable(code: "restoring", "feeds are being restored, or partitions assigned; try again later")
   }
 }

@@ -58,6 +58,13 @@ extension HTTPResponse {
     code: "forbidden",
     detail: "this needs a token that allows to read it: see read in its claim feedstore"
   )
+
+  /// The response to a request that may succeed a second later.
+  static func unavailable(code: String, _ detail: String) -> HTTPResponse {
+    var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
+    response.headers = [HTTPField("Retry-After", "1")]
+    return response
+  }
 }
 
 /// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page

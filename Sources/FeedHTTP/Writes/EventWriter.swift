@@ -103,7 +103,7 @@ final class EventWriter: @unchecked Sendable {
       waiting.isOver = true
       return waiting.writes
     }
-    // Whoever waits gets an answer.
+    // No client is left without an answer.
     status.writes.release(nil)
     for write in left + deliveries.values.map(\.write) { write.client.response.give(Self.stopping) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
@@ -288,7 +288,7 @@ extension EventWriter {
   /// Nothing of it has gone to the brokers.
   private static func unsent(_ error: KafkaError) -> HTTPResponse {
     if error.kind == .messageTooLarge { return undelivered(error) }
-    return unavailable(code: "not-written", "nothing was written: \(error); send it again")
+    return .unavailable(code: "not-written", "nothing was written: \(error); send it again")
   }
 
   private static func undelivered(_ error: KafkaError) -> HTTPResponse {
@@ -299,26 +299,20 @@ extension EventWriter {
         detail: "the brokers refuse the record: \(error)"
       )
     }
-    return unavailable(
+    return .unavailable(
       code: "not-written",
       "the brokers have not confirmed the record, and may have it: \(error); send it again if that is safe"
     )
   }
 
   private static var stopping: HTTPResponse {
-    unavailable(
+    .unavailable(
       code: "stopping",
       "this instance stops, and the brokers have not confirmed the record; send it again if that is safe"
     )
   }
 
   static var tooMany: HTTPResponse {
-    unavailable(code: "too-many-writes", "too many records wait for the brokers; try again later")
-  }
-
-  private static func unavailable(code: String, _ detail: String) -> HTTPResponse {
-    var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
-    response.headers = [HTTPField("Retry-After", "1")]
-    return response
+    .unavailable(code: "too-many-writes", "too many records wait for the brokers; try again later")
   }
 }

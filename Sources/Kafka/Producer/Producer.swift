@@ -45,7 +45,7 @@ public class Producer: KafkaClient {
           context.noteDelivery(of: message.pointee)
           context.onDelivery?(number, .success(message.pointee.offset))
         }
-        // Who is told of each record is also told of those that are discarded.
+        // With a report of each record, discarded ones are reported too.
         guard Producer.isFailure(code) || code != RD_KAFKA_RESP_ERR_NO_ERROR && context.onDelivery != nil
         else {
           return

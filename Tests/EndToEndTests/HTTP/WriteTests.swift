@@ -174,7 +174,7 @@ struct WriteTests {
     try await writing.end()
   }
 
-  @Test func `whoever waits gets the brokers' word from an instance that does not have the partition`()
+  @Test func `an instance that does not have the partition answers when the brokers have the record`()
     async throws
   {
     let ground = try ServedGround(isAssigned: false) { $0.takesWrites = true }

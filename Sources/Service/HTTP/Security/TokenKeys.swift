@@ -7,7 +7,10 @@ struct TokenKey: Sendable, Equatable {
   /// Modulus and exponent, coordinates, a public key, or a secret.
   fileprivate let parts: [[UInt8]]
 
-  func verify(_ text: [UInt8], signature: [UInt8]) -> Bool { fault(text, signature) == nil }
+  func verify(_ text: [UInt8], signature: [UInt8]) -> Bool {
+    // The address of an empty one must not be taken for none.
+    !signature.isEmpty && fault(text, signature) == nil
+  }
 
   /// What is wrong with a signature, or without one with the key; nil for nothing.
   fileprivate func fault(_ text: [UInt8] = [], _ signature: [UInt8]? = nil) -> String? {

@@ -204,7 +204,7 @@ final class HTTPLaterResponses: Sendable {
     state.withLock { $0.waiting[ObjectIdentifier(later)] = nil }
   }
 
-  /// Accepts no more, and ends what waits.
+  /// Accepts no more, and ends the waiting ones.
   func stop() {
     let waiting = state.withLock { state in
       state.isStopping = true
