@@ -1,0 +1,200 @@
+/** Follows FeedStore's feeds, and writes to them. SPDX-License-Identifier: Apache-2.0 */
+
+import type { Change, OrderKey } from './replica.js';
+
+export type { Change, Changes, ItemPlace, ItemPosition, Mode, OrderKey, SectionPlace } from './replica.js';
+
+export interface FeedStoreOptions {
+  /**
+   * The bearer token, or null if none is needed. It is asked for each connection, and again when a token has been refused or is
+   * about to end (`exp` of a JSON Web Token).
+   */
+  token?: () => string | null | undefined | Promise<string | null | undefined>;
+  /** Whether tabs of one origin share one connection, where the browser has shared workers. The default is true. */
+  share?: boolean;
+  fetch?: typeof fetch;
+  /** From 0 to 1, as `Math.random`. */
+  random?: () => number;
+}
+
+/** The feeds of a daemon, or of several instances. All feeds share one stream. */
+export class FeedStore {
+  /** @param urls The URL of a daemon, such as `https://feeds.example.org`, or those of several instances. */
+  constructor(urls: string | readonly string[], options?: FeedStoreOptions);
+  /** A feed, or a window of it. It is followed while somebody listens. Each call returns a new `Feed`; equal windows are followed once. */
+  feed(id: string, window?: Window | null): Feed;
+  /** Ends everything: the connections, the iterations, and the subscriptions. */
+  close(): void;
+}
+
+/** A part of a feed. Without any member it is the whole feed. */
+export interface Window {
+  /** The ids of the sections that are shown; without it all are. */
+  readonly sections?: readonly string[];
+  /** Of each section the first so many items; 0 for the data of sections alone. */
+  readonly first?: number;
+  /** With `count`, of exactly one section: the position of the first item. */
+  readonly from?: number;
+  readonly count?: number;
+}
+
+export interface Feed extends AsyncIterable<Update> {
+  readonly id: string;
+  /** What is shown; null for the whole feed. */
+  readonly window: Window | null;
+  /** The newest view. It is the same object until something changes. */
+  readonly view: FeedView;
+  /** Changes the window. Until the state of the new one arrives, the view stays. */
+  show(window?: Window | null): void;
+  /**
+   * Calls a function with each update; first with the present state if there is one, after `subscribe` has returned.
+   * @returns Ends the subscription.
+   */
+  subscribe(listener: (update: Update) => void): () => void;
+  /**
+   * Writes one event or several, all of them or nothing. Views show the effect at once, as pending.
+   *
+   * Rejects with `WriteRejected` or `WriteFailed`; then the effect is taken back.
+   */
+  write(events: FeedEvent | readonly FeedEvent[], options?: WriteOptions): Promise<Written>;
+  /** A slow iteration gets the newest state in place of the updates that it missed. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<Update>;
+}
+
+/** A feed, or a window of it, at one moment. It never changes. What did not change is the same object in the next view. */
+export interface FeedView {
+  readonly feed: string;
+  readonly standing: Standing;
+  /** Whether there is a state. If not, `sections` is empty, and the members from `epoch` to `through` are null. */
+  readonly exists: boolean;
+  readonly epoch: string | null;
+  readonly revision: number | null;
+  /** RFC 3339. */
+  readonly time: string | null;
+  readonly checksum: string | null;
+  /** For each input topic, the offset of the newest record in the state. */
+  readonly through: Readonly<Record<string, number>> | null;
+  readonly sections: readonly Section[];
+  /** Whether a write is shown that is not confirmed yet. */
+  readonly isPending: boolean;
+  item(id: string): Item | undefined;
+  section(id: string): Section | undefined;
+}
+
+/** A new object if its own content or one of its items changed. */
+export interface Section {
+  readonly id: string;
+  /** As `JSON.parse` makes it. */
+  readonly data: any;
+  /** As the producer spelled it. */
+  readonly dataText: string;
+  readonly order: readonly OrderKey[] | undefined;
+  readonly keep: number | undefined;
+  readonly items: readonly Item[];
+  /** The position of the first item that is shown. */
+  readonly from: number;
+  /** How many items the section has, shown or not. */
+  readonly of: number;
+  readonly isPending: boolean;
+}
+
+/** A new object if its kind, its data or its section changed; not if it moved within the section. */
+export interface Item {
+  readonly id: string;
+  /** The cell type. */
+  readonly kind: string;
+  /** The id of its section. */
+  readonly section: string;
+  /** As `JSON.parse` makes it. */
+  readonly data: any;
+  /** As the producer spelled it. */
+  readonly dataText: string;
+  readonly isPending: boolean;
+}
+
+/**
+ * - `state`: show the whole view. It is the first update, comes after a reload, and in place of missed ones.
+ * - `changed`: `change` leads from the previous view to this one.
+ * - `absent`: the feed was deleted, or does not exist.
+ * - `standing`: only the standing, or `from` and `of` of sections changed.
+ * - `pending`: a write was shown, confirmed or taken back, or the feed changed while one was shown; the change is not described.
+ */
+export type Update =
+  | { readonly kind: 'changed'; readonly view: FeedView; readonly change: Change }
+  | { readonly kind: 'state' | 'absent' | 'standing' | 'pending'; readonly view: FeedView; readonly change?: undefined };
+
+/**
+ * - `connecting`: there is no state, and nothing was missed yet.
+ * - `catching-up`: connected; the state is not the newest yet.
+ * - `live`: the view is the newest state, or there is no such feed.
+ * - `stale`: the view may be outdated, for the reason:
+ *   - `disconnected`: there is no connection; it is tried again at `until`;
+ *   - `must-refetch`: a change was missed; the state comes anew;
+ *   - `moved`: another instance has the feed;
+ *   - `unavailable`: the daemon cannot serve it now (503);
+ *   - `token-needed`: a token is missing or was refused (401);
+ *   - `forbidden`: the token does not allow it, or has ended;
+ *   - `bad-request`: the daemon does not accept the request; `detail` names what.
+ */
+export interface Standing {
+  readonly name: 'connecting' | 'catching-up' | 'live' | 'stale';
+  readonly reason?: 'disconnected' | 'must-refetch' | 'moved' | 'unavailable' | 'token-needed' | 'forbidden' | 'bad-request';
+  /** For people. */
+  readonly detail?: string;
+  /** Milliseconds since 1970. */
+  readonly until?: number;
+}
+
+export interface WriteOptions {
+  /** Seconds to wait for the outcome, at most 30; 10 by default. With 0, only the brokers' confirmation is awaited. */
+  wait?: number;
+}
+
+/** Where a write is. `epoch` and `revision` are there if what is published covers it. */
+export interface Written {
+  readonly feed: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset?: number;
+  readonly epoch?: string;
+  readonly revision?: number;
+}
+
+/** The write changed nothing. */
+export class WriteRejected extends Error {
+  /** The code of the rejection, such as `unknown-anchor` or `forbidden`. */
+  readonly code: string;
+  constructor(code: string, message: string);
+}
+
+/** The outcome of the write is not known, or the daemon could not take it. */
+export class WriteFailed extends Error {
+  /** The code of the response, such as `not-written`; null without a response. */
+  readonly code: string | null;
+  constructor(code: string | null, message: string);
+}
+
+/** Where an element goes. */
+export type Place = 'first' | 'last' | { before: string } | { after: string } | { index: number };
+
+/** An event, as section 2 of the protocol says. */
+export type FeedEvent =
+  | { op: 'item.upsert'; item: string; section?: string; kind?: string; data?: unknown; at?: Place }
+  | { op: 'item.patch'; item: string; data: unknown }
+  | { op: 'item.move'; item: string; section?: string; at?: Place }
+  | { op: 'item.delete' | 'item.reconfigure' | 'item.reload'; item: string }
+  | { op: 'section.upsert'; section: string; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; at?: Place }
+  | { op: 'section.replace'; section: string; items: readonly ListedItem[]; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; at?: Place }
+  | { op: 'section.move'; section: string; at: Place }
+  | { op: 'section.delete' | 'section.reload'; section: string }
+  | { op: 'feed.replace'; sections: readonly ListedSection[] }
+  | { op: 'feed.clear' | 'feed.delete' | 'feed.reload' };
+
+export type ListedItem = string | { id: string; kind?: string; data?: unknown };
+export interface ListedSection {
+  id: string;
+  data?: unknown;
+  order?: readonly OrderKey[] | null;
+  keep?: number | null;
+  items?: readonly ListedItem[];
+}
