@@ -3,7 +3,7 @@
 # The only list of Debian packages: what the build needs, and what `make test` needs in addition.
 PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography
+  chromium chromium-driver python3-selenium node-react node-react-dom valgrind openssl python3-jwt python3-cryptography
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev

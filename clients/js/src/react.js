@@ -1,0 +1,124 @@
+/** Feeds in React components. SPDX-License-Identifier: Apache-2.0 */
+
+import {
+  createContext, createElement, useCallback, useContext, useEffect, useMemo, useState, useSyncExternalStore,
+} from 'react';
+
+const Context = createContext(null);
+
+/** Says which store the components within use. */
+export const FeedStoreProvider = ({ store, children }) => createElement(Context.Provider, { value: store }, children);
+
+export function useFeedStore() {
+  const store = useContext(Context);
+  if (store === null) throw new Error('there is no FeedStore here: put <FeedStoreProvider store={store}> around this component');
+  return store;
+}
+
+/** Listeners to call with the next frame, so that a component is rendered once a frame, however many changes arrive. */
+const waiting = new Set();
+let frame = 0;
+let timer;
+
+function flush() {
+  cancelAnimationFrame(frame);
+  clearTimeout(timer);
+  const listeners = [...waiting];
+  waiting.clear();
+  for (const listener of listeners) listener();
+}
+
+function callWithFrame(listener) {
+  if (waiting.size === 0) {
+    frame = requestAnimationFrame(flush);
+    // Hidden pages have no frames.
+    timer = setTimeout(flush, 100);
+  }
+  waiting.add(listener);
+}
+
+/** The newest view of a feed, or of a window of it. */
+export function useFeed(id, window = null) {
+  const store = useFeedStore();
+  // Another window is shown by the same feed, which keeps its view until the state of the new one arrives.
+  const feed = useMemo(() => store.feed(id, window), [store, id]);
+  const text = JSON.stringify(window);
+  useEffect(() => feed.show(JSON.parse(text)), [feed, text]);
+  const subscribe = useCallback((listener) => {
+    // What the user has just written is shown at once: a text field would lose its caret.
+    const unsubscribe = feed.subscribe(({ kind }) => (kind === 'pending' ? listener() : callWithFrame(listener)));
+    return () => {
+      waiting.delete(listener);
+      unsubscribe();
+    };
+  }, [feed]);
+  const view = () => feed.view;
+  return useSyncExternalStore(subscribe, view, view);
+}
+
+/** What is asked for when a list shows rows from a position: these, and a margin on either side. */
+const around = ({ from, count, margin }) => {
+  const start = Math.max(0, from - margin);
+  return { start, end: from + count + margin };
+};
+
+/** The rows of a section that are on the screen, from a position, with the items that are there. */
+export function useWindow(id, { section: sectionId, from, count, margin = count }) {
+  const [asked, setAsked] = useState(() => around({ from, count, margin }));
+  // Asks again when half of the margin is left, so that scrolling does not ask with each row.
+  const needed = around({ from, count, margin: Math.floor(margin / 2) });
+  const isCovered = asked.start <= needed.start && needed.end <= asked.end;
+  const range = isCovered ? asked : around({ from, count, margin });
+  if (!isCovered) setAsked(range);
+  const view = useFeed(id, { sections: [sectionId], from: range.start, count: range.end - range.start });
+  const section = view.section(sectionId);
+  const rows = useMemo(() => {
+    if (!section) return [];
+    const length = Math.max(0, Math.min(count, section.of - from));
+    return Array.from({ length }, (_, at) => ({ index: from + at, item: section.items[from + at - section.from] }));
+  }, [section, from, count]);
+  return { rows, of: section?.of ?? 0, section, view };
+}
+
+/** The writes of one component to a feed. */
+class Writer {
+  #listeners = new Set();
+  #unanswered = 0;
+
+  constructor(feed) {
+    this.feed = feed;
+    this.state = { write: this.write, dismiss: this.dismiss, isPending: false, error: null };
+  }
+
+  subscribe = (listener) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  getState = () => this.state;
+
+  write = (events, options) => {
+    const written = this.feed.write(events, options);
+    this.#change(1, null);
+    // Who ignores the promise sees the error in the state.
+    written.then(() => this.#change(-1), (error) => this.#change(-1, error));
+    return written;
+  };
+
+  dismiss = () => this.#change(0, null);
+
+  #change(difference, error = this.state.error) {
+    this.#unanswered += difference;
+    const isPending = this.#unanswered > 0;
+    if (isPending === this.state.isPending && error === this.state.error) return;
+    this.state = { ...this.state, isPending, error };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Writes to a feed, and says what came of it. */
+export function useWrite(id) {
+  const store = useFeedStore();
+  const writer = useMemo(() => new Writer(store.feed(id)), [store, id]);
+  return useSyncExternalStore(writer.subscribe, writer.getState, writer.getState);
+}
