@@ -21,6 +21,7 @@ COPY Package.swift ./
 COPY Sources Sources
 COPY Tests Tests
 COPY web web
+COPY clients/js/src clients/js/src
 COPY packaging packaging
 # For `feedstore --version`.
 ARG FEEDSTORE_COMMIT=unknown

@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-import { EventStream } from '../web/event-stream.js';
-import { parsedWithText, Replica, ReplicaFault } from '../web/replica.js';
+import { EventStream } from '../clients/js/src/event-stream.js';
+import { parsedWithText, Replica, ReplicaFault } from '../clients/js/src/replica.js';
 
 /**
  * Follows a feed until its process or page ends, and recovers from every interruption.
@@ -20,7 +20,7 @@ import { parsedWithText, Replica, ReplicaFault } from '../web/replica.js';
  * @param {string} feed
  * @param {object} options
  * @param {string} [options.token]
- * @param {(what: string, replica: Replica, change?: import('../web/replica.js').Change) => void} options.onNews
+ * @param {(what: string, replica: Replica, change?: import('../clients/js/src/replica.js').Change) => void} options.onNews
  *   What happened, and the resulting feed: `applied` (with what it changed), `up-to-date`, `gone`, `moved`, or
  *   `must-refetch` (until the next `applied` there is nothing newer than what was shown).
  * @param {(status: number, answer: string) => void} options.onRefusal Why the feed is not available; reported once

@@ -1,6 +1,6 @@
 #include "CInspector.h"
 
-// The files of web/, compiled into the program so that it needs no files at run time. They are embedded in C, where
+// The files of web/ and two of clients/js, compiled into the program so that it needs no files at run time. They are embedded in C, where
 // #embed costs no compile time; a byte array in Swift takes half a minute to compile.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
@@ -23,7 +23,7 @@ static const unsigned char edits_js[] = {
 #embed "../../web/edits.js"
 };
 static const unsigned char event_stream_js[] = {
-#embed "../../web/event-stream.js"
+#embed "../../clients/js/src/event-stream.js"
 };
 static const unsigned char explain_js[] = {
 #embed "../../web/explain.js"
@@ -44,7 +44,7 @@ static const unsigned char item_editor_js[] = {
 #embed "../../web/item-editor.js"
 };
 static const unsigned char replica_js[] = {
-#embed "../../web/replica.js"
+#embed "../../clients/js/src/replica.js"
 };
 static const unsigned char rows_js[] = {
 #embed "../../web/rows.js"

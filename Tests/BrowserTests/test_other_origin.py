@@ -18,7 +18,7 @@ from support import shared_browser
 from test_daemon import URL, Feedstore
 
 SECRET = "a secret of at least 32 bytes, known to who makes tokens"
-FILES = {"/replica.js": ROOT / "web" / "replica.js", "/app.js": pathlib.Path(__file__).with_name("other-origin.mjs")}
+FILES = {"/replica.js": ROOT / "clients" / "js" / "src" / "replica.js", "/app.js": pathlib.Path(__file__).with_name("other-origin.mjs")}
 
 
 class Site(http.server.BaseHTTPRequestHandler):

@@ -83,7 +83,7 @@ class JavaScript(unittest.TestCase):
     def test_a_page_shows_a_feed_until_it_is_deleted(self):
         for block in all_blocks("js page"):
             with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
-                shutil.copy(ROOT / "web" / "replica.js", folder)
+                shutil.copy(ROOT / "clients" / "js" / "src" / "replica.js", folder)
                 (pathlib.Path(folder) / "package.json").write_text('{"type":"module"}')
                 (pathlib.Path(folder) / "page.mjs").write_text(block.code + "\nexport { follow };\n")
                 (pathlib.Path(folder) / "main.mjs").write_text(PAGE)

@@ -1,4 +1,4 @@
-"""All followers reach the same states: FeedClient, examples/follow.py, web/replica.js, and HTTP."""
+"""All followers reach the same states: FeedClient, examples/follow.py, clients/js/src/replica.js, and HTTP."""
 
 import json
 import os

@@ -8,7 +8,7 @@ import Testing
 @testable import Feed
 @testable import FeedClient
 
-/// Random damage leads the replicas of a store, `FeedClient`, `web/replica.js` and `examples/follow.py` to the states of the
+/// Random damage leads the replicas of a store, `FeedClient`, `clients/js/src/replica.js` and `examples/follow.py` to the states of the
 /// protocol's table, record by record.
 @Suite struct DamagedLogTests {
   /// The expected state of a record's feed.

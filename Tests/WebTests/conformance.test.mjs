@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
-import { ReplicaFault, ReplicaPartition } from '../../web/replica.js';
+import { ReplicaFault, ReplicaPartition } from '../../clients/js/src/replica.js';
 import { Follower } from './Support/follow-vectors.mjs';
 
 const folder = new URL('../../conformance/', import.meta.url);

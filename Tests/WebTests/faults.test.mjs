@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Replica, ReplicaFault, ReplicaPartition, xxh32 } from '../../web/replica.js';
+import { Replica, ReplicaFault, ReplicaPartition, xxh32 } from '../../clients/js/src/replica.js';
 import { contentOf, reloadOf } from './Support/follower.mjs';
 import { replay } from './Support/replay.mjs';
 

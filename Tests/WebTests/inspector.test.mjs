@@ -7,7 +7,7 @@ import test from 'node:test';
 import { explain } from '../../web/explain.js';
 import { FeedFollower } from '../../web/feed-follower.js';
 import { changesBetween, sectionNote, tokensOf, visible } from '../../web/format.js';
-import { Replica } from '../../web/replica.js';
+import { Replica } from '../../clients/js/src/replica.js';
 import { itemKey, Rows, Scroller, sectionKey, ShownSection } from '../../web/rows.js';
 import { Follower, contentOf, reloadOf } from './Support/follower.mjs';
 import { Random, seed } from './Support/random.mjs';

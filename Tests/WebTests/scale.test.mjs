@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { Replica } from '../../web/replica.js';
+import { Replica } from '../../clients/js/src/replica.js';
 import { Follower, contentOf } from './Support/follower.mjs';
 import { replay, root } from './Support/replay.mjs';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { EventStream } from '../../web/event-stream.js';
+import { EventStream } from '../../clients/js/src/event-stream.js';
 import { Rows } from '../../web/rows.js';
 import { ShownFeed } from '../../web/shown-feed.js';
 import { Random, seed } from './Support/random.mjs';

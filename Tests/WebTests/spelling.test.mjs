@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parsedWithText, Replica, ReplicaFault, ReplicaPartition } from '../../web/replica.js';
+import { parsedWithText, Replica, ReplicaFault, ReplicaPartition } from '../../clients/js/src/replica.js';
 
 const head = (revision, mode) => `{"feed":"f","epoch":"t/0","revision":${revision},"base":${revision - 1},"mode":"${mode}",`
   + '"time":"2026-01-01T00:00:00.000Z","through":{"t":0},"x":[{"data":"\\"]}"}],"sections":"replaced","sections":';

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// A file of web/, as of the build.
+/// A file of the inspector, as of the build.
 typedef struct {
   /// The file's name, without a path.
   const char *_Nonnull name;

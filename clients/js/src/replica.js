@@ -1,0 +1,1019 @@
+/**
+ * Follows FeedStore's changesets: one file without dependencies, for browsers and Node 18 or later. Copy it.
+ *
+ * - `Replica` keeps one feed, from its changesets.
+ * - `ReplicaPartition` keeps all feeds of a partition of the changesets topic, from its records.
+ *
+ * Both check the positions, revisions and order in a changeset, and apply either all of it or nothing. Terms and
+ * rules are those of FeedStore's protocol, version 1. Positions count from 0, revisions from 1.
+ *
+ *     const replica = new Replica('news', { onRefetch: (it) => fetchReload(it.feed).then((text) => it.apply(text)) });
+ *     const outcome = replica.apply(text);
+ *     if (outcome.type === 'applied') draw(outcome.change, replica.sections);
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * Any JSON value, as `JSON.parse` makes it: the spelling of numbers and duplicate members are lost in that. To show data as it
+ * is spelled, apply `parsedWithText(text)` instead of the text: elements then have it as `dataText`.
+ * @typedef {unknown} Data
+ *
+ * @typedef {'reconfigure' | 'diff' | 'reload' | 'delete'} Mode
+ * @typedef {'bootstrapping' | 'up-to-date' | 'must-refetch'} Status
+ */
+
+/**
+ * The effect of one changeset: its entries without their content, in the changeset's order and terms. `delete` and
+ * `from` are positions before the change, all others after it. Items that are deleted with their section are not
+ * listed. A reload replaces everything: its lists are empty, and everything must be redrawn.
+ *
+ * @typedef {object} Change
+ * @property {string} epoch
+ * @property {number} revision
+ * @property {number} base The revision that it applies to; a reload applies to any.
+ * @property {Mode} mode
+ * @property {string} [reason] Why it is a reload.
+ * @property {string} time RFC 3339.
+ * @property {Changes<SectionPlace, number>} sections
+ * @property {Changes<ItemPlace, ItemPosition>} items
+ *
+ * @typedef {{ id: string, index: number }} SectionPlace
+ * @typedef {{ id: string, section: string, index: number }} ItemPlace
+ * @typedef {{ section: string, index: number }} ItemPosition
+ */
+
+/**
+ * `reconfigure` means new data in the same cell; `reload` means another cell, perhaps of another kind.
+ *
+ * @template Place, Position
+ * @typedef {{ delete: Place[], insert: Place[], move: { id: string, from: Position, to: Position }[],
+ *   reconfigure: Place[], reload: Place[] }} Changes
+ */
+
+/**
+ * The result of a changeset for a replica:
+ * - `applied`: the replica now has its revision, and `change` describes the effect;
+ * - `removed`: the feed was deleted;
+ * - `skipped`: the replica has that revision, or the record does not concern it;
+ * - `waiting`: further parts of the changeset are needed;
+ * - `gap`: an earlier changeset was missed; `revision` is the replica's, or null;
+ * - `other-epoch`: it belongs to another epoch of the feed, whose reload was missed;
+ * - `mismatch`: it does not fit the replica, which keeps its state.
+ *
+ * @typedef {{ type: 'applied', feed: string, change: Change }
+ *   | { type: 'removed', feed: string }
+ *   | { type: 'skipped', feed: string }
+ *   | { type: 'other-epoch', feed: string }
+ *   | { type: 'waiting', feed: string, received: number, parts: number }
+ *   | { type: 'gap', feed: string, revision: number | null, base: number }
+ *   | { type: 'mismatch', feed: string, fault: ReplicaFault }} Outcome
+ */
+
+/**
+ * `onRefetch` is called when the status becomes `must-refetch`, and again when a reload did not change that. Pass the
+ * feed's newest reload to `apply`, and wait before requesting it a second time. A follower that reads the topic from
+ * its beginning need not do anything: a later reload closes the gaps that compaction leaves.
+ *
+ * @typedef {{ onRefetch?: (replica: Replica) => void }} ReplicaOptions
+ */
+
+/**
+ * Why a record cannot be applied:
+ * - `invalid-key`: the key is not one of a changesets topic;
+ * - `invalid-changeset`: the value is not a changeset, or is another feed's;
+ * - `unknown-element`: an entry names an element that does not exist, or inserts one that does;
+ * - `position`: an element is not, or cannot be placed, at the changeset's position;
+ * - `checksum`: the resulting order or kinds differ from the changeset's checksum.
+ */
+export class ReplicaFault extends Error {
+  /**
+   * @param {'invalid-key' | 'invalid-changeset' | 'unknown-element' | 'position' | 'checksum'} code
+   * @param {string} message What was found and what was expected.
+   */
+  constructor(code, message) {
+    super(message);
+    this.name = 'ReplicaFault';
+    this.code = code;
+  }
+}
+
+// The checksum: a sum of one term for each element.
+
+const [p1, p2, p3, p4, p5] = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1];
+
+/** @param {number} value @param {number} bits */
+const rotated = (value, bits) => (value << bits) | (value >>> (32 - bits));
+
+/** @param {Uint8Array} bytes @param {number} at */
+const word = (bytes, at) => bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+
+/**
+ * XXH32 with seed 0, as specified at https://github.com/Cyan4973/xxHash.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {number} 32 bits without sign.
+ */
+export function xxh32(bytes) {
+  const { length } = bytes;
+  let at = 0;
+  let hash = p5;
+  if (length >= 16) {
+    const lanes = [(p1 + p2) | 0, p2 | 0, 0, -p1 | 0];
+    for (; at + 16 <= length; at += 16) {
+      for (let lane = 0; lane < 4; lane++) {
+        const mixed = (lanes[lane] + Math.imul(word(bytes, at + 4 * lane), p2)) | 0;
+        lanes[lane] = Math.imul(rotated(mixed, 13), p1);
+      }
+    }
+    hash = rotated(lanes[0], 1) + rotated(lanes[1], 7) + rotated(lanes[2], 12) + rotated(lanes[3], 18);
+  }
+  hash = (hash + length) | 0;
+  for (; at + 4 <= length; at += 4) hash = Math.imul(rotated((hash + Math.imul(word(bytes, at), p3)) | 0, 17), p4);
+  for (; at < length; at++) hash = Math.imul(rotated((hash + Math.imul(bytes[at], p5)) | 0, 11), p1);
+  hash = Math.imul(hash ^ (hash >>> 15), p2);
+  hash = Math.imul(hash ^ (hash >>> 13), p3);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+const utf8 = new TextEncoder();
+const maxIdBytes = 255;
+// The text of an item's term is the longest: four ids or kinds, and five more bytes.
+const scratch = new Uint8Array(4 * maxIdBytes + 5);
+
+/** @param {string[]} fields */
+const termOf = (...fields) => xxh32(scratch.subarray(0, utf8.encodeInto(fields.join('\0'), scratch).written));
+
+// The state of a feed.
+
+/**
+ * The data of an element, and its JSON text if the changeset was applied with it.
+ * @typedef {{ data: Data, dataText: string | undefined }} Content
+ */
+
+/**
+ * By what a section is ordered, and how many items it keeps; undefined if it does not say so.
+ * @typedef {{ order: { by: string, direction?: 'descending' }[] | undefined, keep: number | undefined }} Settings
+ */
+
+/** A section of a replica. */
+class Section {
+  /** @type {readonly Item[]} In order; replaced by a new array when an item is inserted, deleted or moved. */
+  items = [];
+  /** Its term of the checksum; 0 while it is in no list. @internal */
+  term = 0;
+
+  /** @param {string} id @param {Content & Settings} content */
+  constructor(id, { data, dataText, order, keep }) {
+    this.id = id;
+    this.data = data;
+    this.dataText = dataText;
+    this.order = order;
+    this.keep = keep;
+  }
+
+  /** The section as in a reload. */
+  toJSON() { return { id: this.id, data: this.data, order: this.order, keep: this.keep, items: this.items }; }
+
+  /** @param {Section | undefined} previous @internal */
+  termBehind(previous) { return termOf('s', previous?.id ?? '', this.id); }
+}
+
+/** An item of a replica. */
+class Item {
+  /** Its term of the checksum; 0 while it is in no list. @internal */
+  term = 0;
+
+  /** @param {string} id @param {Section} section @param {string} kind The cell type. @param {Content} content */
+  constructor(id, section, kind, { data, dataText }) {
+    this.id = id;
+    this.section = section;
+    this.kind = kind;
+    this.data = data;
+    this.dataText = dataText;
+  }
+
+  /** The item as in a reload. */
+  toJSON() { return { id: this.id, kind: this.kind, data: this.data }; }
+
+  /** @param {Item | undefined} previous @internal */
+  termBehind(previous) { return termOf('i', this.section.id, previous?.id ?? '', this.id, this.kind); }
+}
+
+/** Elements in order and by id, and the checksum. */
+class FeedState {
+  /** @type {readonly Section[]} */
+  sections = [];
+  /** @type {Map<string, Section>} */
+  sectionsById = new Map();
+  /** @type {Map<string, Item>} */
+  itemsById = new Map();
+  checksum = 0;
+
+  /**
+   * The state that a reload describes.
+   * @param {Changeset[]} parts All of them, in order.
+   */
+  static of(parts) {
+    const state = new FeedState();
+    /** @type {Section[]} */
+    const sections = [];
+    /** @type {Item[]} */
+    let items = [];
+    for (const entry of parts.flatMap((part) => entriesOf(part.sections))) {
+      let section = sections[sections.length - 1];
+      // A section that continues from the previous part is listed again, without its data.
+      if (entry.data !== undefined || section?.id !== entry.id) {
+        section = new Section(newId(entry, state.sectionsById), sectionContentOf(entry));
+        section.term = section.termBehind(sections[sections.length - 1]);
+        section.items = items = [];
+        state.sectionsById.set(section.id, section);
+        state.checksum = wrapped(state.checksum + section.term);
+        sections.push(section);
+      }
+      for (const listed of entriesOf(entry.items)) {
+        const item = new Item(newId(listed, state.itemsById), section, kindOf(listed), contentOf(listed));
+        item.term = item.termBehind(items[items.length - 1]);
+        state.itemsById.set(item.id, item);
+        state.checksum = wrapped(state.checksum + item.term);
+        items.push(item);
+      }
+    }
+    state.sections = sections;
+    checkChecksum(state, parts[0]);
+    return state;
+  }
+}
+
+/**
+ * Removes elements from a list and inserts others, in one pass.
+ * @template {{ id: string }} E
+ */
+class ListEdit {
+  /** @type {number[]} Positions before the edit. */
+  #taken = [];
+  /** @type {{ index: number, element: E }[]} Positions after the edit. */
+  #placed = [];
+  /** @type {number[]} Positions after the edit of elements whose predecessor has changed. */
+  displaced = [];
+
+  /** @param {readonly E[]} base */
+  constructor(base) {
+    this.base = base;
+    /** The list after the edit, once it is finished. */
+    this.result = base;
+  }
+
+  /** @param {any} id @param {any} index */
+  take(id, index) {
+    const element = elementAt(this.base, id, index);
+    this.#taken.push(index);
+    return element;
+  }
+
+  /** @param {E} element @param {any} index */
+  place(element, index) { this.#placed.push({ index, element }); }
+
+  finish() {
+    const { base, displaced } = this;
+    const taken = this.#taken.sort((a, b) => a - b);
+    const placed = this.#placed.sort((a, b) => a.index - b.index);
+    if (taken.length === 0 && placed.length === 0) return;
+    /** @type {E[]} */
+    const result = [];
+    let [nextTaken, nextPlaced] = [0, 0];
+    for (let at = 0; at <= base.length; at++) {
+      // Not `===`: -0 is no position.
+      for (; Object.is(placed[nextPlaced]?.index, result.length); nextPlaced++) {
+        displaced.push(result.length);
+        result.push(placed[nextPlaced].element);
+      }
+      if (at === taken[nextTaken]) {
+        nextTaken++;
+      } else if (at < base.length) {
+        if (base[at - 1] !== result[result.length - 1]) displaced.push(result.length);
+        result.push(base[at]);
+      }
+    }
+    if (nextTaken < taken.length) {
+      throw new ReplicaFault('position', `${quoted(base[taken[nextTaken]].id)} is removed from its place twice`);
+    }
+    if (nextPlaced < placed.length) {
+      const { index, element } = placed[nextPlaced];
+      throw new ReplicaFault('position', `${quoted(element.id)} cannot be placed at ${quoted(index)}`);
+    }
+    this.result = result;
+  }
+}
+
+/** Changes that can be undone. */
+class Journal {
+  /** @type {(() => void)[]} */
+  #undo = [];
+
+  /** @template T @template {keyof T} K @param {T} target @param {K} name @param {T[K]} value */
+  set(target, name, value) {
+    const before = target[name];
+    this.#undo.push(() => { target[name] = before; });
+    target[name] = value;
+  }
+
+  /** @template {{ id: string }} E @param {Map<string, E>} map @param {E} element */
+  add(map, element) {
+    this.#undo.push(() => map.delete(element.id));
+    map.set(element.id, element);
+  }
+
+  /** @template {{ id: string }} E @param {Map<string, E>} map @param {E} element */
+  remove(map, element) {
+    this.#undo.push(() => map.set(element.id, element));
+    map.delete(element.id);
+  }
+
+  rollBack() { for (const undo of this.#undo.reverse()) undo(); }
+}
+
+/**
+ * Applies the entries of a difference to a state, or leaves the state unchanged. The cost is that of the entries, plus
+ * one pass over each list with deletions, insertions or moves.
+ */
+class Difference {
+  #journal = new Journal();
+  /** @type {Map<Section, ListEdit<Item>>} By section. */
+  #edits = new Map();
+
+  /** @param {FeedState} state @param {Changeset[]} parts All of them, in order. */
+  constructor(state, parts) {
+    this.state = state;
+    this.sections = joined(parts.map((part) => part.sections));
+    this.items = joined(parts.map((part) => part.items));
+    try {
+      const movedItems = this.#takeItems();
+      this.#editSections();
+      this.#placeItems(movedItems);
+      this.#changeContent();
+      checkChecksum(state, parts[0]);
+    } catch (error) {
+      this.#journal.rollBack();
+      throw error;
+    }
+  }
+
+  /** Called before sections change, because `delete` and `from` refer to the old ones. */
+  #takeItems() {
+    for (const { id, section, index } of this.items.delete) this.#removeItem(this.#edit(section).take(id, index));
+    return this.items.move.map(({ id, from, to }) => ({ item: this.#edit(from?.section).take(id, from.index), to }));
+  }
+
+  #editSections() {
+    const { sectionsById, sections } = this.state;
+    const edit = new ListEdit(sections);
+    for (const { id, index } of this.sections.delete) {
+      const section = edit.take(id, index);
+      // Items that are still in it are deleted with it, unlisted.
+      const itemEdit = this.#edit(id);
+      itemEdit.finish();
+      for (const item of itemEdit.result) this.#removeItem(item);
+      this.#edits.delete(section);
+      this.#journal.remove(sectionsById, section);
+      this.#renewTerm(section, 0);
+    }
+    for (const { id, from, to } of this.sections.move) edit.place(edit.take(id, from), to);
+    for (const entry of this.sections.insert) {
+      const section = new Section(newId(entry, sectionsById), sectionContentOf(entry));
+      this.#journal.add(sectionsById, section);
+      edit.place(section, entry.index);
+    }
+    edit.finish();
+    const { result } = edit;
+    this.#journal.set(this.state, 'sections', result);
+    for (const at of edit.displaced) this.#renewTerm(result[at], result[at].termBehind(result[at - 1]));
+  }
+
+  /** @param {{ item: Item, to: any }[]} moved */
+  #placeItems(moved) {
+    const { itemsById } = this.state;
+    for (const { item, to } of moved) {
+      this.#journal.set(item, 'section', this.#section(to?.section));
+      this.#edit(item.section.id).place(item, to.index);
+    }
+    for (const entry of this.items.insert) {
+      const section = this.#section(entry.section);
+      const item = new Item(newId(entry, itemsById), section, kindOf(entry), contentOf(entry));
+      this.#journal.add(itemsById, item);
+      this.#edit(section.id).place(item, entry.index);
+    }
+    for (const [section, edit] of this.#edits) {
+      edit.finish();
+      const { result } = edit;
+      this.#journal.set(section, 'items', result);
+      for (const at of edit.displaced) this.#renewTerm(result[at], result[at].termBehind(result[at - 1]));
+    }
+  }
+
+  #changeContent() {
+    for (const entry of [...this.sections.reconfigure, ...this.sections.reload]) {
+      const section = elementAt(this.state.sections, entry.id, entry.index);
+      const content = sectionContentOf(entry);
+      this.#setContent(section, content);
+      this.#journal.set(section, 'order', content.order);
+      this.#journal.set(section, 'keep', content.keep);
+    }
+    for (const entry of [...this.items.reconfigure, ...this.items.reload]) {
+      const { items } = this.#section(entry.section);
+      this.#setContent(elementAt(items, entry.id, entry.index), contentOf(entry));
+    }
+    for (const entry of this.items.reload) {
+      const { items } = this.#section(entry.section);
+      const item = items[entry.index];
+      this.#journal.set(item, 'kind', kindOf(entry));
+      this.#renewTerm(item, item.termBehind(items[entry.index - 1]));
+    }
+  }
+
+  /** @param {Section | Item} element @param {Content} content */
+  #setContent(element, { data, dataText }) {
+    this.#journal.set(element, 'data', data);
+    this.#journal.set(element, 'dataText', dataText);
+  }
+
+  /** @param {any} id */
+  #section(id) {
+    const section = this.state.sectionsById.get(id);
+    if (section === undefined) throw new ReplicaFault('unknown-element', `there is no section ${quoted(id)}`);
+    return section;
+  }
+
+  /** @param {any} sectionId */
+  #edit(sectionId) {
+    const section = this.#section(sectionId);
+    const edit = this.#edits.get(section) ?? new ListEdit(section.items);
+    this.#edits.set(section, edit);
+    return edit;
+  }
+
+  /** @param {Item} item */
+  #removeItem(item) {
+    this.#journal.remove(this.state.itemsById, item);
+    this.#renewTerm(item, 0);
+  }
+
+  /** @param {Section | Item} element @param {number} term */
+  #renewTerm(element, term) {
+    this.#journal.set(this.state, 'checksum', wrapped(this.state.checksum + term - element.term));
+    this.#journal.set(element, 'term', term);
+  }
+}
+
+/** A copy of one feed. Treat what it returns as read-only. An element stays the same object when it changes. */
+export class Replica {
+  /** @type {FeedState | null} */
+  #state = null;
+  /** @type {Changeset | null} The changeset that the state is from, without its entries. */
+  #head = null;
+  /** @type {Changeset[]} The parts of a changeset that have arrived so far. */
+  #parts = [];
+  /** Whether deltas cannot be applied until the next reload. */
+  #isStale = false;
+  /** @type {{ epoch: string, revision: number } | null} The newest changeset that could not be applied. */
+  #missed = null;
+  #isRefetchAsked = false;
+  #onRefetch;
+
+  /**
+   * @param {string} feed The feed's id.
+   * @param {ReplicaOptions} [options]
+   */
+  constructor(feed, options) {
+    this.feed = feed;
+    this.#onRefetch = options?.onRefetch;
+  }
+
+  /**
+   * - `bootstrapping`: there is no state, because no reload has arrived yet or the feed was deleted.
+   * - `up-to-date`: the state includes the newest changeset received.
+   * - `must-refetch`: a changeset was missed; the state is outdated, and a reload is needed.
+   *
+   * @returns {Status}
+   */
+  get status() {
+    if (this.#state === null) return 'bootstrapping';
+    return this.#isStale || this.#missed !== null ? 'must-refetch' : 'up-to-date';
+  }
+
+  /**
+   * The sections with their items, in order; none without a state.
+   * @returns {readonly Section[]}
+   */
+  get sections() { return this.#state?.sections ?? []; }
+  get itemCount() { return this.#state?.itemsById.size ?? 0; }
+  /** The feed's epoch; null without a state. */
+  get epoch() { return this.#head?.epoch ?? null; }
+  /** The state's revision; null without a state. */
+  get revision() { return this.#head?.revision ?? null; }
+  /** The time of the state's newest record; null without a state. */
+  get time() { return this.#head?.time ?? null; }
+  /** For each input topic, the offset of the newest record in the state; null without a state. */
+  get through() { return this.#head?.through ?? null; }
+  /** The checksum of the order and the kinds; null without a state. */
+  get checksum() { return this.#state === null ? null : hexadecimal(this.#state.checksum); }
+
+  /** Whether changes were missed, so that only a reload is applied; also without a state. */
+  get isStale() { return this.#isStale; }
+  /** Whether some parts of a changeset have arrived, and not all. */
+  get isWaiting() { return this.#parts.length > 0; }
+
+  /** @param {string} id */
+  section(id) { return this.#state?.sectionsById.get(id); }
+
+  /** @param {string} id */
+  item(id) { return this.#state?.itemsById.get(id); }
+
+  /**
+   * Applies a changeset, or a part of one. Call it in the order of the topic.
+   *
+   * @param {string | object} changeset JSON text, or the object that `JSON.parse` or `parsedWithText` makes of it.
+   * @returns {Outcome}
+   * @throws {ReplicaFault} If it is not a changeset, or is another feed's; the replica is stale then.
+   */
+  apply(changeset) {
+    let record;
+    try {
+      record = checked(changeset);
+      if (record.feed !== this.feed) {
+        throw new ReplicaFault('invalid-changeset', `expected feed ${quoted(this.feed)}, found ${quoted(record.feed)}`);
+      }
+    } catch (fault) {
+      this.becomeStale();
+      throw fault;
+    }
+    const outcome = this.#take(record);
+    const isAnswered = record.mode === 'reload' && outcome.type !== 'waiting';
+    if (this.status !== 'must-refetch' || isAnswered) this.#isRefetchAsked = false;
+    this.#askForRefetch();
+    return outcome;
+  }
+
+  /** Notes that something was missed: no difference is applied until the next reload. */
+  becomeStale() {
+    this.#isStale = true;
+    this.#parts = [];
+    this.#askForRefetch();
+  }
+
+  #askForRefetch() {
+    if (this.status === 'must-refetch' && !this.#isRefetchAsked) {
+      this.#isRefetchAsked = true;
+      this.#onRefetch?.(this);
+    }
+  }
+
+  /**
+   * Drops the state: the feed no longer exists.
+   * @returns {Outcome}
+   */
+  remove() {
+    const type = this.#state === null ? 'skipped' : 'removed';
+    this.#state = this.#head = this.#missed = null;
+    this.#parts = [];
+    this.#isStale = this.#isRefetchAsked = false;
+    return { type, feed: this.feed };
+  }
+
+  /** @param {Changeset} record @returns {Outcome} */
+  #take(record) {
+    if (record.mode === 'reload') return this.#takeReload(record);
+    if (record.mode !== 'delete') return this.#takeDelta(record);
+    if (this.#state === null || record.epoch === this.epoch) return this.remove();
+    // The deletion of an unknown epoch, which implies that the current one ended before it.
+    this.#gap(record);
+    return { type: 'other-epoch', feed: this.feed };
+  }
+
+  /** @param {Changeset} record @returns {Outcome} */
+  #takeReload(record) {
+    if (record.epoch === this.epoch && record.revision <= (this.revision ?? 0)) {
+      const isInStep = !this.#isStale && record.checksum === this.checksum;
+      if (record.revision !== this.revision || isInStep) return { type: 'skipped', feed: this.feed };
+      // The same revision with another checksum: the current state is wrong.
+      this.#isStale = true;
+    }
+    return this.#join(record, (parts) => {
+      this.#state = FeedState.of(parts);
+      this.#isStale = false;
+      return { sections: noEntries, items: noEntries };
+    });
+  }
+
+  /** @param {Changeset} record @returns {Outcome} */
+  #takeDelta(record) {
+    const state = this.#state;
+    if (state === null) return this.#gap(record);
+    if (record.epoch !== this.epoch) {
+      this.#gap(record);
+      return { type: 'other-epoch', feed: this.feed };
+    }
+    if (record.revision <= (this.revision ?? 0)) return { type: 'skipped', feed: this.feed };
+    if (this.#isStale || record.base !== this.revision) return this.#gap(record);
+    return this.#join(record, (parts) => new Difference(state, parts));
+  }
+
+  /**
+   * Collects parts until the changeset is complete, and then applies it.
+   *
+   * @param {Changeset} record
+   * @param {(parts: Changeset[]) => { sections: EntryLists, items: EntryLists }} apply
+   * @returns {Outcome}
+   */
+  #join(record, apply) {
+    if (record.part === 0) this.#parts = [];
+    const [first = record] = this.#parts;
+    const isNext = this.#parts.length === record.part && first.epoch === record.epoch
+      && first.revision === record.revision && first.mode === record.mode && first.reason === record.reason
+      && first.parts === record.parts && first.checksum === record.checksum;
+    if (!isNext) return this.#gap(record);
+    this.#parts.push(record);
+    if (this.#parts.length < record.parts) {
+      return { type: 'waiting', feed: this.feed, received: this.#parts.length, parts: record.parts };
+    }
+    try {
+      return this.#applied(record, apply(this.#parts));
+    } catch (error) {
+      if (!(error instanceof ReplicaFault)) throw error;
+      this.#isStale = true;
+      this.#miss(record);
+      return { type: 'mismatch', feed: this.feed, fault: error };
+    } finally {
+      this.#parts = [];
+    }
+  }
+
+  /** @param {Changeset} record @returns {Outcome} */
+  #gap(record) {
+    this.#isStale = true;
+    this.#parts = [];
+    this.#miss(record);
+    return { type: 'gap', feed: this.feed, revision: this.revision, base: record.base };
+  }
+
+  /** @param {Changeset} record */
+  #miss({ epoch, revision }) {
+    if (this.#missed?.epoch !== epoch || this.#missed.revision < revision) this.#missed = { epoch, revision };
+  }
+
+  /** @param {Changeset} record @param {{ sections: EntryLists, items: EntryLists }} entries @returns {Outcome} */
+  #applied({ sections: _sections, items: _items, ...head }, entries) {
+    this.#head = head;
+    if (this.#missed?.epoch !== head.epoch || this.#missed.revision <= head.revision) this.#missed = null;
+    const { epoch, revision, base, mode, reason, time } = head;
+    const change = {
+      epoch, revision, base, mode, reason, time, sections: placesOf(entries.sections), items: placesOf(entries.items),
+    };
+    return { type: 'applied', feed: this.feed, change };
+  }
+}
+
+/**
+ * The feeds of one partition of the changesets topic, from its committed records (`isolation.level=read_committed`), in
+ * the order of their offsets.
+ */
+export class ReplicaPartition {
+  /** @type {Map<string, Replica>} */
+  #replicas = new Map();
+  #options;
+
+  /** @param {ReplicaOptions} [options] Those of each replica. */
+  constructor(options) { this.#options = options; }
+
+  /**
+   * Replicas with a state, and those that need one.
+   * @returns {Replica[]}
+   */
+  get replicas() { return [...this.#replicas.values()]; }
+
+  /** @param {string} feed */
+  replica(feed) { return this.#replicas.get(feed); }
+
+  /**
+   * Applies a record.
+   *
+   * @param {string} key `k<part>/<feed>` or `d<n>/<feed>`.
+   * @param {string | object | null} value A changeset as text or parsed, or null for a Kafka null.
+   * @returns {Outcome}
+   * @throws {ReplicaFault} If the record is not valid on a changesets topic; the feed in its key, if there is one, is stale
+   *   then.
+   */
+  apply(key, value) {
+    const [, kind, number, feed] = /^(k(?=0\/)|[kd](?=[1-9]))([0-9]{1,7})\/(.+)$/s.exec(key) ?? [];
+    if (feed === undefined || Number(number) > greatestKeyNumber) {
+      throw new ReplicaFault('invalid-key', `the key ${quoted(key)} is neither k<part>/<feed> nor d<n>/<feed>`);
+    }
+    const replica = this.#replicas.get(feed) ?? new Replica(feed, this.#options);
+    if (value === null) {
+      // A follower that missed the deletion sees only its nulls. Only a deletion makes deltas null, so a feed without a
+      // state is not waited for any more.
+      const isRemoved = kind === 'k' ? Number(number) === 0 : replica.status === 'bootstrapping';
+      if (!isRemoved) return { type: 'skipped', feed };
+      this.#replicas.delete(feed);
+      return replica.remove();
+    }
+    this.#replicas.set(feed, replica);
+    let record;
+    try {
+      record = checked(value);
+      if (record.mode === 'reload' ? kind !== 'k' || Number(number) !== record.part : kind !== 'd') {
+        throw new ReplicaFault('invalid-changeset', `the key ${quoted(key)} is not that of its value`);
+      }
+    } catch (fault) {
+      replica.becomeStale();
+      throw fault;
+    }
+    const outcome = replica.apply(record);
+    if (replica.status === 'bootstrapping' && !replica.isStale && !replica.isWaiting) this.#replicas.delete(feed);
+    return outcome;
+  }
+}
+
+/** The maximum number in a key. */
+const greatestKeyNumber = 1_000_000;
+
+// Changesets as received.
+
+/**
+ * A changeset with a validated head. Its entries are validated when they are applied.
+ *
+ * @typedef {{ feed: string, epoch: string, revision: number, base: number, part: number, parts: number, mode: Mode,
+ *   reason?: string, time: string, through: Record<string, number>, checksum: string, sections?: any,
+ *   items?: any }} Changeset
+ *
+ * @typedef {{ delete: any[], insert: any[], move: any[], reconfigure: any[], reload: any[] }} EntryLists
+ */
+
+/** @param {unknown} value @returns {value is number} */
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
+/** @param {unknown} value */
+const isString = (value) => typeof value === 'string';
+/** @param {unknown} value */
+const isText = (value) => typeof value === 'string' && value !== '';
+/** @param {unknown} value */
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const mostTopics = 200;
+const topicName = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
+
+/** @type {Record<string, (value: any) => boolean>} */
+const headFields = {
+  feed: isText,
+  epoch: isString,
+  revision: isCount,
+  base: isCount,
+  part: isCount,
+  parts: (value) => isCount(value) && value <= greatestKeyNumber + 1,
+  mode: (value) => ['reconfigure', 'diff', 'reload', 'delete'].includes(value),
+  reason: (value) => value === undefined || isString(value),
+  time: isString,
+  through: (value) => isObject(value) && Object.keys(value).length <= mostTopics
+    && Object.entries(value).every(([topic, offset]) => topicName.test(topic) && isCount(offset)),
+  checksum: (value) => typeof value === 'string' && /^[0-9a-f]{8}$/.test(value),
+};
+
+/** @param {string} text @returns {any} */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ReplicaFault('invalid-changeset', `the value is not JSON: ${error}`);
+  }
+}
+
+/** @param {unknown} changeset @returns {Changeset} */
+function checked(changeset) {
+  const value = typeof changeset === 'string' ? parsed(changeset) : /** @type {any} */ (changeset);
+  if (!isObject(value)) throw new ReplicaFault('invalid-changeset', 'the value is not a JSON object');
+  const record = { part: 0, parts: 1, ...value };
+  for (const [name, isValid] of Object.entries(headFields)) {
+    if (!isValid(record[name])) throw invalid(name, record[name]);
+  }
+  if (record.part >= record.parts) throw invalid('part', record.part);
+  return record;
+}
+
+/** Where an entry has the text of its data. A symbol, because later versions may add a member of any name. */
+const textOfData = Symbol('the text of the data');
+
+/**
+ * Parses a changeset, and keeps the text of all data in it, which `JSON.parse` loses: `1.0` and `1` become the same, numbers
+ * beyond its range others, and only the last of duplicate members remains. The elements that it leads to have it as `dataText`.
+ *
+ * The texts are parts of the whole, which stays in memory as long as one of them.
+ *
+ * @param {string} text
+ * @returns {any} For `apply`.
+ * @throws {ReplicaFault} If it is not JSON.
+ */
+export function parsedWithText(text) {
+  const changeset = parsed(text);
+  new DataTexts(text).addTo(changeset);
+  return changeset;
+}
+
+/** Finds the data of entries in the text of a changeset. The text is JSON, because it has been parsed. */
+class DataTexts {
+  #at = 0;
+  #text;
+
+  /** @param {string} text */
+  constructor(text) { this.#text = text; }
+
+  /** @param {any} changeset The parsed text. */
+  addTo(changeset) {
+    this.#takeMembers((name) => {
+      if (name === 'sections' || name === 'items') this.#takeLists(changeset[name], name === 'sections');
+      else this.#skip();
+    });
+  }
+
+  /**
+   * Reads the list of a reload, or the lists of a difference. Of members with the same name the last remains here too, because
+   * it is read last.
+   * @param {any} value @param {boolean} haveItems Whether entries may have a list of items.
+   */
+  #takeLists(value, haveItems) {
+    if (this.#next() === '[') this.#takeEntries(value, haveItems);
+    else if (this.#next() === '{') this.#takeMembers((name) => this.#takeEntries(value?.[name], false));
+    else this.#skip();
+  }
+
+  /** @param {any} entries @param {boolean} haveItems */
+  #takeEntries(entries, haveItems) {
+    if (this.#next() !== '[') return this.#skip();
+    this.#at += 1;
+    for (let index = 0; this.#next() !== ']'; index++) {
+      if (this.#next() === '{') this.#takeEntry(Object(entries?.[index]), haveItems);
+      else this.#skip();
+    }
+    this.#at += 1;
+    return undefined;
+  }
+
+  /** @param {any} entry @param {boolean} hasItems */
+  #takeEntry(entry, hasItems) {
+    this.#takeMembers((name) => {
+      this.#next();
+      const start = this.#at;
+      if (name === 'items' && hasItems) this.#takeEntries(entry.items, false);
+      else this.#skip();
+      if (name === 'data') entry[textOfData] = this.#text.slice(start, this.#at);
+    });
+  }
+
+  /** Reads an object. @param {(name: string) => void} take Reads the value of a member. */
+  #takeMembers(take) {
+    if (this.#next() !== '{') return this.#skip();
+    this.#at += 1;
+    while (this.#next() !== '}') {
+      const start = this.#at;
+      this.#skip();
+      take(JSON.parse(this.#text.slice(start, this.#at)));
+    }
+    this.#at += 1;
+    return undefined;
+  }
+
+  /** Goes to the next token, and returns its first character. */
+  #next() {
+    while (' \t\n\r,:'.includes(this.#text[this.#at])) this.#at += 1;
+    return this.#text[this.#at];
+  }
+
+  /** Passes over a value, whatever its depth. */
+  #skip() {
+    let depth = 0;
+    this.#next();
+    do {
+      const character = this.#text[this.#at];
+      if (character === '"') this.#at = endOfString(this.#text, this.#at);
+      else if (depth === 0 && character !== '[' && character !== '{') return this.#skipWord();
+      else this.#at += 1;
+      if (character === '[' || character === '{') depth += 1;
+      else if (character === ']' || character === '}') depth -= 1;
+    } while (depth > 0);
+    return undefined;
+  }
+
+  #skipWord() { while (/[-+.\w]/.test(this.#text[this.#at] ?? '')) this.#at += 1; }
+}
+
+/**
+ * The end of a JSON string that begins with a quote.
+ * @param {string} text @param {number} start
+ */
+export function endOfString(text, start) {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+/** @type {EntryLists} */
+const noEntries = { delete: [], insert: [], move: [], reconfigure: [], reload: [] };
+
+/**
+ * The lists of several parts, joined.
+ * @param {any[]} parts @returns {EntryLists}
+ */
+function joined(parts) {
+  for (const part of parts) if (part !== undefined && !isObject(part)) throw invalid('lists', part);
+  /** @param {keyof EntryLists} name */
+  const list = (name) => parts.flatMap((part) => entriesOf(part?.[name]));
+  return {
+    delete: list('delete'), insert: list('insert'), move: list('move'), reconfigure: list('reconfigure'),
+    reload: list('reload'),
+  };
+}
+
+/** @param {any} list @returns {any[]} */
+function entriesOf(list) {
+  if (list === undefined) return [];
+  if (!Array.isArray(list) || !list.every(isObject)) throw invalid('list', list);
+  return list;
+}
+
+/**
+ * The entries without their content.
+ * @param {EntryLists} lists @returns {any}
+ */
+function placesOf(lists) {
+  /** @param {any[]} entries */
+  const places = (entries) => entries.map(({ kind: _kind, data: _data, order: _order, keep: _keep, [textOfData]: _text, ...place }) => place);
+  return Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, places(entries)]));
+}
+
+/** @param {any} entry @param {Map<string, unknown>} taken @returns {string} */
+function newId({ id }, taken) {
+  if (!isText(id) || !isShort(id)) throw invalid('id', id);
+  if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} is inserted, but already exists`);
+  return id;
+}
+
+/** @param {any} entry @returns {string} */
+function kindOf({ id, kind }) {
+  if (typeof kind !== 'string' || !isShort(kind)) throw invalid(`kind of ${quoted(id)}`, kind);
+  return kind;
+}
+
+/** @param {any} entry @returns {Content} */
+function contentOf({ id, data, [textOfData]: dataText }) {
+  if (data === undefined) throw invalid(`data of ${quoted(id)}`, data);
+  return { data, dataText };
+}
+
+/** @param {any} entry @returns {Content & Settings} */
+function sectionContentOf(entry) { return { ...contentOf(entry), order: entry.order, keep: entry.keep }; }
+
+/**
+ * Whether a text is within the limit of ids and kinds in bytes.
+ * @param {string} text
+ */
+const isShort = (text) => 3 * text.length <= maxIdBytes || utf8.encode(text).length <= maxIdBytes;
+
+/** @template {{ id: string }} E @param {readonly E[]} list @param {any} id @param {any} index @returns {E} */
+function elementAt(list, id, index) {
+  const found = isCount(index) ? list[index] : undefined;
+  if (found === undefined || found.id !== id) {
+    const what = found === undefined ? 'nothing' : quoted(found.id);
+    throw new ReplicaFault('position', `expected ${quoted(id)} at ${quoted(index)}, found ${what}`);
+  }
+  return found;
+}
+
+/** @param {FeedState} state @param {Changeset} record */
+function checkChecksum(state, { revision, checksum }) {
+  const found = hexadecimal(state.checksum);
+  if (found === checksum) return;
+  throw new ReplicaFault('checksum', `the result of revision ${revision} has ${found}, expected ${checksum}`);
+}
+
+/** @param {number} sum Modulo 2³², without sign. */
+const wrapped = (sum) => sum >>> 0;
+
+/** @param {number} checksum */
+const hexadecimal = (checksum) => checksum.toString(16).padStart(8, '0');
+
+/**
+ * A value for a message, truncated if it is long.
+ * @param {unknown} value
+ */
+const quoted = (value) => {
+  try {
+    return String(JSON.stringify(value)).slice(0, 80);
+  } catch {
+    // JSON.stringify is recursive.
+    return 'a value that is nested too deep to show';
+  }
+};
+
+/** @param {string} name @param {unknown} value */
+const invalid = (name, value) => new ReplicaFault('invalid-changeset', `the ${name} is not valid: ${quoted(value)}`);
