@@ -146,7 +146,7 @@ export const placeIn = ({ id, order }, at) => (order === undefined ? { section: 
  * @param {readonly import('./rows.js').ShownSection[]} sections @param {Item} item @param {1 | -1} step @returns {Place | null}
  */
 export function placeBeside(sections, item, step) {
-  const sectionIndex = sections.findIndex(({ id }) => id === item.section.id);
+  const sectionIndex = sections.findIndex(({ id }) => id === item.section);
   const own = sections[sectionIndex];
   const index = own.indexOf(item.id) + step;
   if (own.section.order === undefined && index >= 0 && index < own.count) {

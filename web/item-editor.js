@@ -125,10 +125,10 @@ export function makeDraggable(canvas, { rowOf, onDrop }) {
     if (!dragged?.item || row?.item === undefined || row.item?.id === dragged.item.id) return mark(null);
     const { section } = row.section;
     const isOrdered = section.order !== undefined;
-    if (isOrdered && dragged.section.id === section.id) return mark(null);
+    if (isOrdered && dragged.item.section === section.id) return mark(null);
     const box = element.getBoundingClientRect();
     const isAbove = row.item !== null && clientY < box.top + box.height / 2;
-    const passed = dragged.section.id === section.id ? row.itemIndex + (isAbove ? 0 : 1) - dragged.itemIndex : 2;
+    const passed = dragged.item.section === section.id ? row.itemIndex + (isAbove ? 0 : 1) - dragged.itemIndex : 2;
     // That is its own place.
     if (passed === 0 || passed === 1) return mark(null);
     const at = row.item === null ? 'first' : isAbove ? { before: row.item.id } : { after: row.item.id };

@@ -108,7 +108,7 @@ export class Rows {
   indexOf(key, item) {
     const id = key.slice(1);
     if (key[0] === 's') return this.indexAt(id, -1);
-    const sectionIndex = item && this.#sectionIndices.get(item.section.id);
+    const sectionIndex = item && this.#sectionIndices.get(item.section);
     const sections = sectionIndex === undefined ? this.sections : [this.sections[sectionIndex]];
     for (const section of sections) {
       const itemIndex = section.indexOf(id);

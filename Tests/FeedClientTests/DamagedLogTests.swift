@@ -56,7 +56,7 @@ import Testing
       log.lines.indices.map { "seed \(seed), record \($0)" }
     }
     for command in [
-      "node Tests/WebTests/Support/follow-vectors.mjs",
+      "node clients/js/test/support/follow-vectors.mjs",
       "/usr/bin/python3 Tests/ExampleTests/follow_vectors.py",
     ] {
       let run = try CommandRun(

@@ -88,7 +88,7 @@ SUITES = [
     unittest("hostile", "HostileInput"),
     unittest("monitoring", "MonitoringTests"),
     unittest("security", "SecurityTests"),
-    Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
+    Suite("web", [NODE, "--test", *sorted(map(str, [*(TESTS / "WebTests").glob("*.test.mjs"), *(ROOT / "clients/js/test").glob("*.test.mjs")]))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),

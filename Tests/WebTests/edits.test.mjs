@@ -5,9 +5,9 @@ import test from 'node:test';
 import { Api, Problem } from '../../web/api.js';
 import { Edits, placeBeside } from '../../web/edits.js';
 import { ShownSection } from '../../web/rows.js';
-import { Random, seed } from './Support/random.mjs';
+import { Random, seed } from '../../clients/js/test/support/random.mjs';
 
-const item = (id, dataText, section = { id: 's' }) => ({ id, dataText, section });
+const item = (id, dataText, section = 's') => ({ id, dataText, section });
 
 /** A list of sections after `item.move`, by the table of places in the protocol. */
 function moved(sections, id, { section, at = 'last' }) {
@@ -23,7 +23,7 @@ test('an item goes up and down by one place, and past the end of its section int
   for (let round = 0; round < 300; round++) {
     const sections = Array.from({ length: 1 + random.below(4) }, (_, s) => {
       const section = { id: `s${s}`, order: random.chance(25) ? [{ by: '' }] : undefined };
-      section.items = Array.from({ length: random.below(4) }, (_, i) => item(`${s}/${i}`, '', section));
+      section.items = Array.from({ length: random.below(4) }, (_, i) => item(`${s}/${i}`, '', section.id));
       return section;
     });
     const shown = sections.map((section) => new ShownSection(section));
@@ -48,7 +48,7 @@ test('an item goes up and down by one place, and past the end of its section int
 
 test('an item does not go to a place that the page does not know', () => {
   const section = { id: 's', items: [] };
-  const own = item('b', '', section);
+  const own = item('b', '', section.id);
   const shown = [new ShownSection(section, 9, { from: 4, items: [own] })];
   assert.equal(placeBeside(shown, own, 1), null);
   assert.equal(placeBeside(shown, own, -1), null);

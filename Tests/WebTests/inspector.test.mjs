@@ -9,10 +9,10 @@ import { FeedFollower } from '../../web/feed-follower.js';
 import { changesBetween, sectionNote, tokensOf, visible } from '../../web/format.js';
 import { Replica } from '../../clients/js/src/replica.js';
 import { itemKey, Rows, Scroller, sectionKey, ShownSection } from '../../web/rows.js';
-import { Follower, contentOf, reloadOf } from './Support/follower.mjs';
-import { Random, seed } from './Support/random.mjs';
-import { randomRecords } from './Support/records.mjs';
-import { replay } from './Support/replay.mjs';
+import { Follower, contentOf, reloadOf } from '../../clients/js/test/support/follower.mjs';
+import { Random, seed } from '../../clients/js/test/support/random.mjs';
+import { randomRecords } from '../../clients/js/test/support/records.mjs';
+import { replay } from '../../clients/js/test/support/replay.mjs';
 
 const configuration = readFileSync(new URL('../../config/feedstore.json5', import.meta.url), 'utf8');
 // The thresholds by name, with their defaults.
@@ -24,7 +24,7 @@ test('rows have consistent positions', () => {
   for (let round = 0; round < 200; round++) {
     const sections = Array.from({ length: random.below(6) }, (_, s) => {
       const section = { id: `s${s}`, data: null };
-      const items = Array.from({ length: random.below(7) }, (_, i) => ({ id: `${s}/${i}`, section }));
+      const items = Array.from({ length: random.below(7) }, (_, i) => ({ id: `${s}/${i}`, section: section.id }));
       section.items = items.slice(0, random.below(9));
       const from = random.below(7);
       return new ShownSection(section, items.length, { from, items: items.slice(from, from + random.below(4)) });

@@ -5,8 +5,8 @@ import test from 'node:test';
 import { EventStream } from '../../clients/js/src/event-stream.js';
 import { Rows } from '../../web/rows.js';
 import { ShownFeed } from '../../web/shown-feed.js';
-import { Random, seed } from './Support/random.mjs';
-import { StreamServer } from './Support/stream-server.mjs';
+import { Random, seed } from '../../clients/js/test/support/random.mjs';
+import { StreamServer } from '../../clients/js/test/support/stream-server.mjs';
 
 const screen = 40;
 

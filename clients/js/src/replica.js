@@ -15,10 +15,6 @@
  */
 
 /**
- * Any JSON value, as `JSON.parse` makes it: the spelling of numbers and duplicate members are lost in that. To show data as it
- * is spelled, apply `parsedWithText(text)` instead of the text: elements then have it as `dataText`.
- * @typedef {unknown} Data
- *
  * @typedef {'reconfigure' | 'diff' | 'reload' | 'delete'} Mode
  * @typedef {'bootstrapping' | 'up-to-date' | 'must-refetch'} Status
  */
@@ -148,59 +144,103 @@ const termOf = (...fields) => xxh32(scratch.subarray(0, utf8.encodeInto(fields.j
 
 /**
  * The data of an element, and its JSON text if the changeset was applied with it.
- * @typedef {{ data: Data, dataText: string | undefined }} Content
+ * @typedef {{ data: any, dataText: string }} Content
  */
 
 /**
  * By what a section is ordered, and how many items it keeps; undefined if it does not say so.
- * @typedef {{ order: { by: string, direction?: 'descending' }[] | undefined, keep: number | undefined }} Settings
+ * @typedef {{ order: { by: string, direction?: 'ascending' | 'descending' }[] | undefined, keep: number | undefined }} Settings
  */
 
-/** A section of a replica. */
-class Section {
-  /** @type {readonly Item[]} In order; replaced by a new array when an item is inserted, deleted or moved. */
-  items = [];
-  /** Its term of the checksum; 0 while it is in no list. @internal */
-  term = 0;
-
-  /** @param {string} id @param {Content & Settings} content */
-  constructor(id, { data, dataText, order, keep }) {
+/** A section, with its items in order. It never changes. */
+export class Section {
+  /**
+   * @param {string} id @param {Content & Settings} content @param {readonly Item[]} items
+   * @param {number} [from] The position of the first of these items. @param {number} [of] How many items there are in the feed.
+   * @param {boolean} [isPending]
+   */
+  constructor(id, { data, dataText, order, keep }, items, from = 0, of = items.length, isPending = false) {
     this.id = id;
     this.data = data;
     this.dataText = dataText;
     this.order = order;
     this.keep = keep;
+    this.items = items;
+    this.from = from;
+    this.of = of;
+    this.isPending = isPending;
   }
 
   /** The section as in a reload. */
   toJSON() { return { id: this.id, data: this.data, order: this.order, keep: this.keep, items: this.items }; }
-
-  /** @param {Section | undefined} previous @internal */
-  termBehind(previous) { return termOf('s', previous?.id ?? '', this.id); }
 }
 
-/** An item of a replica. */
-class Item {
-  /** Its term of the checksum; 0 while it is in no list. @internal */
-  term = 0;
-
-  /** @param {string} id @param {Section} section @param {string} kind The cell type. @param {Content} content */
-  constructor(id, section, kind, { data, dataText }) {
+/** An item. It never changes. */
+export class Item {
+  /**
+   * @param {string} id @param {string} section The id of its section. @param {string} kind The cell type. @param {Content} content
+   * @param {boolean} [isPending]
+   */
+  constructor(id, section, kind, { data, dataText }, isPending = false) {
     this.id = id;
-    this.section = section;
     this.kind = kind;
+    this.section = section;
     this.data = data;
     this.dataText = dataText;
+    this.isPending = isPending;
   }
 
   /** The item as in a reload. */
   toJSON() { return { id: this.id, kind: this.kind, data: this.data }; }
-
-  /** @param {Item | undefined} previous @internal */
-  termBehind(previous) { return termOf('i', this.section.id, previous?.id ?? '', this.id, this.kind); }
 }
 
-/** Elements in order and by id, and the checksum. */
+/** @param {readonly Section[]} list @param {number} at */
+const sectionTerm = (list, at) => termOf('s', list[at - 1]?.id ?? '', list[at].id);
+
+/** @param {string} section @param {readonly Item[]} list @param {number} at */
+const itemTerm = (section, list, at) => termOf('i', section, list[at - 1]?.id ?? '', list[at].id, list[at].kind);
+
+/** @param {Content} one @param {Content} other */
+function isSameData(one, other) {
+  if (one.dataText !== undefined && other.dataText !== undefined) return one.dataText === other.dataText;
+  try {
+    return JSON.stringify(one.data) === JSON.stringify(other.data);
+  } catch {
+    // JSON.stringify is recursive.
+    return false;
+  }
+}
+
+/** @template T @param {readonly T[]} one @param {readonly T[]} other */
+const isSameList = (one, other) => one.length === other.length && one.every((element, at) => element === other[at]);
+
+/**
+ * The former section, if the new one is the same.
+ * @param {Section | undefined} before @param {Section} now
+ */
+export function keptSection(before, now) {
+  const isSame = before !== undefined && before.from === now.from && before.of === now.of && before.keep === now.keep
+    && before.isPending === now.isPending && isSameData(before, now)
+    && JSON.stringify(before.order) === JSON.stringify(now.order) && isSameList(before.items, now.items);
+  return isSame ? before : now;
+}
+
+/**
+ * The former item, if the new one is the same.
+ * @param {Item | undefined} before @param {Item} now
+ */
+export function keptItem(before, now) {
+  const isSame = before !== undefined && before.section === now.section && before.kind === now.kind
+    && before.isPending === now.isPending && isSameData(before, now);
+  return isSame ? before : now;
+}
+
+/**
+ * Which items of each section a window has, by section; null without a window.
+ * @typedef {Map<string, { from: number, of: number }> | null} Totals
+ */
+
+/** Elements in order and by id, and the checksum. The elements and lists never change; a change replaces them. */
 class FeedState {
   /** @type {readonly Section[]} */
   sections = [];
@@ -209,39 +249,66 @@ class FeedState {
   /** @type {Map<string, Item>} */
   itemsById = new Map();
   checksum = 0;
+  /** Grows with each change. */
+  version = 0;
 
   /**
    * The state that a reload describes.
-   * @param {Changeset[]} parts All of them, in order.
+   * @param {Changeset[]} parts All of them, in order. @param {Totals} totals
+   * @param {FeedState | null} before Its elements are kept if they are the same.
    */
-  static of(parts) {
+  static of(parts, totals, before) {
     const state = new FeedState();
-    /** @type {Section[]} */
-    const sections = [];
-    /** @type {Item[]} */
-    let items = [];
+    /** @type {{ id: string, content: Content & Settings, items: Item[] }[]} */
+    const listed = [];
+    const taken = new Set();
     for (const entry of parts.flatMap((part) => entriesOf(part.sections))) {
-      let section = sections[sections.length - 1];
       // A section that continues from the previous part is listed again, without its data.
-      if (entry.data !== undefined || section?.id !== entry.id) {
-        section = new Section(newId(entry, state.sectionsById), sectionContentOf(entry));
-        section.term = section.termBehind(sections[sections.length - 1]);
-        section.items = items = [];
-        state.sectionsById.set(section.id, section);
-        state.checksum = wrapped(state.checksum + section.term);
-        sections.push(section);
+      if (entry.data !== undefined || listed[listed.length - 1]?.id !== entry.id) {
+        listed.push({ id: newId(entry, taken), content: sectionContentOf(entry), items: [] });
+        taken.add(entry.id);
       }
-      for (const listed of entriesOf(entry.items)) {
-        const item = new Item(newId(listed, state.itemsById), section, kindOf(listed), contentOf(listed));
-        item.term = item.termBehind(items[items.length - 1]);
-        state.itemsById.set(item.id, item);
-        state.checksum = wrapped(state.checksum + item.term);
-        items.push(item);
+      const { id, items } = listed[listed.length - 1];
+      for (const each of entriesOf(entry.items)) {
+        const item = new Item(newId(each, state.itemsById), id, kindOf(each), contentOf(each));
+        items.push(keptItem(before?.itemsById.get(item.id), item));
+        state.itemsById.set(item.id, items[items.length - 1]);
       }
     }
-    state.sections = sections;
-    checkChecksum(state, parts[0]);
+    state.sections = listed.map(({ id, content, items }) => {
+      const total = totals?.get(id);
+      const section = keptSection(before?.sectionsById.get(id), new Section(id, content, items, total?.from, total?.of));
+      state.sectionsById.set(id, section);
+      return section;
+    });
+    state.sections.forEach(({ id, items }, at) => {
+      let sum = sectionTerm(state.sections, at);
+      for (let index = 0; index < items.length; index++) sum += itemTerm(id, items, index);
+      state.checksum = wrapped(state.checksum + sum);
+    });
+    checkChecksum(state.checksum, parts[0]);
     return state;
+  }
+
+  copy() {
+    return Object.assign(new FeedState(), {
+      ...this, sectionsById: new Map(this.sectionsById), itemsById: new Map(this.itemsById),
+    });
+  }
+
+  /**
+   * Takes over what a window shows of each section.
+   * @param {Totals} totals
+   */
+  setTotals(totals) {
+    this.sections = this.sections.map((section) => {
+      const { id, items } = section;
+      const total = totals?.get(id);
+      const changed = keptSection(section, new Section(id, section, items, total?.from, total?.of));
+      this.sectionsById.set(id, changed);
+      return changed;
+    });
+    this.version += 1;
   }
 }
 
@@ -254,8 +321,10 @@ class ListEdit {
   #taken = [];
   /** @type {{ index: number, element: E }[]} Positions after the edit. */
   #placed = [];
-  /** @type {number[]} Positions after the edit of elements whose predecessor has changed. */
-  displaced = [];
+  /** @type {number[]} Positions before the edit of elements that are gone, or whose predecessor has changed. */
+  lost = [];
+  /** @type {number[]} Positions after the edit of elements that are new, or whose predecessor has changed. */
+  gained = [];
 
   /** @param {readonly E[]} base */
   constructor(base) {
@@ -275,7 +344,7 @@ class ListEdit {
   place(element, index) { this.#placed.push({ index, element }); }
 
   finish() {
-    const { base, displaced } = this;
+    const { base, lost, gained } = this;
     const taken = this.#taken.sort((a, b) => a - b);
     const placed = this.#placed.sort((a, b) => a.index - b.index);
     if (taken.length === 0 && placed.length === 0) return;
@@ -285,13 +354,17 @@ class ListEdit {
     for (let at = 0; at <= base.length; at++) {
       // Not `===`: -0 is no position.
       for (; Object.is(placed[nextPlaced]?.index, result.length); nextPlaced++) {
-        displaced.push(result.length);
+        gained.push(result.length);
         result.push(placed[nextPlaced].element);
       }
       if (at === taken[nextTaken]) {
         nextTaken++;
+        lost.push(at);
       } else if (at < base.length) {
-        if (base[at - 1] !== result[result.length - 1]) displaced.push(result.length);
+        if (base[at - 1] !== result[result.length - 1]) {
+          lost.push(at);
+          gained.push(result.length);
+        }
         result.push(base[at]);
       }
     }
@@ -304,142 +377,163 @@ class ListEdit {
     }
     this.result = result;
   }
+
+  /**
+   * Puts another element in the place of one.
+   * @param {number} index @param {E} element
+   */
+  replace(index, element) {
+    const result = this.result === this.base ? [...this.base] : /** @type {E[]} */ (this.result);
+    result[index] = element;
+    this.result = result;
+  }
 }
 
-/** Changes that can be undone. */
-class Journal {
-  /** @type {(() => void)[]} */
-  #undo = [];
+/**
+ * What changes in a map.
+ * @template E
+ */
+class MapEdit {
+  /** @type {Map<string, E | undefined>} Undefined for what is removed. */
+  #changed = new Map();
 
-  /** @template T @template {keyof T} K @param {T} target @param {K} name @param {T[K]} value */
-  set(target, name, value) {
-    const before = target[name];
-    this.#undo.push(() => { target[name] = before; });
-    target[name] = value;
+  /** @param {Map<string, E>} base */
+  constructor(base) { this.base = base; }
+
+  /** @param {any} id */
+  get(id) { return this.#changed.has(id) ? this.#changed.get(id) : this.base.get(id); }
+  /** @param {any} id */
+  has(id) { return this.get(id) !== undefined; }
+  /** @param {string} id @param {E | undefined} element */
+  set(id, element) { this.#changed.set(id, element); }
+
+  finish() {
+    for (const [id, element] of this.#changed) {
+      if (element === undefined) this.base.delete(id);
+      else this.base.set(id, element);
+    }
   }
-
-  /** @template {{ id: string }} E @param {Map<string, E>} map @param {E} element */
-  add(map, element) {
-    this.#undo.push(() => map.delete(element.id));
-    map.set(element.id, element);
-  }
-
-  /** @template {{ id: string }} E @param {Map<string, E>} map @param {E} element */
-  remove(map, element) {
-    this.#undo.push(() => map.set(element.id, element));
-    map.delete(element.id);
-  }
-
-  rollBack() { for (const undo of this.#undo.reverse()) undo(); }
 }
 
 /**
  * Applies the entries of a difference to a state, or leaves the state unchanged. The cost is that of the entries, plus
- * one pass over each list with deletions, insertions or moves.
+ * one pass over the sections, and over each list of items with changes.
  */
 class Difference {
-  #journal = new Journal();
-  /** @type {Map<Section, ListEdit<Item>>} By section. */
+  /** @type {Map<string, ListEdit<Item>>} By section. */
   #edits = new Map();
+  #sections;
+  #items;
+  #checksum;
 
-  /** @param {FeedState} state @param {Changeset[]} parts All of them, in order. */
-  constructor(state, parts) {
+  /** @param {FeedState} state @param {Changeset[]} parts All of them, in order. @param {Totals} totals */
+  constructor(state, parts, totals) {
     this.state = state;
     this.sections = joined(parts.map((part) => part.sections));
     this.items = joined(parts.map((part) => part.items));
-    try {
-      const movedItems = this.#takeItems();
-      this.#editSections();
-      this.#placeItems(movedItems);
-      this.#changeContent();
-      checkChecksum(state, parts[0]);
-    } catch (error) {
-      this.#journal.rollBack();
-      throw error;
-    }
+    this.#sections = new MapEdit(state.sectionsById);
+    this.#items = new MapEdit(state.itemsById);
+    this.#checksum = state.checksum;
+    const movedItems = this.#takeItems();
+    const list = this.#editedSections();
+    this.#placeItems(movedItems);
+    this.#changeContent(list);
+    const sections = this.#finished(list, totals);
+    checkChecksum(this.#checksum, parts[0]);
+    this.#sections.finish();
+    this.#items.finish();
+    Object.assign(state, { sections, checksum: this.#checksum, version: state.version + 1 });
   }
 
   /** Called before sections change, because `delete` and `from` refer to the old ones. */
   #takeItems() {
-    for (const { id, section, index } of this.items.delete) this.#removeItem(this.#edit(section).take(id, index));
+    for (const { id, section, index } of this.items.delete) {
+      this.#edit(section).take(id, index);
+      this.#items.set(id, undefined);
+    }
     return this.items.move.map(({ id, from, to }) => ({ item: this.#edit(from?.section).take(id, from.index), to }));
   }
 
-  #editSections() {
-    const { sectionsById, sections } = this.state;
-    const edit = new ListEdit(sections);
+  #editedSections() {
+    const edit = new ListEdit(this.state.sections);
     for (const { id, index } of this.sections.delete) {
-      const section = edit.take(id, index);
+      const { items } = edit.take(id, index);
       // Items that are still in it are deleted with it, unlisted.
       const itemEdit = this.#edit(id);
       itemEdit.finish();
-      for (const item of itemEdit.result) this.#removeItem(item);
-      this.#edits.delete(section);
-      this.#journal.remove(sectionsById, section);
-      this.#renewTerm(section, 0);
+      for (const item of itemEdit.result) this.#items.set(item.id, undefined);
+      items.forEach((_, at) => this.#count(-itemTerm(id, items, at)));
+      this.#edits.delete(id);
+      this.#sections.set(id, undefined);
     }
     for (const { id, from, to } of this.sections.move) edit.place(edit.take(id, from), to);
     for (const entry of this.sections.insert) {
-      const section = new Section(newId(entry, sectionsById), sectionContentOf(entry));
-      this.#journal.add(sectionsById, section);
+      const section = new Section(newId(entry, this.#sections), sectionContentOf(entry), []);
+      this.#sections.set(section.id, section);
       edit.place(section, entry.index);
     }
     edit.finish();
-    const { result } = edit;
-    this.#journal.set(this.state, 'sections', result);
-    for (const at of edit.displaced) this.#renewTerm(result[at], result[at].termBehind(result[at - 1]));
+    for (const at of edit.lost) this.#count(-sectionTerm(edit.base, at));
+    for (const at of edit.gained) this.#count(sectionTerm(edit.result, at));
+    return edit.result;
   }
 
   /** @param {{ item: Item, to: any }[]} moved */
   #placeItems(moved) {
-    const { itemsById } = this.state;
     for (const { item, to } of moved) {
-      this.#journal.set(item, 'section', this.#section(to?.section));
-      this.#edit(item.section.id).place(item, to.index);
+      const { id } = this.#section(to?.section);
+      this.#edit(id).place(this.#put(item.section === id ? item : new Item(item.id, id, item.kind, item)), to.index);
     }
     for (const entry of this.items.insert) {
-      const section = this.#section(entry.section);
-      const item = new Item(newId(entry, itemsById), section, kindOf(entry), contentOf(entry));
-      this.#journal.add(itemsById, item);
-      this.#edit(section.id).place(item, entry.index);
+      const { id } = this.#section(entry.section);
+      this.#edit(id).place(this.#put(new Item(newId(entry, this.#items), id, kindOf(entry), contentOf(entry))), entry.index);
     }
     for (const [section, edit] of this.#edits) {
       edit.finish();
-      const { result } = edit;
-      this.#journal.set(section, 'items', result);
-      for (const at of edit.displaced) this.#renewTerm(result[at], result[at].termBehind(result[at - 1]));
+      for (const at of edit.lost) this.#count(-itemTerm(section, edit.base, at));
+      for (const at of edit.gained) this.#count(itemTerm(section, edit.result, at));
     }
   }
 
-  #changeContent() {
+  /** @param {readonly Section[]} list */
+  #changeContent(list) {
     for (const entry of [...this.sections.reconfigure, ...this.sections.reload]) {
-      const section = elementAt(this.state.sections, entry.id, entry.index);
-      const content = sectionContentOf(entry);
-      this.#setContent(section, content);
-      this.#journal.set(section, 'order', content.order);
-      this.#journal.set(section, 'keep', content.keep);
+      const { id, items } = elementAt(list, entry.id, entry.index);
+      this.#sections.set(id, new Section(id, sectionContentOf(entry), items));
     }
-    for (const entry of [...this.items.reconfigure, ...this.items.reload]) {
-      const { items } = this.#section(entry.section);
-      this.#setContent(elementAt(items, entry.id, entry.index), contentOf(entry));
-    }
-    for (const entry of this.items.reload) {
-      const { items } = this.#section(entry.section);
-      const item = items[entry.index];
-      this.#journal.set(item, 'kind', kindOf(entry));
-      this.#renewTerm(item, item.termBehind(items[entry.index - 1]));
+    for (const [entries, hasKind] of /** @type {const} */ ([[this.items.reconfigure, false], [this.items.reload, true]])) {
+      for (const entry of entries) {
+        const { id: section } = this.#section(entry.section);
+        const edit = this.#edit(section);
+        const { id, kind } = elementAt(edit.result, entry.id, entry.index);
+        const item = this.#put(new Item(id, section, hasKind ? kindOf(entry) : kind, contentOf(entry)));
+        if (item.kind !== kind) this.#count(-itemTerm(section, edit.result, entry.index));
+        edit.replace(entry.index, item);
+        if (item.kind !== kind) this.#count(itemTerm(section, edit.result, entry.index));
+      }
     }
   }
 
-  /** @param {Section | Item} element @param {Content} content */
-  #setContent(element, { data, dataText }) {
-    this.#journal.set(element, 'data', data);
-    this.#journal.set(element, 'dataText', dataText);
+  /**
+   * The sections with what has changed in them.
+   * @param {readonly Section[]} list @param {Totals} totals
+   */
+  #finished(list, totals) {
+    return list.map((before) => {
+      const { id } = before;
+      const section = this.#section(id);
+      const items = this.#edits.get(id)?.result ?? before.items;
+      const { from = 0, of = items.length } = totals?.get(id) ?? {};
+      if (section === before && items === before.items && from === before.from && of === before.of) return before;
+      const changed = new Section(id, section, items, from, of);
+      this.#sections.set(id, changed);
+      return changed;
+    });
   }
 
   /** @param {any} id */
   #section(id) {
-    const section = this.state.sectionsById.get(id);
+    const section = this.#sections.get(id);
     if (section === undefined) throw new ReplicaFault('unknown-element', `there is no section ${quoted(id)}`);
     return section;
   }
@@ -447,25 +541,25 @@ class Difference {
   /** @param {any} sectionId */
   #edit(sectionId) {
     const section = this.#section(sectionId);
-    const edit = this.#edits.get(section) ?? new ListEdit(section.items);
-    this.#edits.set(section, edit);
+    const edit = this.#edits.get(section.id) ?? new ListEdit(section.items);
+    this.#edits.set(section.id, edit);
     return edit;
   }
 
   /** @param {Item} item */
-  #removeItem(item) {
-    this.#journal.remove(this.state.itemsById, item);
-    this.#renewTerm(item, 0);
+  #put(item) {
+    this.#items.set(item.id, item);
+    return item;
   }
 
-  /** @param {Section | Item} element @param {number} term */
-  #renewTerm(element, term) {
-    this.#journal.set(this.state, 'checksum', wrapped(this.state.checksum + term - element.term));
-    this.#journal.set(element, 'term', term);
-  }
+  /** @param {number} term */
+  #count(term) { this.#checksum = wrapped(this.#checksum + term); }
 }
 
-/** A copy of one feed. Treat what it returns as read-only. An element stays the same object when it changes. */
+/**
+ * A copy of one feed. What it returns never changes: an element that changed is another object afterwards, and so is its section; all
+ * others are the same objects, also after a reload.
+ */
 export class Replica {
   /** @type {FeedState | null} */
   #state = null;
@@ -475,6 +569,8 @@ export class Replica {
   #parts = [];
   /** Whether deltas cannot be applied until the next reload. */
   #isStale = false;
+  /** Whether the next reload is applied whatever its revision. */
+  #isReloadExpected = false;
   /** @type {{ epoch: string, revision: number } | null} The newest changeset that could not be applied. */
   #missed = null;
   #isRefetchAsked = false;
@@ -507,6 +603,8 @@ export class Replica {
    */
   get sections() { return this.#state?.sections ?? []; }
   get itemCount() { return this.#state?.itemsById.size ?? 0; }
+  /** What a difference can continue; null if nothing can. */
+  get version() { return this.#head === null || this.#isStale ? null : { epoch: this.#head.epoch, revision: this.#head.revision }; }
   /** The feed's epoch; null without a state. */
   get epoch() { return this.#head?.epoch ?? null; }
   /** The state's revision; null without a state. */
@@ -530,9 +628,32 @@ export class Replica {
   item(id) { return this.#state?.itemsById.get(id); }
 
   /**
+   * Finds sections and items of the present state by their ids, also when the replica has gone on.
+   * @returns {{ section: (id: string) => Section | undefined, item: (id: string) => Item | undefined }}
+   */
+  get index() {
+    const state = this.#state;
+    const [version, sections] = [state?.version, this.sections];
+    /** @type {Index | undefined} */
+    let own;
+    const maps = () => (state !== null && state.version === version ? state : own ??= indexOf(sections));
+    return { section: (id) => maps().sectionsById.get(id), item: (id) => maps().itemsById.get(id) };
+  }
+
+  /** A replica with the same state, which takes over the state of another window when it comes. */
+  copy() {
+    const copy = new Replica(this.feed, { onRefetch: this.#onRefetch });
+    copy.#state = this.#state?.copy() ?? null;
+    copy.#head = this.#head;
+    copy.expectReload();
+    return copy;
+  }
+
+  /**
    * Applies a changeset, or a part of one. Call it in the order of the topic.
    *
-   * @param {string | object} changeset JSON text, or the object that `JSON.parse` or `parsedWithText` makes of it.
+   * @param {string | object} changeset JSON text, or the object that `JSON.parse` or `parsedWithText` makes of it. That of
+   *   `JSON.parse` has no text of the data, so elements then have no `dataText`.
    * @returns {Outcome}
    * @throws {ReplicaFault} If it is not a changeset, or is another feed's; the replica is stale then.
    */
@@ -561,6 +682,24 @@ export class Replica {
     this.#askForRefetch();
   }
 
+  /** Notes that the state is outdated: the next reload is applied, whatever its revision. */
+  expectReload() {
+    this.#isStale = this.#isReloadExpected = true;
+    this.#parts = [];
+    this.#missed = null;
+  }
+
+  /**
+   * Applies an event `window` of a stream: nothing has changed but how much there is outside of the window.
+   * @param {any} event @returns {boolean} Whether it was applied.
+   */
+  applyTotals(event) {
+    const totals = totalsOf(event);
+    if (this.#state === null || this.#isStale || totals === null || event.epoch !== this.epoch) return false;
+    this.#state.setTotals(totals);
+    return true;
+  }
+
   #askForRefetch() {
     if (this.status === 'must-refetch' && !this.#isRefetchAsked) {
       this.#isRefetchAsked = true;
@@ -576,7 +715,7 @@ export class Replica {
     const type = this.#state === null ? 'skipped' : 'removed';
     this.#state = this.#head = this.#missed = null;
     this.#parts = [];
-    this.#isStale = this.#isRefetchAsked = false;
+    this.#isStale = this.#isReloadExpected = this.#isRefetchAsked = false;
     return { type, feed: this.feed };
   }
 
@@ -592,15 +731,15 @@ export class Replica {
 
   /** @param {Changeset} record @returns {Outcome} */
   #takeReload(record) {
-    if (record.epoch === this.epoch && record.revision <= (this.revision ?? 0)) {
+    if (!this.#isReloadExpected && record.epoch === this.epoch && record.revision <= (this.revision ?? 0)) {
       const isInStep = !this.#isStale && record.checksum === this.checksum;
       if (record.revision !== this.revision || isInStep) return { type: 'skipped', feed: this.feed };
       // The same revision with another checksum: the current state is wrong.
       this.#isStale = true;
     }
     return this.#join(record, (parts) => {
-      this.#state = FeedState.of(parts);
-      this.#isStale = false;
+      this.#state = FeedState.of(parts, totalsOf(record), this.#state);
+      this.#isStale = this.#isReloadExpected = false;
       return { sections: noEntries, items: noEntries };
     });
   }
@@ -615,7 +754,7 @@ export class Replica {
     }
     if (record.revision <= (this.revision ?? 0)) return { type: 'skipped', feed: this.feed };
     if (this.#isStale || record.base !== this.revision) return this.#gap(record);
-    return this.#join(record, (parts) => new Difference(state, parts));
+    return this.#join(record, (parts) => new Difference(state, parts, totalsOf(record)));
   }
 
   /**
@@ -734,6 +873,16 @@ export class ReplicaPartition {
   }
 }
 
+/** @typedef {{ sectionsById: Map<string, Section>, itemsById: Map<string, Item> }} Index */
+
+/** @param {readonly Section[]} sections @returns {Index} */
+export function indexOf(sections) {
+  return {
+    sectionsById: new Map(sections.map((section) => [section.id, section])),
+    itemsById: new Map(sections.flatMap(({ items }) => items.map((item) => [item.id, item]))),
+  };
+}
+
 /** The maximum number in a key. */
 const greatestKeyNumber = 1_000_000;
 
@@ -744,7 +893,7 @@ const greatestKeyNumber = 1_000_000;
  *
  * @typedef {{ feed: string, epoch: string, revision: number, base: number, part: number, parts: number, mode: Mode,
  *   reason?: string, time: string, through: Record<string, number>, checksum: string, sections?: any,
- *   items?: any }} Changeset
+ *   items?: any, window?: any }} Changeset
  *
  * @typedef {{ delete: any[], insert: any[], move: any[], reconfigure: any[], reload: any[] }} EntryLists
  */
@@ -786,9 +935,21 @@ function parsed(text) {
   }
 }
 
+/**
+ * What a changeset or an event says about its window.
+ * @param {any} record @returns {Totals}
+ */
+function totalsOf({ window }) {
+  if (window === undefined) return null;
+  /** @param {any} total */
+  const isTotal = (total) => isObject(total) && isText(total.section) && isCount(total.from) && isCount(total.of);
+  if (!Array.isArray(window) || !window.every(isTotal)) throw invalid('window', window);
+  return new Map(window.map(({ section, from, of }) => [section, { from, of }]));
+}
+
 /** @param {unknown} changeset @returns {Changeset} */
 function checked(changeset) {
-  const value = typeof changeset === 'string' ? parsed(changeset) : /** @type {any} */ (changeset);
+  const value = typeof changeset === 'string' ? parsedWithText(changeset) : /** @type {any} */ (changeset);
   if (!isObject(value)) throw new ReplicaFault('invalid-changeset', 'the value is not a JSON object');
   const record = { part: 0, parts: 1, ...value };
   for (const [name, isValid] of Object.entries(headFields)) {
@@ -867,14 +1028,18 @@ class DataTexts {
     });
   }
 
-  /** Reads an object. @param {(name: string) => void} take Reads the value of a member. */
+  /**
+   * Reads an object.
+   * @param {(name: string) => void} take Reads the value of a member.
+   */
   #takeMembers(take) {
     if (this.#next() !== '{') return this.#skip();
     this.#at += 1;
     while (this.#next() !== '}') {
       const start = this.#at;
       this.#skip();
-      take(JSON.parse(this.#text.slice(start, this.#at)));
+      const name = this.#text.slice(start + 1, this.#at - 1);
+      take(name.includes('\\') ? JSON.parse(`"${name}"`) : name);
     }
     this.#at += 1;
     return undefined;
@@ -882,27 +1047,37 @@ class DataTexts {
 
   /** Goes to the next token, and returns its first character. */
   #next() {
-    while (' \t\n\r,:'.includes(this.#text[this.#at])) this.#at += 1;
+    // White space, commas and colons.
+    for (let code = this.#text.charCodeAt(this.#at); code <= 32 || code === 44 || code === 58;) code = this.#text.charCodeAt(++this.#at);
     return this.#text[this.#at];
   }
 
   /** Passes over a value, whatever its depth. */
   #skip() {
-    let depth = 0;
-    this.#next();
-    do {
-      const character = this.#text[this.#at];
-      if (character === '"') this.#at = endOfString(this.#text, this.#at);
-      else if (depth === 0 && character !== '[' && character !== '{') return this.#skipWord();
-      else this.#at += 1;
-      if (character === '[' || character === '{') depth += 1;
-      else if (character === ']' || character === '}') depth -= 1;
-    } while (depth > 0);
-    return undefined;
+    const text = this.#text;
+    const first = this.#next();
+    let at = this.#at;
+    if (first === '"') at = endOfString(text, at);
+    else if (first !== '[' && first !== '{') while (isPartOfWord(text.charCodeAt(at))) at += 1;
+    else {
+      let depth = 0;
+      do {
+        const code = text.charCodeAt(at);
+        at = code === 34 ? endOfString(text, at) : at + 1;
+        // Brackets and braces differ by 32 from each other.
+        if ((code | 32) === 123) depth += 1;
+        else if ((code | 32) === 125) depth -= 1;
+      } while (depth > 0);
+    }
+    this.#at = at;
   }
-
-  #skipWord() { while (/[-+.\w]/.test(this.#text[this.#at] ?? '')) this.#at += 1; }
 }
+
+/**
+ * Whether a character can be in a number, or in `true`, `false` and `null`.
+ * @param {number} code
+ */
+const isPartOfWord = (code) => code > 44 && code !== 58 && code !== 93 && code !== 125 || code === 43;
 
 /**
  * The end of a JSON string that begins with a quote.
@@ -951,7 +1126,7 @@ function placesOf(lists) {
   return Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, places(entries)]));
 }
 
-/** @param {any} entry @param {Map<string, unknown>} taken @returns {string} */
+/** @param {any} entry @param {{ has: (id: string) => boolean }} taken @returns {string} */
 function newId({ id }, taken) {
   if (!isText(id) || !isShort(id)) throw invalid('id', id);
   if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} is inserted, but already exists`);
@@ -989,9 +1164,9 @@ function elementAt(list, id, index) {
   return found;
 }
 
-/** @param {FeedState} state @param {Changeset} record */
-function checkChecksum(state, { revision, checksum }) {
-  const found = hexadecimal(state.checksum);
+/** @param {number} sum @param {Changeset} record */
+function checkChecksum(sum, { revision, checksum }) {
+  const found = hexadecimal(sum);
   if (found === checksum) return;
   throw new ReplicaFault('checksum', `the result of revision ${revision} has ${found}, expected ${checksum}`);
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { EventStream, EventStreamParser } from '../../clients/js/src/event-stream.js';
+import { EventStream, EventStreamParser } from '../src/event-stream.js';
 
 const encoder = new TextEncoder();
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
-import { ReplicaFault, ReplicaPartition } from '../../clients/js/src/replica.js';
-import { Follower } from './Support/follow-vectors.mjs';
+import { ReplicaFault, ReplicaPartition } from '../src/replica.js';
+import { Follower } from './support/follow-vectors.mjs';
 
-const folder = new URL('../../conformance/', import.meta.url);
+const folder = new URL('../../../conformance/', import.meta.url);
 const linesOf = (name) => readFileSync(new URL(name, folder), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 /** Plain values: a replica's are objects of classes. */

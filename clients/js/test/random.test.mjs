@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Follower, History, contentOf, reloadOf } from './Support/follower.mjs';
-import { Random, seed } from './Support/random.mjs';
-import { certainRecords, randomRecords } from './Support/records.mjs';
-import { replay } from './Support/replay.mjs';
+import { Follower, History, contentOf, reloadOf } from './support/follower.mjs';
+import { Random, seed } from './support/random.mjs';
+import { certainRecords, randomRecords } from './support/records.mjs';
+import { replay } from './support/replay.mjs';
 
 /** Differences wherever possible. */
 const onlyDifferences = {
@@ -73,6 +73,22 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
     }
   });
 
+  test(`an element is the same object exactly as long as nothing changes it: ${name}`, () => {
+    const follower = new Follower();
+    const shown = new Map();
+    const seen = { kept: 0, replaced: 0, moved: 0 };
+    for (const line of output) {
+      const outcome = follower.apply({ ...line, value: line.value && JSON.stringify(line.value) });
+      const before = shown.get(outcome.feed);
+      const { sections = [], index } = follower.replica(line.partition, outcome.feed) ?? {};
+      if (before !== undefined) assert.deepEqual(before.text, JSON.stringify(before.sections), 'what was handed out has changed');
+      if (before !== undefined) assertIsFoundIn(before);
+      if (before !== undefined && outcome.type === 'applied') assertIsKept(before.sections, sections, outcome.change, seen);
+      shown.set(outcome.feed, { sections, index, text: JSON.stringify(sections) });
+    }
+    assert.ok(Object.values(seen).every((count) => count > 0), JSON.stringify(seen));
+  });
+
   test(`a follower of a compacted topic ends with the same feeds: ${name}`, () => {
     for (let round = 0; round < 10; round++) {
       const follower = new Follower();
@@ -114,6 +130,41 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
     }
     assert.ok(asked > 0, 'nothing had to be fetched again');
   });
+}
+
+/** Asserts that an index finds the elements of its time, and no others. */
+function assertIsFoundIn({ sections, index }) {
+  for (const section of sections) {
+    assert.equal(index?.section(section.id), section);
+    for (const item of section.items) assert.equal(index?.item(item.id), item);
+  }
+  assert.equal(index?.item('nowhere'), undefined);
+}
+
+/** Asserts that only what a change names is another object. */
+function assertIsKept(before, after, { mode, sections: { reconfigure, reload }, items }, seen) {
+  const place = (sections) => new Map(sections.flatMap((section) => section.items.map((item) => [item.id, { item, section: section.id }])));
+  const named = (lists) => new Set(lists.flat().map(({ id }) => id));
+  const changed = named([items.reconfigure, items.reload, items.insert]);
+  const old = place(before);
+  for (const [id, { item, section }] of place(after)) {
+    const was = old.get(id);
+    if (was === undefined) continue;
+    const isSame = was.section === section && was.item.kind === item.kind && was.item.dataText === item.dataText;
+    if (mode === 'reload' || !changed.has(id)) assert.equal(item === was.item, isSame, id);
+    else assert.notEqual(item, was.item, id);
+    seen[item === was.item ? 'kept' : 'replaced'] += 1;
+  }
+  seen.moved += items.move.length;
+  const changedSections = named([reconfigure, reload]);
+  for (const section of after) {
+    const was = before.find(({ id }) => id === section.id);
+    if (was === undefined || changedSections.has(section.id)) continue;
+    const text = ({ dataText, order, keep }) => JSON.stringify([dataText, order, keep]);
+    const isSame = was.items.length === section.items.length && was.items.every((item, at) => item === section.items[at])
+      && text(was) === text(section);
+    assert.equal(section === was, isSame, section.id);
+  }
 }
 
 /** Applies a change as a page with animations does: removes elements from the last, then inserts others. */

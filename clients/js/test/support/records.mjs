@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const schema = JSON.parse(readFileSync(new URL('../../../docs/schemas/event.schema.json', import.meta.url)));
+const schema = JSON.parse(readFileSync(new URL('../../../../docs/schemas/event.schema.json', import.meta.url)));
 
 /** The names of an operation's fields in its part of the schema, and whether each is required. */
 const fieldsOf = ({ $ref, properties = {}, required = [] }) => ({

@@ -1,4 +1,4 @@
-import { xxh32 } from '../../../clients/js/src/replica.js';
+import { xxh32 } from '../../src/replica.js';
 
 const encoder = new TextEncoder();
 const termOf = (...fields) => xxh32(encoder.encode(fields.join('\0')));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ReplicaPartition } from '../../../clients/js/src/replica.js';
+import { ReplicaPartition } from '../../src/replica.js';
 import { afterRecord } from './oracle.mjs';
 
 /** The content of a replica, as plain values. */

@@ -1,7 +1,7 @@
 // replica.js as a command for `conformance/run.py replica`: reads records, and writes the states of their feeds.
 
 import { createInterface } from 'node:readline';
-import { ReplicaFault, ReplicaPartition } from '../../../clients/js/src/replica.js';
+import { ReplicaFault, ReplicaPartition } from '../../src/replica.js';
 
 /** Bytes that are not UTF-8 are refused, as no parser of JSON takes them. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parsedWithText, Replica, ReplicaFault, ReplicaPartition } from '../../clients/js/src/replica.js';
+import { parsedWithText, Replica, ReplicaFault, ReplicaPartition } from '../src/replica.js';
 
 const head = (revision, mode) => `{"feed":"f","epoch":"t/0","revision":${revision},"base":${revision - 1},"mode":"${mode}",`
   + '"time":"2026-01-01T00:00:00.000Z","through":{"t":0},"x":[{"data":"\\"]}"}],"sections":"replaced","sections":';
@@ -39,7 +39,7 @@ test('elements have the text of their data, from reloads and from differences', 
   assert.deepEqual(Reflect.ownKeys(applied.items.reconfigure[0]), ['id', 'section', 'index']);
   // Without it there is only the value.
   const plain = new ReplicaPartition();
-  plain.apply('k0/f', `${head(1, 'reload').replace('{', '{"part":0,')}${sections},"checksum":"${checksumOf(sections)}"}`);
+  plain.apply('k0/f', JSON.parse(`${head(1, 'reload').replace('{', '{"part":0,')}${sections},"checksum":"${checksumOf(sections)}"}`));
   assert.equal(plain.replica('f').item('i0').dataText, undefined);
   assert.equal(plain.replica('f').item('i0').data, 9007199254740992);
 });

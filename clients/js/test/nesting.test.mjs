@@ -1,7 +1,7 @@
 // Data and unknown fields that are nested deeper than the stack allows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parsedWithText, Replica } from '../../clients/js/src/replica.js';
+import { parsedWithText, Replica } from '../src/replica.js';
 
 const depth = 100_000;
 const deep = '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);

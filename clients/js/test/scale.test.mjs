@@ -5,9 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { Replica } from '../../clients/js/src/replica.js';
-import { Follower, contentOf } from './Support/follower.mjs';
-import { replay, root } from './Support/replay.mjs';
+import { Replica } from '../src/replica.js';
+import { Follower, contentOf } from './support/follower.mjs';
+import { replay, root } from './support/replay.mjs';
 
 const folder = process.env.FEEDSTORE_DATA ?? join(root, '../shared/data');
 const skip = existsSync(folder) ? false : `the real replay files are not at ${folder}`;
@@ -60,4 +60,19 @@ test('small changes to a feed of 10,000 items are fast', (t) => {
   t.diagnostic(`${rest.length} changesets, ${milliseconds.toFixed(3)} ms each`);
   // A pass over the items takes well under a millisecond; comparing all pairs would take a hundred.
   assert.ok(milliseconds < 10, `${milliseconds} ms for a changeset`);
+});
+
+test('a feed of 15,000 items is reloaded in some milliseconds', (t) => {
+  const items = Array.from({ length: 15000 }, (_, n) => ({ id: `item${n}`, kind: 'story', data: { title: `Title ${n}`, score: n, tags: ['a', 'b'] } }));
+  const [{ value }] = replay([{ ts: 0, key: 'f', value: { op: 'section.replace', section: 's', items } }], { 'output.maxMessageBytes': 1e7 }).output;
+  const texts = [1, 2, 3, 4, 5].map((revision) => JSON.stringify({ ...value, revision }));
+  const replica = new Replica('f');
+  const milliseconds = texts.map((text) => {
+    const start = process.cpuUsage();
+    assert.equal(replica.apply(text).type, 'applied');
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1000;
+  });
+  t.diagnostic(`${texts[0].length} bytes: ${milliseconds.map((it) => it.toFixed(0)).join(', ')} ms`);
+  assert.ok(Math.min(...milliseconds) < 500, `${milliseconds} ms`);
 });
