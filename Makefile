@@ -44,7 +44,8 @@ TESTS ?=
 # From the same toolchain as Swift, because it must know Swift's calling convention.
 CLANG ?= $(dir $(shell command -v $(SWIFT)))clang
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources \
-  examples/swift-follower/Package.swift examples/swift-follower/Sources
+  examples/swift-follower/Package.swift examples/swift-follower/Sources \
+  clients/swift/Package.swift clients/swift/Sources clients/swift/Tests
 
 .DEFAULT_GOAL := help
 .PHONY: docs screenshots setup-docs test-documents
@@ -254,7 +255,7 @@ benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name f
 	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove all build results
-	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build
+	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build clients/swift/.build
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

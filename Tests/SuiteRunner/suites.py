@@ -89,6 +89,8 @@ SUITES = [
     unittest("monitoring", "MonitoringTests"),
     unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, [*(TESTS / "WebTests").glob("*.test.mjs"), *(ROOT / "clients/js/test").glob("*.test.mjs")]))]),
+    # Builds the package.
+    Suite("swift-client", [os.environ.get("SWIFT", "swift"), "test", "--package-path", str(ROOT / "clients" / "swift")]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),

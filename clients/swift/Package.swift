@@ -1,0 +1,16 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+  name: "feedstore-client",
+  // watchOS and tvOS of the same year.
+  platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
+  products: [
+    .library(name: "FeedStoreClient", targets: ["FeedStoreClient"]),
+  ],
+  targets: [
+    .target(name: "FeedStoreClient"),
+    .testTarget(name: "FeedStoreClientTests", dependencies: ["FeedStoreClient"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

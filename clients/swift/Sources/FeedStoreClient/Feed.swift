@@ -1,0 +1,121 @@
+import Foundation
+
+/// A feed, or a window of it, that a program shows. It is followed while somebody listens.
+public final class Feed: Sendable {
+  public let id: FeedID
+  let core: StoreCore
+  let handle: HandleID
+  let sink: FeedSink
+
+  init(_ id: FeedID, core: StoreCore, handle: HandleID, sink: FeedSink) {
+    (self.id, self.core, self.handle, self.sink) = (id, core, handle, sink)
+  }
+
+  deinit { core.remove(handle) }
+
+  /// The newest view. It changes only while somebody listens.
+  public var view: FeedView { sink.view }
+
+  /// The feed's updates, for `for await update in feed.updates`. The first one is the present state, if there is one. Each loop is
+  /// a listener of its own; it ends with the task, or when it is left.
+  public var updates: FeedUpdates { FeedUpdates(feed: self) }
+
+  /// Calls a closure for each update, one after the other, until the subscription is cancelled or released.
+  public func subscribe(_ listener: @escaping @Sendable (FeedUpdate) async -> Void) -> FeedSubscription {
+    let updates = updates
+    return FeedSubscription(task: Task { for await update in updates { await listener(update) } })
+  }
+
+  /// Shows another window. The view stays as it is until the window's state arrives.
+  public func show(_ window: FeedWindow) { core.run { $0.show(handle, window) } }
+
+  /// Writes events, as one record: all of it is applied or nothing. What is simple is shown at once, as pending.
+  ///
+  /// - Parameter wait: For how many seconds the daemon waits for the outcome, at most 30.
+  /// - Throws: `WriteRejected` if the record changed nothing, and `WriteFailed` if that is not known. The view does not show the write
+  ///   any more then.
+  @discardableResult
+  public func write(_ events: FeedEvent..., wait: Int = 10) async throws -> Written {
+    try await write(events, wait: wait)
+  }
+
+  @discardableResult
+  public func write(_ events: [FeedEvent], wait: Int = 10) async throws -> Written {
+    try await core.write(events, handle, wait: wait)
+  }
+}
+
+/// Ends with `cancel()`, and when it is released.
+public final class FeedSubscription: Sendable {
+  private let task: Task<Void, Never>
+
+  init(task: Task<Void, Never>) { self.task = task }
+  deinit { task.cancel() }
+
+  public func cancel() { task.cancel() }
+}
+
+/// The updates of a feed.
+public struct FeedUpdates: AsyncSequence, Sendable {
+  public typealias Element = FeedUpdate
+  let feed: Feed
+
+  public func makeAsyncIterator() -> Iterator { Iterator(feed) }
+
+  public final class Iterator: AsyncIteratorProtocol {
+    private let feed: Feed
+    private let mailbox = Mailbox()
+
+    init(_ feed: Feed) {
+      self.feed = feed
+      feed.core.listen(feed.handle, feed.sink, mailbox)
+    }
+
+    deinit {
+      mailbox.close()
+      feed.core.unlisten(feed.handle, feed.sink, mailbox)
+    }
+
+    public func next() async -> FeedUpdate? { await mailbox.next() }
+  }
+}
+
+/// What a `Feed` shows, and who listens to it.
+final class FeedSink: @unchecked Sendable {
+  private let lock = NSLock()
+  private var newest: FeedView
+  private var mailboxes: [Mailbox] = []
+
+  init(_ view: FeedView) { newest = view }
+
+  var view: FeedView {
+    lock.lock()
+    defer { lock.unlock() }
+    return newest
+  }
+
+  func show(_ update: FeedUpdate) {
+    lock.lock()
+    defer { lock.unlock() }
+    newest = update.view
+    for mailbox in mailboxes { mailbox.deliver(update) }
+  }
+
+  func add(_ mailbox: Mailbox, isAbsent: Bool) {
+    lock.lock()
+    defer { lock.unlock() }
+    mailboxes.append(mailbox)
+    if newest.exists || isAbsent {
+      mailbox.deliver(FeedUpdate(kind: isAbsent ? .absent : .state, view: newest))
+    }
+  }
+
+  /// Whether it was there.
+  func remove(_ mailbox: Mailbox) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let index = mailboxes.firstIndex(where: { $0 === mailbox }) else { return false }
+    mailboxes.remove(at: index)
+    return true
+  }
+}

@@ -1,0 +1,128 @@
+/// A change that is asked for: an operation of the protocol.
+public struct FeedEvent: Hashable, Sendable {
+  /// As JSON.
+  public let text: String
+
+  /// An event as JSON text; the daemon checks it.
+  public init(json: String) { text = json }
+
+  private init(_ operation: String, _ members: [(name: String, text: String?)]) {
+    let rest = members.compactMap { name, text in text.map { ",\"\(name)\":\($0)" } }
+    text = "{\"op\":\"\(operation)\"\(rest.joined())}"
+  }
+
+  private static func quoted(_ text: String) -> String { JSONValue.quoted(text) }
+
+  /// Creates an item, which requires its section, or changes its content, place or section. What is nil is left as it is.
+  public static func upsert(
+    _ item: ItemID,
+    section: SectionID? = nil,
+    kind: String? = nil,
+    data: JSONValue? = nil,
+    at: Place<ItemID>? = nil
+  ) -> FeedEvent {
+    FeedEvent(
+      "item.upsert",
+      [
+        ("item", quoted(item.rawValue)), ("section", section.map { quoted($0.rawValue) }),
+        ("kind", kind.map(quoted)),
+        ("data", data?.text), ("at", at?.text),
+      ]
+    )
+  }
+
+  /// Changes an item's data by a merge patch (RFC 7396): members replace, `nil` removes.
+  public static func patch(_ item: ItemID, _ data: JSONValue) -> FeedEvent {
+    FeedEvent("item.patch", [("item", quoted(item.rawValue)), ("data", data.text)])
+  }
+
+  public static func move(_ item: ItemID, to section: SectionID? = nil, at: Place<ItemID>? = nil) -> FeedEvent
+  {
+    FeedEvent(
+      "item.move",
+      [("item", quoted(item.rawValue)), ("section", section.map { quoted($0.rawValue) }), ("at", at?.text)]
+    )
+  }
+
+  public static func delete(_ item: ItemID) -> FeedEvent {
+    FeedEvent("item.delete", [("item", quoted(item.rawValue))])
+  }
+
+  /// Creates a section, or changes its data or place. What is nil is left as it is.
+  public static func upsert(
+    section: SectionID,
+    data: JSONValue? = nil,
+    at: Place<SectionID>? = nil
+  ) -> FeedEvent {
+    FeedEvent(
+      "section.upsert",
+      [("section", quoted(section.rawValue)), ("data", data?.text), ("at", at?.text)]
+    )
+  }
+
+  public static func move(section: SectionID, at: Place<SectionID>) -> FeedEvent {
+    FeedEvent("section.move", [("section", quoted(section.rawValue)), ("at", at.text)])
+  }
+
+  public static func delete(section: SectionID) -> FeedEvent {
+    FeedEvent("section.delete", [("section", quoted(section.rawValue))])
+  }
+
+  /// Where an element goes in its list.
+  public enum Place<ID: Hashable & Sendable>: Hashable, Sendable {
+    case first, last
+    case index(Int)
+    case before(ID)
+    case after(ID)
+
+    fileprivate var text: String {
+      func id(_ id: ID) -> String { JSONValue.quoted("\(id)") }
+      return switch self {
+      case .first: "\"first\""
+      case .last: "\"last\""
+      case .index(let index): "{\"index\":\(index)}"
+      case .before(let other): "{\"before\":\(id(other))}"
+      case .after(let other): "{\"after\":\(id(other))}"
+      }
+    }
+  }
+}
+
+/// What the daemon says of a write that is accepted.
+public struct Written: Hashable, Sendable {
+  public let feed: FeedID
+  /// Where the record is. `offset` is nil in the rare case that brokers do not tell it.
+  public let topic: String
+  public let partition: Int
+  public let offset: Int?
+  /// What is published covers the record; nil if that is not known yet, or if the feed does not exist any more.
+  public let epoch: String?
+  public let revision: Int?
+
+  init?(_ object: JSONObject, feed: FeedID) {
+    guard let topic = object["topic"]?.string, let partition = object["partition"]?.count else { return nil }
+    self.feed = feed
+    self.topic = topic
+    self.partition = partition
+    offset = object["offset"]?.count
+    epoch = object["epoch"]?.string
+    revision = object["revision"]?.count
+  }
+}
+
+/// The record was rejected: it changed nothing.
+public struct WriteRejected: Error, Hashable, Sendable, CustomStringConvertible {
+  public let code: String
+  public let message: String
+
+  public var description: String { "\(code): \(message)" }
+}
+
+/// It is not known whether the record was written.
+public struct WriteFailed: Error, Hashable, Sendable, CustomStringConvertible {
+  public let message: String
+
+  public var description: String {
+    "\(message). The write may nevertheless be published; chapter 10.2 of docs/protocol.md says whether it is safe to send it again"
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Requests whose responses are passed on piece by piece, as streams need it: on Linux, `URLSession` has no `bytes(for:)`.
+final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+  enum Event: Sendable {
+    case head(status: Int, headers: [String: String])
+    case data(Data)
+    /// The last event: the response is complete, or there was an error.
+    case end(String?)
+  }
+
+  typealias Receiver = @Sendable (Event) -> Void
+
+  private let lock = NSLock()
+  private var receivers: [Int: Receiver] = [:]
+  private var session: URLSession?
+
+  init(configuration: URLSessionConfiguration) {
+    super.init()
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
+  }
+
+  static var defaultConfiguration: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    // Streams occupy connections.
+    configuration.httpMaximumConnectionsPerHost = 32
+    // A stream lasts for as long as somebody listens.
+    configuration.timeoutIntervalForResource = .greatestFiniteMagnitude
+    return configuration
+  }
+
+  /// Sends a request. The receiver is called on one queue, one event after another.
+  func send(_ request: URLRequest, _ receiver: @escaping Receiver) -> URLSessionDataTask? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let task = session?.dataTask(with: request) else { return nil }
+    receivers[task.taskIdentifier] = receiver
+    task.resume()
+    return task
+  }
+
+  /// Ends all requests. The session keeps its delegate until then.
+  func close() {
+    lock.lock()
+    let ended = session
+    session = nil
+    receivers = [:]
+    lock.unlock()
+    ended?.invalidateAndCancel()
+  }
+
+  private func receiver(_ task: URLSessionTask, isLast: Bool = false) -> Receiver? {
+    lock.lock()
+    defer { lock.unlock() }
+    return isLast ? receivers.removeValue(forKey: task.taskIdentifier) : receivers[task.taskIdentifier]
+  }
+
+  func urlSession(
+    _ session: URLSession,
+    dataTask: URLSessionDataTask,
+    didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    let response = response as? HTTPURLResponse
+    var headers: [String: String] = [:]
+    for (name, value) in response?.allHeaderFields ?? [:] { headers["\(name)".lowercased()] = "\(value)" }
+    receiver(dataTask)?(.head(status: response?.statusCode ?? 0, headers: headers))
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    receiver(dataTask)?(.data(data))
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    receiver(task, isLast: true)?(.end(error.map { "\($0.localizedDescription)" }))
+  }
+}
+
+/// What a response says that is not the one that was asked for.
+struct HTTPProblem: Sendable {
+  var status: Int
+  var code = ""
+  /// An explanation for people.
+  var detail: String
+  /// Which part of the content is not valid, such as `feeds[2].first`.
+  var member: String?
+  /// Seconds to wait before the next request.
+  var retryAfter: Double = 0
+
+  init(status: Int, detail: String) { (self.status, self.detail) = (status, detail) }
+
+  init(status: Int, headers: [String: String], body: Data) {
+    self.status = status
+    let body = (try? JSONText(checking: Array(body))).flatMap { JSONObject($0) }
+    code = body?["code"]?.string ?? ""
+    detail = body?["detail"]?.string ?? "the server answers \(status)"
+    member = body?["member"]?.string
+    retryAfter = min(headers["retry-after"].flatMap(Double.init) ?? 0, 300)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+
+/// Writes, shown before they are confirmed.
+extension StoreMachine {
+  /// Begins a write.
+  ///
+  /// - Parameter value: An event or an array of events, as JSON.
+  mutating func write(_ value: String, _ handle: HandleID, wait: Int) -> WriteID {
+    let id = WriteID(number: newNumber())
+    guard let shown = handles[handle], let follow = follows[shown.follow] else {
+      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed"))))
+      return id
+    }
+    guard follow.pending.count < Self.maxPendingWrites else {
+      let message =
+        "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later. Nothing was sent"
+      effects.append(.finish(id, .failure(WriteRejected(code: "too-many-pending", message: message))))
+      return id
+    }
+    let url =
+      servers[follow.home ?? 0].absoluteString + "/v1/feeds/\(Self.encoded(follow.feed.rawValue))/events"
+    guard let url = URL(string: url) else { return id }
+    writes[id] = follow.feed
+    effects.append(.post(id, url, body: value, wait: wait))
+    let operations = PendingOperation.list(value)
+    for number in follows.keys.sorted() where !operations.isEmpty {
+      // A follow that nobody listens to would not learn that the write is confirmed.
+      guard let other = follows[number], other.feed == follow.feed, other.listeners > 0,
+        other.confirmed.exists
+      else { continue }
+      follows[number]?.pending.append(PendingWrite(id: id, operations: operations))
+      follows[number]?.overlay()
+      tell(number, .pending)
+    }
+    return id
+  }
+
+  /// The answer to a write; without one there is no response.
+  mutating func answered(_ id: WriteID, _ status: Int?, _ object: JSONObject?, _ problem: HTTPProblem?) {
+    guard let feed = writes.removeValue(forKey: id) else { return }
+    switch status {
+    case .some(200), .some(202):
+      guard let written = object.flatMap({ Written($0, feed: feed) }) else { fallthrough }
+      accepted(id, written)
+      effects.append(.finish(id, .success(written)))
+    case .none, .some(200..<400), .some(500...):
+      takeBack(id)
+      let message = problem?.detail ?? "the server did not answer"
+      effects.append(.finish(id, .failure(WriteFailed(message: message))))
+    default:
+      takeBack(id)
+      let code = problem.map { $0.code.isEmpty ? "status-\($0.status)" : $0.code } ?? "unknown"
+      effects.append(.finish(id, .failure(WriteRejected(code: code, message: problem?.detail ?? ""))))
+    }
+  }
+
+  private mutating func accepted(_ id: WriteID, _ written: Written) {
+    edit(id) { write, follow in
+      (write.topic, write.offset) = (written.topic, written.offset)
+      (write.epoch, write.revision) = (written.epoch, written.revision)
+      write.awaitsNext = written.offset == nil
+      // Published, and the feed does not exist any more: there is nothing to wait for.
+      return !follow.confirmed.exists
+    }
+    if written.revision != nil { effects.append(.setTimer(.settle(id), seconds: Self.settleSeconds)) }
+  }
+
+  /// A write that was answered some time ago, and changed nothing in a window.
+  mutating func settle(_ id: WriteID) {
+    edit(id) { write, _ in
+      write.isSettled = true
+      return false
+    }
+  }
+
+  private mutating func takeBack(_ id: WriteID) { edit(id) { _, _ in true } }
+
+  /// Changes a write wherever it is pending, and shows what remains.
+  ///
+  /// - Parameter change: Whether to drop it.
+  private mutating func edit(_ id: WriteID, _ change: (inout PendingWrite, Follow) -> Bool) {
+    for number in follows.keys.sorted() {
+      guard let follow = follows[number], let index = follow.pending.firstIndex(where: { $0.id == id }) else {
+        continue
+      }
+      var write = follow.pending[index]
+      let isDropped = change(&write, follow)
+      follows[number]?.pending[index] = write
+      if isDropped { follows[number]?.pending.remove(at: index) }
+      follows[number]?.dropConfirmed(isNewer: false)
+      guard follows[number]?.pending.count != follow.pending.count else { continue }
+      follows[number]?.overlay()
+      tell(number, .pending)
+    }
+  }
+
+  /// An id as a segment of a path.
+  static func encoded(_ id: String) -> String {
+    let isDots = id == "." || id == ".."
+    return id.utf8.reduce(into: "") { text, byte in
+      let isPlain =
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        || "-_~".utf8.contains(byte) || (byte == UInt8(ascii: ".") && !isDots)
+      text +=
+        isPlain
+        ? String(UnicodeScalar(byte))
+        : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import FeedStoreClient
+
+@Suite(.enabled(if: Checkout.hasVectors)) struct ConformanceTests {
+  @Test(arguments: Checkout.vectors("replica")) func `the replica passes every vector`(_ name: String) throws
+  {
+    var partitions: [Int: ReplicaPartition] = [:]
+    for (number, line) in try Checkout.lines(name).enumerated() {
+      let partition = try #require(line["partition"]?.count)
+      let key = try #require(line["key"]?.string)
+      // Bytes that are not UTF-8 are no changeset.
+      let value = line["payloadBase64"] == nil ? line["payload"]?.string : ""
+      var isRefused = false
+      do { _ = try partitions[partition, default: ReplicaPartition()].apply(key: key, value: value) } catch {
+        isRefused = true
+      }
+      let place: Comment = "\(name), line \(number + 1), key \(key)"
+      guard let then = JSONObject(line["then"]) else {
+        #expect(isRefused, place)
+        continue
+      }
+      let replica = partitions[partition]?.replicas[FeedID(try #require(then["feed"]?.string))]
+      #expect(replica?.isStale ?? false == (then["stale"]?.text == "true"), place)
+      #expect(replica?.isWaiting ?? false == (then["waiting"]?.text == "true"), place)
+      #expect(replica?.view.epoch == then["epoch"]?.string, place)
+      #expect(replica?.view.revision == then["revision"]?.count, place)
+      #expect(replica?.view.checksum == then["checksum"]?.string, place)
+      if let sections = then["sections"] { #expect(replica?.view.state.document == sections.text, place) }
+    }
+  }
+
+  @Test func `checksums are as in the vectors`() throws {
+    for line in try Checkout.lines("checksum.ndjson") {
+      for term in try #require(line["terms"]?.elements).compactMap(JSONObject.init) {
+        #expect(hexadecimal(xxh32(Array(try #require(term["text"]?.string).utf8))) == term["xxh32"]?.string)
+      }
+      let drafts = try ChangesetEntry.list(line["sections"], "sections").map { section in
+        var draft = SectionDraft(id: SectionID(try section.id()), dataText: "null")
+        draft.items = try ChangesetEntry.list(section.object["items"], "items").map {
+          FeedItem(id: ItemID(try $0.id()), kind: try $0.kind(), section: draft.id, dataText: "null")
+        }
+        return draft
+      }
+      let state = FeedState(drafts: drafts, reusing: FeedState())
+      #expect(hexadecimal(FeedState.checksum(of: state.sections)) == line["checksum"]?.string)
+    }
+  }
+
+  @Test func `keys are parsed as in the vectors`() throws {
+    for line in try Checkout.lines("keys.ndjson") {
+      let key = try #require(line["key"]?.string)
+      let parts = try? ReplicaPartition.parts(ofKey: key)
+      #expect(parts.map { $0.isReload ? "k" : "d" } == line["kind"]?.string, "\(key)")
+      guard let parts else { continue }
+      #expect(parts.number == line["number"]?.count, "\(key)")
+      #expect(parts.feed == line["feed"]?.string.map { FeedID($0) }, "\(key)")
+    }
+  }
+}
