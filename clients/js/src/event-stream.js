@@ -86,22 +86,22 @@ export class EventStreamParser {
  *
  * `status` and `problem` are those of a response that was not a stream.
  *
- * @typedef {{ state: 'connecting' | 'open' | 'closed' }
- *   | { state: 'waiting' | 'refused', until?: number, status?: number, problem?: any }} StreamState
+ * @typedef {{ state: 'connecting' | 'open' | 'closed' | 'waiting' | 'refused', until?: number, status?: number, problem?: any }} StreamState
  */
 
 /**
  * @typedef {object} EventStreamOptions
  * @property {(event: StreamEvent) => void} onEvent
  * @property {(state: StreamState) => void} [onState]
- * @property {() => Record<string, string>} [headers] Additional headers, evaluated for each request.
+ * @property {() => Record<string, string> | Promise<Record<string, string>>} [headers] Additional headers, evaluated for each request.
  * @property {() => string} [body] JSON, evaluated for each request, which is a POST then. It must say where to continue.
  * @property {number} [silence] Milliseconds without a byte after which the connection counts as dead.
  * @property {number} [maxDelay] The longest wait in milliseconds.
- * @property {typeof fetch} [fetch]
+ * @property {(url: string, request: RequestInit) => Promise<Response>} [fetch]
  * @property {() => number} [random] From 0 to 1.
  * @property {(run: () => void, milliseconds: number) => any} [setTimer]
  * @property {(timer: any) => void} [clearTimer]
+ * @property {() => number} [now]
  */
 
 export class EventStream {
@@ -128,6 +128,7 @@ export class EventStream {
       random: Math.random,
       setTimer: (/** @type {() => void} */ run, /** @type {number} */ milliseconds) => setTimeout(run, milliseconds),
       clearTimer: (/** @type {any} */ timer) => clearTimeout(timer),
+      now: Date.now,
       ...options,
     };
   }
@@ -164,16 +165,17 @@ export class EventStream {
 
   async #connect() {
     const controller = this.#controller = new AbortController();
-    /** @type {Record<string, string>} */
-    const headers = { Accept: 'text/event-stream', ...this.#options.headers?.() };
-    const body = this.#options.body?.();
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
-    else if (this.lastEventId !== '') headers['Last-Event-ID'] = this.lastEventId;
     this.#options.onState?.({ state: 'connecting' });
     this.#listen(controller);
     /** @type {{ status?: number, problem?: any, after?: number }} */
     let end = {};
     try {
+      const given = this.#options.headers?.();
+      /** @type {Record<string, string>} */
+      const headers = { Accept: 'text/event-stream', ...(given instanceof Promise ? await aborted(given, controller.signal) : given) };
+      const body = this.#options.body?.();
+      if (body !== undefined) headers['Content-Type'] = 'application/json';
+      else if (this.lastEventId !== '') headers['Last-Event-ID'] = this.lastEventId;
       const response = await this.#options.fetch(
         this.#url,
         { method: body === undefined ? 'GET' : 'POST', body, headers, cache: 'no-store', signal: controller.signal },
@@ -182,7 +184,7 @@ export class EventStream {
       if (isStream && response.body !== null) await this.#read(response.body, controller);
       else end = await refusalOf(response);
     } catch {
-      // A network error; browsers report the details only on their console.
+      // A network error, whose details browsers report only on their console, or no headers.
     }
     if (controller !== this.#controller) return;
     this.#drop();
@@ -225,9 +227,18 @@ export class EventStream {
     // Spread out, so that clients do not all reconnect at once after a restart of the server.
     const milliseconds = Math.max(delay * (1 + this.#options.random() / 4), after);
     this.#timer = this.#options.setTimer(() => this.#connect(), milliseconds);
-    this.#options.onState?.({ state: 'waiting', until: Date.now() + milliseconds, status, problem });
+    this.#options.onState?.({ state: 'waiting', until: this.#options.now() + milliseconds, status, problem });
   }
 }
+
+/**
+ * Fails when a signal does.
+ * @template T @param {Promise<T>} promise @param {AbortSignal} signal @returns {Promise<T>}
+ */
+const aborted = (promise, signal) => new Promise((resolve, reject) => {
+  signal.addEventListener('abort', () => reject(signal.reason));
+  promise.then(resolve, reject);
+});
 
 /** @param {Response} response */
 async function refusalOf(response) {

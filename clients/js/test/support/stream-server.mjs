@@ -3,6 +3,7 @@ import { xxh32 } from '../../src/replica.js';
 const encoder = new TextEncoder();
 const termOf = (...fields) => xxh32(encoder.encode(fields.join('\0')));
 const copy = (value) => JSON.parse(JSON.stringify(value));
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** What a window shows of sections, plainly. */
 export function slice(sections, { sections: ids, first = Infinity, from = 0, count = first }) {
@@ -10,7 +11,7 @@ export function slice(sections, { sections: ids, first = Infinity, from = 0, cou
     .map((section) => ({ ...section, items: section.items.slice(from, from + count) }));
 }
 
-function checksumOf(sections) {
+export function checksumOf(sections) {
   let sum = 0;
   sections.forEach(({ id, items }, at) => {
     sum += termOf('s', sections[at - 1]?.id ?? '', id);
@@ -21,7 +22,7 @@ function checksumOf(sections) {
 
 /** The difference of two lists of the same sections. It has more moves than needed. */
 function difference(before, after) {
-  const items = { delete: [], insert: [], move: [], reconfigure: [] };
+  const items = { delete: [], insert: [], move: [], reconfigure: [], reload: [] };
   const places = (sections) => new Map(sections.flatMap(({ id: section, items }) =>
     items.map((item, index) => [item.id, { item, place: { section, index } }])));
   const [old, now] = [places(before), places(after)];
@@ -29,116 +30,277 @@ function difference(before, after) {
   for (const [id, { item, place }] of now) {
     const { item: itemBefore, place: placeBefore } = old.get(id) ?? {};
     if (placeBefore === undefined) items.insert.push({ ...item, ...place });
-    else if (JSON.stringify(place) !== JSON.stringify(placeBefore)) items.move.push({ id, from: placeBefore, to: place });
-    if (itemBefore !== undefined && JSON.stringify(item) !== JSON.stringify(itemBefore)) items.reconfigure.push({ ...item, ...place });
+    else if (!isSame(place, placeBefore)) items.move.push({ id, from: placeBefore, to: place });
+    if (itemBefore !== undefined && !isSame(item, itemBefore)) items[item.kind === itemBefore.kind ? 'reconfigure' : 'reload'].push({ ...item, ...place });
   }
   return { isEmpty: Object.values(items).every((list) => list.length === 0), items };
 }
 
-/** Serves one feed over streams of many feeds, as docs/http.md says, with any number of streams. */
+const heads = (sections) => sections.map(({ items: _items, ...head }) => head);
+
+/** Serves feeds over streams of many feeds, as docs/http.md says, with any number of streams. */
 export class StreamServer {
-  /** Each `{ method, url, body }`. */
+  /** Each `{ method, url, headers, body }`. */
   requests = [];
   /** The bytes of all messages. */
   sentBytes = 0;
-  revision = 1;
+  /** By id: `{ epoch, revision, sections, head, states }`; `sections` is undefined for what does not exist. */
+  feeds = new Map();
+  /** Where feeds are that are not here, by id: their URLs. */
+  elsewhere = new Map();
+  /** What a token allows: null if it is refused. */
+  rightsOf = () => ({ mayRead: () => true, sub: 'a' });
+  /** The answer to a write. */
+  onWrite = () => ({ status: 403, body: { code: 'writes-off', detail: 'writes are off' } });
+  /** Runs something later, in the order of the calls with the same key; by default at once. */
+  later = (_key, run) => run();
+  isDown = false;
+  /** Whether nothing that it sends fits. */
+  spoilsAll = false;
+  #opened = 0;
   #streams = new Map();
 
-  constructor(sections) { this.sections = sections; }
+  /** @param {object[]} [sections] Those of the feed `f`. */
+  constructor(sections) { if (sections !== undefined) this.reload(sections); }
 
   get streamCount() { return this.#streams.size; }
+  get sections() { return this.feeds.get('f').sections; }
+  get revision() { return this.feeds.get('f').revision; }
 
-  fetch = async (url, { method, body, signal }) => {
-    this.requests.push({ method, url, body: JSON.parse(body) });
-    if (method === 'PATCH') {
-      const stream = this.#streams.get(url.split('/').at(-1));
-      if (stream === undefined) return new Response('{"code":"unknown-stream"}', { status: 404 });
-      const [{ feed: _feed, ...window }] = JSON.parse(body).add;
-      stream.window = window;
-      stream.event('must-refetch', { feed: 'f', reason: 'the stream was asked for it again' });
-      this.#begin(stream);
-      return new Response('{}');
+  fetch = async (url, { method, headers = {}, body, signal }) => {
+    this.requests.push({ method, url, headers, body: JSON.parse(body) });
+    await new Promise((resolve) => { this.later('requests', resolve); });
+    signal?.throwIfAborted();
+    if (this.isDown) throw new TypeError('fetch failed');
+    const answer = (status, value) => new Response(JSON.stringify(value), { status });
+    const rights = this.rightsOf(headers.Authorization?.slice('Bearer '.length));
+    if (rights === null) return answer(401, { code: 'invalid-token', detail: 'the token is not accepted' });
+    const content = JSON.parse(body);
+    const [, feed] = /\/v1\/feeds\/([^/]+)\/events$/.exec(url) ?? [];
+    if (feed !== undefined) {
+      const { status, body: value } = await this.onWrite(decodeURIComponent(feed), content, headers);
+      return answer(status, value);
     }
-    const [{ feed: _feed, epoch: _epoch, revision, ...window }] = JSON.parse(body).feeds;
-    const id = `stream${this.requests.length}`;
+    const list = method === 'PATCH' ? 'add' : 'feeds';
+    const wrong = (content[list] ?? []).findIndex(({ first }) => first > 10000);
+    if (wrong >= 0) return answer(400, { code: 'invalid-content', member: `${list}[${wrong}].first`, detail: `${list}[${wrong}].first is too large` });
+    return method === 'PATCH' ? this.#patch(url, content, rights, answer) : this.#open(content, signal, rights);
+  };
+
+  #open({ feeds }, signal, rights) {
+    const id = `stream${++this.#opened}`;
     let controller;
+    let isOpen = true;
     const content = new ReadableStream({ start: (it) => { controller = it; }, cancel: () => this.#streams.delete(id) });
-    const send = (text) => {
+    const send = (text) => this.later(id, () => {
       this.sentBytes += text.length;
-      controller.enqueue(encoder.encode(text));
-    };
+      if (isOpen) controller.enqueue(encoder.encode(text));
+    });
     const stream = {
-      window, revision,
+      rights, places: new Map(),
       event: (name, value) => send(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`),
-      message: (value) => send(`data: ${JSON.stringify(value)}\n\n`),
-      end: () => controller.close(),
+      message: (value) => {
+        const place = stream.places.get(value.feed);
+        const sent = place.isSpoilt || this.spoilsAll ? { ...value, checksum: value.checksum === '00000001' ? '00000002' : '00000001' } : value;
+        place.isSpoilt = false;
+        send(`data: ${JSON.stringify(sent)}\n\n`);
+      },
+      beat: () => send(':\n\n'),
+      end: (error) => this.later(id, () => {
+        if (!isOpen) return;
+        isOpen = false;
+        if (error) controller.error(error);
+        else controller.close();
+      }),
     };
     signal.addEventListener('abort', () => {
-      if (this.#streams.delete(id)) controller.error(signal.reason);
+      this.#streams.delete(id);
+      if (isOpen) controller.error(signal.reason);
+      isOpen = false;
     });
     this.#streams.set(id, stream);
     stream.event('stream', { stream: id });
-    if (revision === this.revision) this.#tellUpToDate(stream);
-    else this.#begin(stream);
+    for (const request of feeds) this.#follow(stream, request);
     return new Response(content, { headers: { 'content-type': 'text/event-stream' } });
-  };
+  }
+
+  #patch(url, { add = [], remove = [] }, rights, answer) {
+    const stream = this.#streams.get(url.split('/').at(-1));
+    if (stream === undefined || stream.rights.sub !== rights.sub) return answer(404, { code: 'unknown-stream', detail: 'there is no such stream' });
+    const refused = [...stream.places.values()].filter(({ isForbidden }) => isForbidden);
+    stream.rights = rights;
+    for (const feed of remove) stream.places.delete(feed);
+    for (const place of stream.places.values()) if (!place.isForbidden && !rights.mayRead(place.feed)) this.#refuse(stream, place);
+    const change = { added: [], changed: [], removed: remove };
+    for (const place of refused) if (rights.mayRead(place.feed) && stream.places.has(place.feed)) this.#begin(stream, place, undefined);
+    for (const request of add) {
+      const before = stream.places.get(request.feed);
+      const isChange = before !== undefined && !before.isForbidden;
+      (before === undefined ? change.added : change.changed).push(request.feed);
+      if (isChange) stream.event('must-refetch', { feed: request.feed, reason: 'the stream was asked for it again' });
+      this.#follow(stream, isChange ? { ...request, epoch: undefined, revision: undefined } : request);
+    }
+    return answer(200, change);
+  }
+
+  #follow(stream, { feed, partition: _partition, epoch, revision, ...window }) {
+    const place = { feed, window, version: null, told: null, totals: undefined, isForbidden: false };
+    stream.places.set(feed, place);
+    this.#begin(stream, place, epoch === undefined ? undefined : { epoch, revision });
+  }
+
+  #refuse(stream, place) {
+    Object.assign(place, { isForbidden: true, version: null });
+    stream.event('forbidden', { feed: place.feed, reason: 'not-allowed' });
+  }
+
+  /** Sends what a reader needs. */
+  #begin(stream, place, version) {
+    if (!stream.rights.mayRead(place.feed)) return this.#refuse(stream, place);
+    place.isForbidden = false;
+    const tell = (name, value) => {
+      if (place.told !== name) stream.event(name, { feed: place.feed, ...value });
+      Object.assign(place, { told: name, version: null });
+    };
+    const url = this.elsewhere.get(place.feed);
+    if (url !== undefined) return tell('moved', { partition: 0, ...(url && { url }) });
+    const feed = this.feeds.get(place.feed);
+    if (feed?.sections === undefined) return tell('absent', { reason: 'unknown-feed' });
+    place.told = null;
+    const had = version?.epoch === feed.epoch ? feed.states.get(version.revision) : undefined;
+    place.totals = this.#totals(feed, place.window);
+    if (had === undefined) {
+      stream.message({ ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, place.window) });
+      place.version = { epoch: feed.epoch, revision: feed.revision };
+    } else {
+      place.version = { epoch: feed.epoch, revision: version.revision };
+      this.#step(stream, place, feed, had);
+    }
+    return this.#tellUpToDate(stream, feed);
+  }
+
+  /** Sends how a reader gets from an earlier state to the present one. */
+  #step(stream, place, feed, before) {
+    const [old, now] = [slice(before, place.window), slice(feed.sections, place.window)];
+    const totals = this.#totals(feed, place.window);
+    const { isEmpty, items } = difference(old, now);
+    // Readers of the whole feed have every revision.
+    const isNews = isEmpty && Object.keys(place.window).length === 0 && place.version.revision !== feed.revision;
+    const isReload = isNews || !isSame(heads(old), heads(now));
+    if (isReload) {
+      stream.message({ ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: now });
+    } else if (!isEmpty) {
+      const isPlain = items.delete.length + items.insert.length + items.move.length + items.reload.length === 0;
+      stream.message({ ...this.#head(feed, place.window), base: place.version.revision, mode: isPlain ? 'reconfigure' : 'diff', items });
+    } else {
+      if (!isSame(totals, place.totals)) stream.event('window', { feed: feed.id, epoch: feed.epoch, revision: feed.revision, ...totals });
+      place.totals = totals;
+      return;
+    }
+    place.totals = totals;
+    place.version = { epoch: feed.epoch, revision: feed.revision };
+    if (isReload) this.#tellUpToDate(stream, feed);
+  }
 
   /** Ends all streams. */
-  cut() {
+  cut(error) {
     for (const [id, stream] of this.#streams) {
       this.#streams.delete(id);
-      stream.end();
+      stream.end(error);
     }
   }
 
-  /** Publishes a change of the feed. */
-  change(edit) {
-    const before = copy(this.sections);
-    edit(this.sections);
-    this.revision += 1;
+  /** Ends all streams as when their token has ended. */
+  expire() {
     for (const stream of this.#streams.values()) {
-      const { isEmpty, items } = difference(slice(before, stream.window), slice(this.sections, stream.window));
-      const totals = this.#totals(stream.window);
-      if (!isEmpty) {
-        stream.message({ ...this.#head(stream.window), base: stream.revision, mode: 'diff', items });
-        stream.revision = this.revision;
-      } else if (JSON.stringify(totals) !== JSON.stringify(stream.totals)) {
-        stream.event('window', { feed: 'f', revision: this.revision, ...totals });
+      for (const feed of stream.places.keys()) stream.event('forbidden', { feed, reason: 'token-expired' });
+    }
+    this.cut();
+  }
+
+  /**
+   * Publishes a new state of a feed; undefined deletes it.
+   * @param {{ epoch?: string, revision?: number, time?: string, through?: object }} [head]
+   * @param {object[]} [changesets] What readers of the whole feed are sent, in parts; otherwise it is computed.
+   */
+  publish(id, sections, head = {}, changesets = undefined) {
+    const before = this.feeds.get(id);
+    const revision = head.revision ?? (before?.revision ?? 0) + 1;
+    const { epoch = before?.epoch ?? 't/0', time = '2026-11-20T10:00:00.000Z', through = { t: revision } } = head;
+    const states = before?.epoch === epoch ? before.states : new Map();
+    const feed = { id, epoch, revision, sections, states, head: { time, through } };
+    if (sections !== undefined) states.set(revision, copy(sections));
+    this.feeds.set(id, feed);
+    if (this.elsewhere.has(id)) return;
+    for (const stream of this.#streams.values()) {
+      const place = stream.places.get(id);
+      if (place === undefined || place.isForbidden) continue;
+      const isWhole = Object.keys(place.window).length === 0;
+      if (sections === undefined) {
+        if (place.version !== null) {
+          stream.message({ feed: id, epoch, revision, base: revision - 1, mode: 'delete', time, through, checksum: '00000000' });
+          stream.event('up-to-date', { feed: id, epoch, revision });
+        }
+        place.version = null;
+      } else if (place.version === null || before?.sections === undefined) {
+        place.told = null;
+        this.#begin(stream, place, undefined);
+      } else if (isWhole && changesets !== undefined) {
+        for (const changeset of changesets) stream.message(changeset);
+        place.version = { epoch, revision };
+        if (changesets[0].mode === 'reload') this.#tellUpToDate(stream, feed);
+      } else {
+        this.#step(stream, place, feed, before.sections);
       }
-      stream.totals = totals;
     }
   }
 
-  /** Publishes the feed as a whole. */
-  reload(sections) {
-    this.sections = sections;
-    this.revision += 1;
-    for (const stream of this.#streams.values()) this.#begin(stream);
+  /** Publishes a change of the feed `f`. */
+  change(edit) {
+    const sections = copy(this.sections);
+    edit(sections);
+    this.publish('f', sections);
   }
 
-  #totals(window) {
-    if (window.first === undefined && window.from === undefined) return {};
-    const shown = slice(this.sections, window);
-    const of = (id) => this.sections.find((section) => section.id === id).items.length;
+  /** Publishes the feed `f` as a whole. */
+  reload(sections) {
+    this.publish('f', sections);
+    this.refetch('f');
+  }
+
+  /** Sends a feed's readers its state, whatever they have. */
+  refetch(id) { for (const stream of this.#streams.values()) if (stream.places.has(id)) this.#begin(stream, stream.places.get(id), undefined); }
+
+  /** Another instance has the feed from now on. @param {string} url Empty if it is not known. */
+  leave(id, url) {
+    this.elsewhere.set(id, url);
+    this.refetch(id);
+  }
+
+  /** This instance has the feed again. */
+  take(id, other) {
+    const feed = other.feeds.get(id);
+    this.elsewhere.delete(id);
+    if (feed !== undefined) this.feeds.set(id, { ...feed, states: new Map(feed.states) });
+    this.refetch(id);
+  }
+
+  /** Spoils what the readers of a feed have: their next changeset does not fit. */
+  spoil(id) { for (const { places } of this.#streams.values()) if (places.get(id)?.version) places.get(id).isSpoilt = true; }
+
+  /** Sends what keeps connections alive. */
+  beat() { for (const stream of this.#streams.values()) stream.beat(); }
+
+  #totals(feed, window) {
+    if (Object.keys(window).length === 0) return {};
+    const shown = slice(feed.sections, window);
+    const of = (id) => feed.sections.find((section) => section.id === id).items.length;
     return { window: shown.map(({ id, items }) => ({ section: id, from: window.from ?? 0, shown: items.length, of: of(id) })) };
   }
 
-  #head(window) {
-    return {
-      feed: 'f', epoch: 't/0', revision: this.revision, time: '2026-11-20T10:00:00.000Z', through: { t: this.revision },
-      checksum: checksumOf(slice(this.sections, window)), ...this.#totals(window),
-    };
+  #head({ id, epoch, revision, sections, head }, window) {
+    return { feed: id, epoch, revision, ...head, checksum: checksumOf(slice(sections, window)), ...this.#totals({ sections }, window) };
   }
 
-  #begin(stream) {
-    const sections = slice(this.sections, stream.window);
-    stream.message({ ...this.#head(stream.window), base: this.revision, mode: 'reload', reason: 'keyframe', sections });
-    stream.revision = this.revision;
-    stream.totals = this.#totals(stream.window);
-    this.#tellUpToDate(stream);
-  }
-
-  #tellUpToDate(stream) {
-    stream.event('up-to-date', { feed: 'f', partition: 0, epoch: 't/0', revision: this.revision });
-  }
+  #tellUpToDate(stream, { id, epoch, revision }) { stream.event('up-to-date', { feed: id, partition: 0, epoch, revision }); }
 }

@@ -1,0 +1,114 @@
+/**
+ * A feed as one part of a program shows it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * @typedef {import('../types/index.js').Update} Update
+ * @typedef {import('../types/index.js').Window} Window
+ */
+
+/** An iteration that has more updates to take gets the newest state in place of all of them. */
+const mostUpdates = 100;
+
+/** What `FeedStore.feed` returns. */
+export class Feed {
+  /** @type {Set<{ listener: (update: Update) => void, end?: () => void }>} */
+  #listeners = new Set();
+  #followed;
+  #store;
+
+  /** @param {import('./store.js').FeedStore} store @param {import('./followed-feed.js').FollowedFeed} followed */
+  constructor(store, followed) {
+    this.#store = store;
+    this.#followed = followed;
+  }
+
+  get id() { return this.#followed.feed; }
+  get window() { return this.#followed.window; }
+  get view() { return this.#followed.view; }
+
+  /** @param {Window | null} [window] */
+  show(window = null) {
+    const { view } = this;
+    this.#followed = this.#store.changed(this, this.#followed, window);
+    if (this.view !== view && this.#followed.first) this.emit(this.#followed.first);
+  }
+
+  /** @param {(update: Update) => void} listener */
+  subscribe(listener) { return this.#subscribe({ listener }); }
+
+  /** @param {{ listener: (update: Update) => void, end?: () => void }} entry */
+  #subscribe(entry) {
+    this.#followed = this.#store.joined(this, this.#followed);
+    this.#listeners.add(entry);
+    queueMicrotask(() => {
+      const { first } = this.#followed;
+      if (first !== undefined && this.#listeners.has(entry)) entry.listener(first);
+    });
+    return () => {
+      if (this.#listeners.delete(entry) && this.#listeners.size === 0) this.#store.left(this, this.#followed);
+    };
+  }
+
+  /** @param {Update} update */
+  emit(update) {
+    for (const entry of [...this.#listeners]) {
+      if (!this.#listeners.has(entry)) continue;
+      try {
+        entry.listener(update);
+      } catch (error) {
+        // It is the program's, and must not keep others from the update.
+        queueMicrotask(() => { throw error; });
+      }
+    }
+  }
+
+  /** The store is closed. */
+  end() {
+    for (const { end } of this.#listeners) end?.();
+    this.#listeners.clear();
+  }
+
+  /** @param {any} events @param {import('../types/index.js').WriteOptions} [options] */
+  write(events, options) { return this.#store.write(this.id, events, options); }
+
+  /** @returns {AsyncIterableIterator<Update>} */
+  [Symbol.asyncIterator]() {
+    /** @type {Update[]} */
+    let updates = [];
+    /** @type {((result: IteratorResult<Update>) => void)[]} */
+    let waiting = [];
+    /** @type {(() => void) | null} */
+    let unsubscribe = null;
+    let isDone = false;
+    const end = () => {
+      isDone = true;
+      unsubscribe?.();
+      for (const resolve of waiting) resolve({ done: true, value: undefined });
+      updates = waiting = [];
+    };
+    const listener = (/** @type {Update} */ update) => {
+      const resolve = waiting.shift();
+      if (resolve !== undefined) return resolve({ done: false, value: update });
+      updates.push(update);
+      if (updates.length > mostUpdates) updates = [{ kind: 'state', view: update.view }];
+      return undefined;
+    };
+    return {
+      next: () => new Promise((resolve) => {
+        if (!isDone) unsubscribe ??= this.#subscribe({ listener, end });
+        const update = updates.shift();
+        if (update !== undefined) resolve({ done: false, value: update });
+        else if (isDone) resolve({ done: true, value: undefined });
+        else waiting.push(resolve);
+      }),
+      return: async (value) => {
+        end();
+        return { done: true, value };
+      },
+      [Symbol.asyncIterator]() { return this; },
+    };
+  }
+}

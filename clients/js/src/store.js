@@ -1,0 +1,223 @@
+/**
+ * The feeds of a daemon, or of several instances.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { Connection } from './connection.js';
+import { Feed } from './feed.js';
+import { FollowedFeed, keyOf } from './followed-feed.js';
+import { WriteFailed, WriteRejected } from './writes.js';
+
+/**
+ * @typedef {import('../types/index.js').Window} Window
+ * @typedef {import('../types/index.js').Written} Written
+ * @typedef {import('./writes.js').PendingWrite} PendingWrite
+ */
+
+/** Most writes of a feed that are pending. */
+const mostWrites = 1000;
+/** So many seconds after the wait for the outcome of a write, there will be none. */
+const writeSeconds = 30;
+
+/** @type {readonly PendingWrite[]} */
+const none = [];
+
+export class FeedStore {
+  /** @type {Map<string, FollowedFeed>} What somebody listens to, by feed and window. */
+  #followed = new Map();
+  /** @type {Map<string, PendingWrite[]>} By feed, in their order. */
+  #writes = new Map();
+  /** @type {Map<string, Promise<unknown>>} The write of each feed that was sent last. */
+  #sent = new Map();
+  #connection;
+  #closing = new AbortController();
+
+  /**
+   * @param {string | readonly string[]} urls
+   * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
+   */
+  constructor(urls, options) {
+    const { token, share: _share, ...environment } = options ?? {};
+    const list = [urls].flat().map((url) => checkedUrl(url));
+    if (list.length === 0) throw new TypeError('FeedStore needs the URL of a daemon, such as http://127.0.0.1:8321');
+    this.#connection = new Connection([...new Set(list)], token, environment);
+  }
+
+  /** @param {string} id @param {Window | null} [window] */
+  feed(id, window = null) {
+    if (typeof id !== 'string' || id === '') throw new TypeError(`a feed's id is a string, not ${JSON.stringify(id)}`);
+    return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window));
+  }
+
+  close() {
+    this.#closing.abort();
+    this.#connection.close();
+    for (const { feeds } of this.#followed.values()) for (const feed of [...feeds]) feed.end();
+    this.#followed.clear();
+  }
+
+  /** @param {string} id @param {Window | null} window */
+  #made(id, window) { return new FollowedFeed(id, window, (feed) => this.#writes.get(feed) ?? none); }
+
+  // What is followed. `Feed` calls these.
+
+  /**
+   * Somebody listens to a feed.
+   * @param {Feed} feed @param {FollowedFeed} followed What the feed has shown. @returns {FollowedFeed} What it shows.
+   */
+  joined(feed, followed) {
+    if (this.#closing.signal.aborted) throw new Error('the FeedStore is closed');
+    const shown = this.#followed.get(followed.key) ?? followed;
+    this.#followed.set(shown.key, shown);
+    if (shown.feeds.size === 0) this.#connection.follow(shown);
+    shown.feeds.add(feed);
+    return shown;
+  }
+
+  /**
+   * Nobody listens to it any more.
+   * @param {Feed} feed @param {FollowedFeed} followed
+   */
+  left(feed, followed) {
+    followed.feeds.delete(feed);
+    if (followed.feeds.size > 0) return;
+    this.#followed.delete(followed.key);
+    this.#connection.unfollow(followed);
+    this.#settle(followed.feed);
+  }
+
+  /**
+   * A feed shows another window.
+   * @param {Feed} feed @param {FollowedFeed} followed @param {Window | null} window @returns {FollowedFeed} What it shows.
+   */
+  changed(feed, followed, window) {
+    const key = keyOf(followed.feed, window);
+    if (key === followed.key) return followed;
+    const there = this.#followed.get(key);
+    const isFollowed = followed.feeds.has(feed);
+    if (there === undefined && isFollowed && followed.feeds.size === 1) {
+      this.#followed.delete(followed.key);
+      followed.setWindow(window);
+      this.#followed.set(key, followed);
+      this.#connection.change(followed);
+      return followed;
+    }
+    const shown = there ?? followed.copy(window);
+    if (!isFollowed) return shown;
+    this.left(feed, followed);
+    return this.joined(feed, shown);
+  }
+
+  // Writes.
+
+  /**
+   * @param {string} feed @param {any} events @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
+   */
+  async write(feed, events, options) {
+    const wait = options?.wait ?? 10;
+    const body = JSON.stringify(events);
+    if (this.#closing.signal.aborted) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
+    if (/^\.\.?$/.test(feed)) throw new WriteRejected('invalid-target', `fetch cannot address a feed whose id is ${feed}; nothing was written`);
+    const writes = this.#writes.get(feed) ?? [];
+    if (writes.length >= mostWrites) {
+      throw new WriteFailed('too-many-writes', `${mostWrites} writes of feed ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
+    }
+    /** @type {PendingWrite} */
+    const write = { events: [JSON.parse(body)].flat(), written: null, isPublished: false };
+    writes.push(write);
+    this.#writes.set(feed, writes);
+    this.#refresh(feed);
+    try {
+      // One after the other, because requests at the same time would be applied in any order.
+      const sent = (this.#sent.get(feed) ?? Promise.resolve()).then(() => this.#send(feed, body, wait));
+      this.#sent.set(feed, sent.catch(() => {}));
+      const { written, isPublished } = await sent;
+      Object.assign(write, { written, isPublished });
+      return written;
+    } catch (error) {
+      writes.splice(writes.indexOf(write), 1);
+      throw error;
+    } finally {
+      this.#refresh(feed);
+      this.#settle(feed);
+      this.#ask(feed, write, 2000);
+    }
+  }
+
+  /** @param {string} feed */
+  #refresh(feed) { for (const followed of this.#followedOf(feed)) followed.refresh(); }
+
+  /** @param {string} feed */
+  #followedOf(feed) { return [...this.#followed.values()].filter((followed) => followed.feed === feed); }
+
+  /**
+   * Forgets writes that all who show the feed have.
+   * @param {string} feed
+   */
+  #settle(feed) {
+    const followed = this.#followedOf(feed);
+    const writes = this.#writes.get(feed)?.filter((write) => write.written === null || followed.some((it) => it.isPending(write))) ?? [];
+    if (writes.length > 0) this.#writes.set(feed, writes);
+    else this.#writes.delete(feed);
+  }
+
+  /**
+   * A window is not told of changes outside of it. If it still shows a write some time after the answer, its state is asked for.
+   * @param {string} feed @param {PendingWrite} write @param {number} milliseconds
+   */
+  #ask(feed, write, milliseconds) {
+    const waiting = () => this.#followedOf(feed).filter((it) => it.window !== null && write.written !== null && it.isPending(write));
+    if (this.#closing.signal.aborted || !this.#writes.get(feed)?.includes(write) || waiting().length === 0) return;
+    this.#connection.environment.setTimer(() => {
+      for (const followed of waiting()) this.#connection.refetch(followed);
+      this.#settle(feed);
+      this.#ask(feed, write, Math.min(2 * milliseconds, 60_000));
+    }, milliseconds);
+  }
+
+  /**
+   * @param {string} feed @param {string} body @param {number} wait Seconds.
+   * @returns {Promise<{ written: Written, isPublished: boolean }>}
+   */
+  async #send(feed, body, wait) {
+    const { environment, tokens } = this.#connection;
+    const url = `${this.#connection.urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    this.#closing.signal.addEventListener('abort', abort);
+    const timer = environment.setTimer(abort, 1000 * (wait + writeSeconds));
+    const post = async () => {
+      /** @type {Record<string, string>} */
+      const headers = { 'Content-Type': 'application/json', ...(wait > 0 && { Prefer: `wait=${wait}` }), ...await tokens.get() };
+      return environment.fetch(url, { method: 'POST', headers, body, cache: 'no-store', signal: controller.signal });
+    };
+    try {
+      let response = await post();
+      if (response.status === 401 && await tokens.replace()) response = await post();
+      const answer = await response.json();
+      if (response.ok) return { written: answer, isPublished: response.status === 200 };
+      const [code, detail] = [answer?.code ?? String(response.status), answer?.detail ?? `the daemon answered ${response.status}`];
+      throw response.status < 500 ? new WriteRejected(code, detail) : new WriteFailed(code, `${detail}. ${advice}`);
+    } catch (error) {
+      if (error instanceof WriteRejected || error instanceof WriteFailed) throw error;
+      throw new WriteFailed(null, `${url} has not answered: ${error instanceof Error ? error.message : error}. ${advice}`);
+    } finally {
+      environment.clearTimer(timer);
+      this.#closing.signal.removeEventListener('abort', abort);
+    }
+  }
+}
+
+const advice = 'The write may be published nevertheless. Whether it is safe to send it again: section 10.2 of the protocol';
+
+/** @param {unknown} url */
+function checkedUrl(url) {
+  try {
+    const { protocol, href } = new URL(String(url), globalThis.location?.href);
+    if (/^https?:$/.test(protocol)) return href.replace(/\/+$/, '');
+  } catch {
+    // Said below.
+  }
+  throw new TypeError(`${JSON.stringify(url)} is not the URL of a daemon, such as http://127.0.0.1:8321`);
+}

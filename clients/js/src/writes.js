@@ -1,0 +1,291 @@
+/**
+ * Shows writes before they are published.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { Item, keptItem, keptSection, Section } from './replica.js';
+import { lazyIndex } from './view.js';
+
+/** @typedef {import('./view.js').Index} Index */
+
+/** The write changed nothing. */
+export class WriteRejected extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.name = 'WriteRejected';
+    this.code = code;
+  }
+}
+
+/** The outcome of the write is not known, or the daemon could not take it. */
+export class WriteFailed extends Error {
+  /** @param {string | null} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.name = 'WriteFailed';
+    this.code = code;
+  }
+}
+
+/**
+ * A write, until what is shown includes it. `written` is null until the daemon has answered; `isPublished` is what it said then.
+ * @typedef {{ events: any[], written: import('../types/index.js').Written | null, isPublished: boolean }} PendingWrite
+ */
+
+/**
+ * What is shown while writes are pending.
+ *
+ * @param {{ sections: readonly Section[], index: Index }} confirmed
+ * @param {readonly PendingWrite[]} writes In their order.
+ * @param {import('../types/index.js').Window | null} window
+ * @param {Index} before What was shown before; its elements are kept if they are the same.
+ * @returns {{ shown: { sections: readonly Section[], index: Index } | null, effective: Set<PendingWrite> }} `shown` is null if it is
+ *   what is confirmed; the other member has the writes that show something.
+ */
+export function withWrites(confirmed, writes, window, before) {
+  const draft = new Draft(confirmed, window);
+  const effective = new Set(writes.filter(({ events }) => {
+    const shows = events.filter((event) => draft.apply(event)).length > 0;
+    draft.endRecord();
+    return shows;
+  }));
+  return { shown: draft.finished(before), effective };
+}
+
+/**
+ * A section that is being changed.
+ * @typedef {{ id: string, content: Section, items: Item[], of: number, isPending: boolean }} Part
+ */
+
+class Draft {
+  /** @type {Map<string, Part>} The changed sections. */
+  #parts = new Map();
+  /** @type {Map<string, Item | undefined>} The changed items; undefined for what is gone. */
+  #items = new Map();
+  /** @type {Set<string>} Items that have another place in the same section. */
+  #moved = new Set();
+  /** The ids of the sections, in order. */
+  #order;
+  #confirmed;
+  #window;
+
+  /** @param {{ sections: readonly Section[], index: Index }} confirmed @param {import('../types/index.js').Window | null} window */
+  constructor(confirmed, window) {
+    this.#confirmed = confirmed;
+    this.#window = window;
+    this.#order = confirmed.sections.map(({ id }) => id);
+  }
+
+  /**
+   * Applies an event, as far as the window shows what it does.
+   * @param {any} event @returns {boolean} Whether it shows something.
+   */
+  apply(event) {
+    try {
+      switch (event?.op) {
+        case 'item.upsert': return this.#upsert(event);
+        case 'item.patch': return this.#change(this.#item(event.item), { data: merged(this.#item(event.item)?.data, event.data) });
+        case 'item.move': return this.#move(this.#item(event.item), event);
+        case 'item.delete': return this.#delete(this.#item(event.item));
+        case 'section.upsert': return this.#upsertSection(event);
+        default: return false;
+      }
+    } catch {
+      // Data that is nested too deep, or an event that the daemon will reject.
+      return false;
+    }
+  }
+
+  /** @param {string} id */
+  #item(id) { return this.#items.has(id) ? this.#items.get(id) : this.#confirmed.index.item(id); }
+
+  /** @param {string} id */
+  #hasSection(id) { return this.#parts.has(id) || this.#confirmed.index.section(id) !== undefined; }
+
+  /**
+   * A section to change; undefined if the window does not show it.
+   * @param {string} id @returns {Part | undefined}
+   */
+  #part(id) {
+    let part = this.#parts.get(id);
+    if (part !== undefined) return part;
+    const section = this.#confirmed.index.section(id);
+    if (section === undefined && this.#window?.sections?.includes(id) === false) return undefined;
+    if (section === undefined) this.#order.push(id);
+    const content = section ?? new Section(id, contentOf(null), []);
+    part = { id, content, items: [...content.items], of: content.of, isPending: section === undefined };
+    this.#parts.set(id, part);
+    return part;
+  }
+
+  /** @param {any} event */
+  #upsert(event) {
+    const { item: id, kind = '', data = null, at } = event;
+    const item = this.#item(id);
+    const section = event.section ?? item?.section;
+    if (typeof id !== 'string' || typeof section !== 'string' || !this.#isPlace(section, id, at)) return false;
+    if (item !== undefined) {
+      const isChanged = this.#change(item, event);
+      return this.#move(this.#item(id), event) || isChanged;
+    }
+    const part = this.#part(section);
+    const position = part && this.#position(part, at);
+    if (part === undefined || position === undefined) return false;
+    this.#put(part, position, new Item(id, section, kind, contentOf(data), true));
+    return true;
+  }
+
+  /** @param {Item | undefined} item @param {{ kind?: string, data?: any }} change */
+  #change(item, { kind = item?.kind, data = item?.data }) {
+    if (item === undefined || kind === undefined) return false;
+    const content = contentOf(data);
+    if (kind === item.kind && content.dataText === JSON.stringify(item.data)) return false;
+    const part = /** @type {Part} */ (this.#part(item.section));
+    const changed = new Item(item.id, item.section, kind, content, true);
+    part.items[part.items.indexOf(item)] = changed;
+    this.#items.set(item.id, changed);
+    return true;
+  }
+
+  /** @param {Item | undefined} item @param {{ section?: string, at?: any }} place */
+  #move(item, { section = item?.section, at }) {
+    if (item === undefined || section === undefined || (section === item.section && at === undefined)) return false;
+    if (!this.#isPlace(section, item.id, at)) return false;
+    const source = /** @type {Part} */ (this.#part(item.section));
+    const target = this.#part(section);
+    const index = source.items.indexOf(item);
+    source.items.splice(index, 1);
+    source.of -= 1;
+    const position = target && this.#position(target, at);
+    const isSame = target === source && position === index;
+    if (target !== undefined) this.#put(target, position, isSame ? item : new Item(item.id, section, item.kind, item, true));
+    else this.#items.set(item.id, undefined);
+    if (!isSame) this.#moved.add(item.id);
+    return !isSame;
+  }
+
+  /** @param {Item | undefined} item */
+  #delete(item) {
+    if (item === undefined) return false;
+    const part = /** @type {Part} */ (this.#part(item.section));
+    part.items.splice(part.items.indexOf(item), 1);
+    part.of -= 1;
+    this.#items.set(item.id, undefined);
+    return true;
+  }
+
+  /**
+   * Whether an item can go there. An anchor that is not there, or a place in an ordered section, makes the daemon reject the event.
+   * @param {string} section @param {string} id @param {any} at
+   */
+  #isPlace(section, id, at) {
+    if (at === undefined) return true;
+    const shown = this.#parts.get(section) ?? this.#confirmed.index.section(section);
+    if ((this.#parts.get(section)?.content ?? this.#confirmed.index.section(section))?.order !== undefined) return false;
+    const anchor = anchorOf(at);
+    return anchor === undefined || (anchor !== id && shown !== undefined && shown.items.some((item) => item.id === anchor));
+  }
+
+  /**
+   * The position among the items that are shown; undefined if it is not among them.
+   * @param {Part} part @param {any} at
+   */
+  #position({ content: { from, order }, items, of }, at = 'last') {
+    const anchor = anchorOf(at);
+    if (anchor !== undefined) return items.findIndex(({ id }) => id === anchor) + (at.after === undefined ? 0 : 1);
+    const place = order !== undefined || at === 'last' ? of : at === 'first' ? 0 : Math.min(at.index, of);
+    const position = place - from;
+    return position >= 0 && position <= items.length ? position : undefined;
+  }
+
+  /** @param {Part} part @param {number | undefined} position @param {Item} item */
+  #put(part, position, item) {
+    part.of += 1;
+    this.#items.set(item.id, position === undefined ? undefined : item);
+    if (position !== undefined) part.items.splice(position, 0, item);
+  }
+
+  /** Takes away what has fallen out of the window, or of a bounded section. */
+  endRecord() {
+    for (const part of this.#parts.values()) {
+      const { content: { from, order, keep = Infinity }, items } = part;
+      const bound = order === undefined ? keep : Infinity;
+      part.of = Math.min(part.of, bound);
+      const most = Math.min(this.#window?.first ?? this.#window?.count ?? Infinity, bound - from);
+      for (const { id } of items.splice(Math.max(0, most))) this.#items.set(id, undefined);
+    }
+  }
+
+  /** @param {any} event */
+  #upsertSection({ section: id, data, at }) {
+    if (typeof id !== 'string') return false;
+    const isNew = !this.#hasSection(id);
+    const order = this.#order.filter((other) => other !== id);
+    const isWhole = this.#window?.sections === undefined;
+    let index = at === undefined && !isNew ? this.#order.indexOf(id) : order.length;
+    if (isWhole && at !== undefined) {
+      const anchor = anchorOf(at);
+      const beside = order.indexOf(anchor);
+      if (anchor !== undefined && beside < 0) return false;
+      index = anchor !== undefined ? beside + (at.after === undefined ? 0 : 1) : at === 'first' ? 0 : at === 'last' ? order.length : Math.min(at.index, order.length);
+    }
+    const part = this.#part(id);
+    if (part === undefined) return false;
+    const isMoved = isWhole && index !== this.#order.indexOf(id);
+    if (isMoved) this.#order = [...order.slice(0, index), id, ...order.slice(index)];
+    const content = contentOf(data === undefined ? part.content.data : data);
+    const isChanged = data !== undefined && content.dataText !== JSON.stringify(part.content.data);
+    if (isChanged) part.content = new Section(id, { ...part.content, ...content }, [], part.content.from);
+    part.isPending ||= isChanged || isMoved;
+    return isNew || isChanged || isMoved;
+  }
+
+  /** @param {Index} before */
+  finished(before) {
+    const { sections: confirmed, index } = this.#confirmed;
+    const sections = this.#order.map((id) => {
+      const section = /** @type {Section} */ (index.section(id));
+      const part = this.#parts.get(id);
+      if (part === undefined) return section;
+      const items = part.items.map((item) => {
+        const was = index.item(item.id);
+        // What is written back is not pending.
+        if (was !== undefined && !this.#moved.has(item.id) && was.section === id && was.kind === item.kind
+          && JSON.stringify(was.data) === JSON.stringify(item.data)) return was;
+        return keptItem(before.item(item.id), item);
+      });
+      const made = keptSection(section, new Section(id, part.content, items, part.content.from, part.of, part.isPending));
+      return made === section ? section : keptSection(before.section(id), made);
+    });
+    if (sections.length === confirmed.length && sections.every((section, at) => section === confirmed[at])) return null;
+    return { sections, index: lazyIndex(sections) };
+  }
+}
+
+/**
+ * The element that a place is beside.
+ * @param {any} at
+ */
+const anchorOf = (at) => at?.before ?? at?.after;
+
+/** @param {any} data */
+const contentOf = (data) => ({ data, dataText: JSON.stringify(data), order: undefined, keep: undefined });
+
+/** @param {any} value */
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * A merge patch, as in RFC 7396.
+ * @param {any} target @param {any} patch @returns {any}
+ */
+function merged(target, patch) {
+  if (!isObject(patch)) return patch;
+  const members = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name);
+    else members.set(name, merged(members.get(name), value));
+  }
+  return Object.fromEntries(members);
+}
