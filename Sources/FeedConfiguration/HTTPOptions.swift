@@ -97,11 +97,15 @@ package struct HTTPOptions: Sendable, Equatable {
     }
   }
 
-  /// The token that clients must send; nil if HTTP is off or no token is configured.
+  /// The tokens of which clients must show one.
   ///
-  /// - Throws: ``ConfigurationError`` if both token and file are set, or the token is not valid.
-  package func bearerToken() throws(ConfigurationError) -> BearerToken? {
-    guard isEnabled, !token.isEmpty || !tokenFile.isEmpty else { return nil }
+  /// - Throws: ``ConfigurationError`` if the token or the keys of tokens cannot be read or used.
+  package func acceptedTokens() throws(ConfigurationError) -> AcceptedTokens {
+    AcceptedTokens(bearer: try bearerToken(), verifier: try tokenVerifier())
+  }
+
+  private func bearerToken() throws(ConfigurationError) -> BearerToken? {
+    if token.isEmpty, tokenFile.isEmpty { return nil }
     guard token.isEmpty || tokenFile.isEmpty else {
       throw ConfigurationError(
         "http.tokenFile is \"\(tokenFile)\", and http.token (FEEDSTORE_HTTP_TOKEN) is set as well; remove one of the two"
@@ -115,11 +119,8 @@ package struct HTTPOptions: Sendable, Equatable {
     }
   }
 
-  /// What verifies JSON Web Tokens; nil if HTTP is off or none are accepted.
-  ///
-  /// - Throws: ``ConfigurationError`` if the keys cannot be read or used.
-  package func tokenVerifier() throws(ConfigurationError) -> TokenVerifier? {
-    guard isEnabled, !jwtKeys.isEmpty else { return nil }
+  private func tokenVerifier() throws(ConfigurationError) -> TokenVerifier? {
+    if jwtKeys.isEmpty { return nil }
     do throws(HTTPServerError) {
       return try TokenVerifier(keysFile: jwtKeys, issuer: jwtIssuer, audience: jwtAudience)
     } catch {

@@ -176,17 +176,14 @@ package struct Daemon: Sendable {
   }
 
   private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
-    // A faulty setting is refused, even if it is not used.
-    let token = try configuration.http.bearerToken()
     guard configuration.http.isEnabled else { return nil }
-    let verifier = try configuration.http.tokenVerifier()
+    let tokens = try configuration.http.acceptedTokens()
     let tls = try configuration.http.tlsCredentials()
     do throws(HTTPServerError) {
       return try DaemonServer(
         configuration,
         settings,
-        token: token,
-        verifier: verifier,
+        tokens: tokens,
         tls: tls,
         seed: process.fingerprint,
         stop,
@@ -245,13 +242,10 @@ package struct ConfigurationCheck: Sendable {
     let hasServers = KafkaSettings.namesServers(configuration.kafka)
     try KafkaSettings(configuration, embedded: hasServers ? nil : []).checkProperties()
     guard configuration.http.isEnabled else { return }
-    let token = try configuration.http.bearerToken()
-    let verifier = try configuration.http.tokenVerifier()
+    let tokens = try configuration.http.acceptedTokens()
     let tls = try configuration.http.tlsCredentials()
     do {
-      try HTTPServer.check(
-        HTTPServerConfiguration(configuration.http, token: token, verifier: verifier, tls: tls)
-      )
+      try HTTPServer.check(HTTPServerConfiguration(configuration.http, tokens: tokens, tls: tls))
     } catch {
       throw error.configurationOrDaemonError
     }

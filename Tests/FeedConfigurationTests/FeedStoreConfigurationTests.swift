@@ -207,21 +207,18 @@ import Testing
   @Test func `the token comes from one place`() throws {
     var options = HTTPOptions()
     options.tokenFile = "/nonexistent"
-    // No token is needed.
-    #expect(try options.bearerToken() == nil)
-    options.isEnabled = true
-    #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    #expect(throws: ConfigurationError.self) { try options.acceptedTokens().bearer }
     options.token = "correct-horse-battery"
-    let conflict = #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    let conflict = #expect(throws: ConfigurationError.self) { try options.acceptedTokens().bearer }
     #expect(conflict?.message.hasSuffix("is set as well; remove one of the two") == true)
     options.tokenFile = ""
-    #expect(try options.bearerToken() == BearerToken("correct-horse-battery"))
+    #expect(try options.acceptedTokens().bearer == BearerToken("correct-horse-battery"))
     options.token = "short"
-    let error = #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    let error = #expect(throws: ConfigurationError.self) { try options.acceptedTokens().bearer }
     #expect(error?.message.hasPrefix("http.token: ") == true)
     #expect(error?.message.contains("short") == false)
     options.token = ""
-    #expect(try options.bearerToken() == nil)
+    #expect(try options.acceptedTokens().bearer == nil)
   }
 
   @Test func `times and sizes may have units`() throws {

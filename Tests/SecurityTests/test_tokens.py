@@ -398,14 +398,13 @@ class TokenTests(unittest.TestCase):
             self.assertIn(text, daemon.wait_for("event=config." + event))
 
         self.assertEqual(accepted(), [True, False])
-        # Half of a file, which the daemon reads by itself.
+        # Half of a file.
         whole = json.dumps({"keys": [first, second]})
         keys.write_text(whole[: len(whole) // 2])
-        line = daemon.wait_for("event=http.keys-unusable")
-        self.assertIn("is not a set of keys", line)
+        check_reload("reload-failed", "is not a set of keys")
         self.assertEqual(accepted(), [True, False])
         keys.write_text(whole)
-        daemon.wait_for("event=http.keys-replaced")
+        check_reload("reloaded", "http.jwt.keys")
         self.assertEqual(accepted(), [True, True])
         many = [web_key(ec.generate_private_key(ec.SECP256R1()), f"key-{count}") for count in range(2000)]
         write_keys(keys, many + [second])

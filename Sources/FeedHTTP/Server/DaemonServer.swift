@@ -17,20 +17,16 @@ package final class DaemonServer: Sendable {
   package let url: String
 
   private let server: HTTPServer
-  private let log: Log
   /// Nil if feeds are not served.
   private let feeds: FeedServer?
 
   /// How long clients may read their queued data when the server stops.
   private static let stopMilliseconds = 1_000
-  /// How often the keys of tokens are looked at.
-  private static let lookSeconds = 10
 
   /// Starts listening.
   ///
   /// - Parameters:
-  ///   - token: the token that clients must send; nil for none.
-  ///   - verifier: verifies other tokens; nil for none.
+  ///   - tokens: of which clients must show one.
   ///   - tls: the certificate for HTTPS; nil for plain HTTP.
   ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
   ///   - stop: once a stop is requested, the daemon reports that it is not ready.
@@ -39,8 +35,7 @@ package final class DaemonServer: Sendable {
   package init(
     _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
-    token: BearerToken?,
-    verifier: TokenVerifier? = nil,
+    tokens: AcceptedTokens = AcceptedTokens(),
     tls: TLSCredentials? = nil,
     seed: UInt64 = 0,
     _ stop: StopRequest,
@@ -97,39 +92,39 @@ package final class DaemonServer: Sendable {
     ).add(to: &router)
     feeds?.add(to: &router)
     let server = try HTTPServer(
-      HTTPServerConfiguration(options, token: token, verifier: verifier, tls: tls),
+      HTTPServerConfiguration(options, tokens: tokens, tls: tls),
       router: router
     )
     started.server.withLock { $0 = server }
     self.server = server
-    self.log = log
     url = server.url
   }
 
   /// The follower of the feeds that are served; nil if none are.
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
-  /// Replaces the token and the keys of tokens, also if only the content of their files has changed.
+  /// Replaces the tokens, also if only the content of their files has changed.
   package var tokenPart: UpdatablePart {
     let keys: Set = [
       "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.issuer", "http.jwt.audience",
     ]
     return UpdatablePart(keys: keys) { [server] configuration in
-      var options = configuration.http
-      // A reload does not change whether and where it listens.
-      options.isEnabled = true
-      let (token, verifier) = (try options.bearerToken(), try options.tokenVerifier())
+      let options = configuration.http
+      let tokens = try options.acceptedTokens()
+      // A reload does not change where it listens.
       var checked = server.configuration
-      (checked.token, checked.tokenVerifier) = (token, verifier)
+      checked.tokens = tokens
       do throws(HTTPServerError) {
         try HTTPServer.check(checked)
       } catch {
         throw error.configurationOrDaemonError
       }
       var changed: [String] = []
-      if token != server.token { changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile") }
-      if verifier != server.requiredToken.verifier { changed.append("http.jwt.keys") }
-      let apply = { @Sendable in server.replaceToken(token, verifier) }
+      if tokens.bearer != server.tokens.bearer {
+        changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile")
+      }
+      if tokens.verifier != server.tokens.verifier { changed.append("http.jwt.keys") }
+      let apply = { @Sendable in server.replaceTokens(tokens) }
       return changed.isEmpty ? nil : (changed, apply)
     }
   }
@@ -179,28 +174,12 @@ package final class DaemonServer: Sendable {
   /// Serves until the task is cancelled.
   package func run() async {
     // The server's own threads answer requests.
-    await withTaskGroup { group in
-      if let feeds { group.addTask { await feeds.run() } }
-      group.addTask {
-        while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil { self.refreshTokenKeys() }
-      }
-      await group.waitForAll()
+    if let feeds {
+      await feeds.run()
+    } else {
+      while (try? await Task.sleep(for: .seconds(3600))) != nil {}
     }
     await stop()
-  }
-
-  /// Reads the keys of tokens again if their file has changed.
-  private func refreshTokenKeys() {
-    do throws(HTTPServerError) {
-      guard try server.requiredToken.refreshKeys() else { return }
-      log.write(.httpKeysReplaced, "keys of tokens replaced, because their file has changed")
-    } catch {
-      log.write(
-        .httpKeysUnusable,
-        "keys of tokens not replaced; the former ones stay",
-        ["error": error.message]
-      )
-    }
   }
 
   /// Blocks a separate thread until clients have read their queued data.
@@ -224,13 +203,11 @@ private final class StartedServer: Sendable {
 extension HTTPServerConfiguration {
   package init(
     _ options: HTTPOptions,
-    token: BearerToken?,
-    verifier: TokenVerifier? = nil,
+    tokens: AcceptedTokens,
     tls: TLSCredentials?
   ) {
     self.init()
-    self.token = token
-    tokenVerifier = verifier
+    self.tokens = tokens
     allowedOrigins = AllowedOrigins(options.allowedOrigins) ?? AllowedOrigins()
     self.tls = tls
     address = options.address

@@ -47,10 +47,8 @@ final class EventRoutes: Sendable {
     if let rejection = rejection(of: feed, request.content) { return EventWriter.rejected(rejection) }
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
-      let client = EventWriter.Client(feed: feed, wait: wait, response: response)
-      if !writer.write(EventWriter.Write(client: client, value: request.content)) {
-        response.give(EventWriter.tooMany)
-      }
+      let write = EventWriter.Write(feed: feed, value: request.content, wait: wait, response: response)
+      if !writer.write(write) { response.give(EventWriter.tooMany) }
     }
   }
 

@@ -14,20 +14,15 @@ import Synchronization
 ///
 /// Unchecked: the producer and what it delivers are used only on the thread of ``run()``.
 final class EventWriter: @unchecked Sendable {
-  /// Who waits for an answer.
-  struct Client: Sendable {
-    let feed: ByteText
-    /// How long it wants to wait until its record is published; nil if the brokers' word is enough.
-    let wait: Duration?
-    let response: HTTPLaterResponse
-  }
-
   /// One request.
   struct Write: Sendable {
-    let client: Client
+    let feed: ByteText
     let value: [UInt8]
+    /// How long the client wants to wait until the record is published; nil if the brokers' word is enough.
+    let wait: Duration?
+    let response: HTTPLaterResponse
 
-    fileprivate var key: [UInt8] { Array(client.feed.string.utf8) }
+    fileprivate var key: [UInt8] { Array(feed.string.utf8) }
   }
 
   private struct Delivery {
@@ -105,7 +100,7 @@ final class EventWriter: @unchecked Sendable {
     }
     // No client is left without an answer.
     status.writes.release(nil)
-    for write in left + deliveries.values.map(\.write) { write.client.response.give(Self.stopping) }
+    for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
 
@@ -118,7 +113,7 @@ final class EventWriter: @unchecked Sendable {
       var failure: KafkaError?
       for write in writes {
         // What took its time to fail is not tried again for each.
-        if let failure { fail(write, Self.unsent(failure)) } else { failure = produce(write) }
+        if let failure { fail(write, failure, isSent: false) } else { failure = produce(write) }
       }
       if deliveries.isEmpty {
         if isBroken {
@@ -138,10 +133,10 @@ final class EventWriter: @unchecked Sendable {
     do throws(KafkaError) {
       (producer, partition) = try route(write)
     } catch {
-      fail(write, Self.unsent(error))
+      fail(write, error, isSent: false)
       return error
     }
-    let awaited = write.client.wait.map { _ in expect(write.client, in: partition) }
+    let awaited = write.wait.map { expect(write.feed, in: partition, for: $0, write.response) }
     do throws(KafkaError) {
       try write.key.withUnsafeBufferPointer { (key) throws(KafkaError) in
         try write.value.withUnsafeBufferPointer { (value) throws(KafkaError) in
@@ -156,8 +151,7 @@ final class EventWriter: @unchecked Sendable {
       deliveries[producer.producedCount] = Delivery(write: write, partition: partition, awaited: awaited)
     } catch {
       if let awaited { status.writes.forget(awaited) }
-      fail(write, Self.unsent(error))
-      if error.isFatal { isBroken = true }
+      fail(write, error, isSent: false)
     }
     return nil
   }
@@ -182,14 +176,21 @@ final class EventWriter: @unchecked Sendable {
     return (producer!, write.key.withUnsafeBytes { partitioner!.partition(forKey: $0) })
   }
 
-  private func expect(_ client: Client, in partition: Int32) -> Int {
-    status.writes.expect(client.feed, in: TopicPartition(topic: topic, partition: partition)) {
-      [topic] outcome, offset in
-      let place = Place(topic: topic, partition: partition, offset: offset)
+  private func expect(
+    _ feed: ByteText,
+    in partition: Int32,
+    for wait: Duration,
+    _ response: HTTPLaterResponse
+  ) -> Int {
+    let place = TopicPartition(topic: topic, partition: partition)
+    return status.writes.expect(feed, in: place) { outcome, offset in
       switch outcome {
-      case .published(let version): client.response.give(Self.published(client, place, version))
-      case .rejected(let rejection): client.response.give(Self.rejected(rejection))
-      case .unknown: client.response.give(Self.accepted(client, place))
+      case .published(let version):
+        var answer = Self.answer(200, feed, in: place, at: offset, version)
+        answer.headers.append(HTTPField("Preference-Applied", "wait=\(wait.components.seconds)"))
+        response.give(answer)
+      case .rejected(let rejection): response.give(Self.rejected(rejection))
+      case .unknown: response.give(Self.answer(202, feed, in: place, at: offset))
       }
     }
   }
@@ -197,36 +198,35 @@ final class EventWriter: @unchecked Sendable {
   /// The brokers have a record, or do not.
   private func end(_ number: Int, _ result: Result<Int64, KafkaError>) {
     guard let delivery = deliveries.removeValue(forKey: number) else { return }
-    let client = delivery.write.client
-    let writes = status.writes
+    let (write, writes) = (delivery.write, status.writes)
     switch result {
     case .failure(let error):
       if let awaited = delivery.awaited { writes.forget(awaited) }
-      fail(delivery.write, Self.undelivered(error))
-      if error.isFatal || producer?.hasFailed == true { isBroken = true }
+      fail(write, error, isSent: true)
     case .success(let offset):
-      settle(delivery.write)
-      let place = Place(topic: topic, partition: delivery.partition, offset: offset)
-      let accepted = Self.accepted(client, place)
-      guard let awaited = delivery.awaited, let wait = client.wait else {
-        return client.response.give(accepted)
+      settle(write)
+      let place = TopicPartition(topic: topic, partition: delivery.partition)
+      let accepted = Self.answer(202, write.feed, in: place, at: offset)
+      guard let awaited = delivery.awaited, let wait = write.wait else {
+        return write.response.give(accepted)
       }
       guard offset >= 0, status.owns(delivery.partition) else {
         writes.forget(awaited)
-        return client.response.give(accepted)
+        return write.response.give(accepted)
       }
       writes.deliver(awaited, at: offset)
       // It holds the answer and not the record.
-      Task { [response = client.response] in
+      Task { [response = write.response] in
         try? await Task.sleep(for: wait)
         if writes.forget(awaited) { response.give(accepted) }
       }
     }
   }
 
-  private func fail(_ write: Write, _ response: HTTPResponse) {
+  private func fail(_ write: Write, _ error: KafkaError, isSent: Bool) {
+    if error.isFatal || producer?.hasFailed == true { isBroken = true }
     settle(write)
-    write.client.response.give(response)
+    write.response.give(Self.failed(error, isSent: isSent))
   }
 
   private func settle(_ write: Write) {
@@ -239,45 +239,28 @@ final class EventWriter: @unchecked Sendable {
 
 /// The answers.
 extension EventWriter {
-  /// Where a record is.
-  private struct Place {
-    let topic: String
-    let partition: Int32
-    /// Negative if the brokers have not told it.
-    let offset: Int64
-  }
-
-  private static func document(
-    _ client: Client,
-    _ place: Place,
+  /// The brokers have a record.
+  ///
+  /// - Parameters:
+  ///   - offset: negative if they have not told it.
+  ///   - version: what is published and covers it; nil if the feed does not exist, or it is not known.
+  private static func answer(
+    _ status: Int,
+    _ feed: ByteText,
+    in place: TopicPartition,
+    at offset: Int64,
     _ version: PublishedVersion? = nil
-  ) -> JSONObject {
-    [
-      "feed": client.feed.string,
+  ) -> HTTPResponse {
+    let document: JSONObject = [
+      "feed": feed.string,
       "topic": place.topic,
       "partition": place.partition,
-      "offset": place.offset < 0 ? nil : place.offset,
+      "offset": offset < 0 ? nil : offset,
       "epoch": version.map { String(decoding: $0.epoch, as: UTF8.self) },
       "revision": version?.revision,
     ]
-  }
-
-  /// The brokers have it.
-  private static func accepted(_ client: Client, _ place: Place) -> HTTPResponse {
-    var response = document(client, place).response
-    response.status = 202
-    return response
-  }
-
-  private static func published(
-    _ client: Client,
-    _ place: Place,
-    _ version: PublishedVersion?
-  ) -> HTTPResponse {
-    var response = document(client, place, version).response
-    if let wait = client.wait {
-      response.headers.append(HTTPField("Preference-Applied", "wait=\(wait.components.seconds)"))
-    }
+    var response = document.response
+    response.status = status
     return response
   }
 
@@ -285,23 +268,17 @@ extension EventWriter {
     .problem(status: 422, code: rejection.code.rawValue, detail: rejection.message)
   }
 
-  /// Nothing of it has gone to the brokers.
-  private static func unsent(_ error: KafkaError) -> HTTPResponse {
-    if error.kind == .messageTooLarge { return undelivered(error) }
-    return .unavailable(code: "not-written", "nothing was written: \(error); send it again")
-  }
-
-  private static func undelivered(_ error: KafkaError) -> HTTPResponse {
+  /// - Parameter isSent: whether the brokers may have the record.
+  private static func failed(_ error: KafkaError, isSent: Bool) -> HTTPResponse {
     if error.kind == .messageTooLarge || error.kind == .recordListTooLarge {
-      return .problem(
-        status: 413,
-        code: "record-too-large",
-        detail: "the brokers refuse the record: \(error)"
-      )
+      let detail = "the brokers refuse the record: \(error)"
+      return .problem(status: 413, code: "record-too-large", detail: detail)
     }
     return .unavailable(
       code: "not-written",
-      "the brokers have not confirmed the record, and may have it: \(error); send it again if that is safe"
+      isSent
+        ? "the brokers have not confirmed the record, and may have it: \(error); send it again if that is safe"
+        : "nothing was written: \(error); send it again"
     )
   }
 

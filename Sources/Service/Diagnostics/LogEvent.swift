@@ -79,8 +79,6 @@ package enum LogEvent: String, Sendable, CaseIterable {
   case httpServing = "info http.serving"
   case httpFollowerFailed = "error http.follower-failed"
   case httpInstancesUnknown = "warning http.instances-unknown"
-  case httpKeysReplaced = "info http.keys-replaced"
-  case httpKeysUnusable = "warning http.keys-unusable"
 
   // The embedded broker (`--embedded`).
   case embeddedRequestRefused = "error embedded.request-refused"

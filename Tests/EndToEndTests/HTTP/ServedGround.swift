@@ -47,7 +47,8 @@ final class ServedGround {
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
     ])
-    let server = try DaemonServer(configuration, settings, token: token, StopRequest(), log) {
+    let tokens = AcceptedTokens(bearer: token)
+    let server = try DaemonServer(configuration, settings, tokens: tokens, StopRequest(), log) {
       try await pauses.pass($0)
     }
     self.server = server

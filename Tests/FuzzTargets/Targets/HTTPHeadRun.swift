@@ -43,9 +43,13 @@ struct HTTPHeadRun {
 
   func checkVerdicts() throws(FuzzFailure) {
     for token in [nil, try? BearerToken(Self.token)] {
-      let gate = HTTPGate(router: Self.router, requiredToken: RequiredToken(token), limits: HTTPHeadLimits())
-      let verdict = gate.admit(head)
-      try expect(Self.words(verdict) == Self.words(gate.admit(withOtherCase)), "the case of names decides")
+      let gate = HTTPGate(router: Self.router, limits: HTTPHeadLimits())
+      let tokens = AcceptedTokens(bearer: token)
+      let verdict = gate.admit(head, tokens)
+      try expect(
+        Self.words(verdict) == Self.words(gate.admit(withOtherCase, tokens)),
+        "the case of names decides"
+      )
       switch verdict {
       case .refused(let response):
         try expect((400..<500).contains(response.status), "a request is refused with \(response.status)")

@@ -33,7 +33,7 @@ import Testing
     let token = try BearerToken("0123456789abcdef")
     #expect(!"\(token)".contains("0123"))
     var configuration = HTTPServerConfiguration()
-    configuration.token = token
+    configuration.tokens.bearer = token
     #expect(!"\(configuration)".contains("0123"))
     #expect(!String(reflecting: configuration).contains("0123"))
     var text = ""

@@ -8,7 +8,7 @@ import Testing
   private static let token = "correct-horse-battery-staple"
 
   private func server(
-    _ change: (inout HTTPServerConfiguration) throws -> Void = { $0.token = try BearerToken(token) }
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { $0.tokens.bearer = try BearerToken(token) }
   ) throws -> HTTPTestServer {
     try HTTPTestServer(change) { router in
       router.add("/secret") { _ in
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `replacing the token ends streams that were opened with the old one`() throws {
     let server = try HTTPTestServer {
-      $0.token = try BearerToken(Self.token)
+      $0.tokens.bearer = try BearerToken(Self.token)
     } routes: { router in
       router.add("/events", produces: ["text/event-stream"]) { _ in
         .events { stream in _ = stream.write(ServerSentEvent(data: Array("first".utf8)).encoded()) }
@@ -55,14 +55,14 @@ import Testing
     #expect(try reader.head().status == 200)
     _ = try reader.chunk()
     let other = "another-token-of-this-server"
-    server.server.replaceToken(try BearerToken(Self.token), nil)
+    server.server.replaceTokens(AcceptedTokens(bearer: try BearerToken(Self.token)))
     #expect(server.server.counters.openStreams == 1)
-    server.server.replaceToken(try BearerToken(other), nil)
+    server.server.replaceTokens(AcceptedTokens(bearer: try BearerToken(other)))
     // An empty chunk ends the stream.
     #expect(throws: HTTPTestClient.Failure.self) { try reader.chunks(through: "never") }
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").status == 401)
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(other)").status == 204)
-    server.server.replaceToken(nil, nil)
+    server.server.replaceTokens(AcceptedTokens())
     #expect(try server.ask("GET /secret").status == 204)
   }
 
@@ -85,7 +85,7 @@ import Testing
   @Test func `with a token, other addresses are served`() throws {
     let server = try server {
       $0.address = "0.0.0.0"
-      $0.token = try BearerToken(Self.token)
+      $0.tokens.bearer = try BearerToken(Self.token)
     }
     let client = try server.connect()
     try client.send(
@@ -138,7 +138,7 @@ import Testing
     let error = try #require(throws: HTTPServerError.self) {
       try server {
         $0.address = "192.0.2.1"
-        $0.token = try BearerToken(Self.token)
+        $0.tokens.bearer = try BearerToken(Self.token)
       }
     }
     #expect(error.message.contains("cannot listen on 192.0.2.1:0: this machine does not have the address"))
@@ -173,7 +173,7 @@ import Testing
 
   @Test func `a listed origin may read every response`() throws {
     let server = try server {
-      $0.token = try BearerToken(Self.token)
+      $0.tokens.bearer = try BearerToken(Self.token)
       $0.allowedOrigins = try #require(AllowedOrigins("https://a.example http://localhost:5173"))
     }
     let token = "Authorization: Bearer \(Self.token)"
@@ -200,7 +200,7 @@ import Testing
 
   @Test func `a preflight needs no token`() throws {
     let server = try server {
-      $0.token = try BearerToken(Self.token)
+      $0.tokens.bearer = try BearerToken(Self.token)
       $0.allowedOrigins = try #require(AllowedOrigins("https://a.example"))
     }
     let ask = "Access-Control-Request-Method: GET"

@@ -72,15 +72,4 @@ struct LaterResponseTests {
     waiting.give("gone")
     #expect(try server.ask("GET /at-once").text == "now")
   }
-
-  @Test func `a server that stops waits for no response`() async throws {
-    let server = try server()
-    let client = try server.connect()
-    try client.request("POST /wait", body: "left")
-    await waiting.arrivals(1)
-    #expect(server.server.stop(withinMilliseconds: 0) == false)
-    #expect(client.isAtEnd())
-    // It is late, and does nothing.
-    waiting.give("left")
-  }
 }

@@ -71,7 +71,7 @@ final class HTTPExchange {
   /// What has arrived of the request's content.
   private var content: [UInt8] = []
   /// The response, if it is given later.
-  private(set) var later: HTTPLaterResponse?
+  var later: HTTPLaterResponse?
 
   init(head: HTTPRequestHead, admission: HTTPAdmission) {
     self.head = head
@@ -85,9 +85,6 @@ final class HTTPExchange {
 
   /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
   func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
-
-  /// The connection has to wait for the response.
-  func wait(for later: HTTPLaterResponse) { self.later = later }
 
   /// The response. Calls the handler unless the request was refused.
   func response() -> HTTPResponse {

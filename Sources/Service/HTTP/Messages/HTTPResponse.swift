@@ -72,7 +72,7 @@ package struct HTTPResponse: Sendable {
   /// A response that is given later. Its connection waits, and no thread does.
   ///
   /// - Parameter begin: called on one of the server's threads; it must not block. It sees to it that a response is given, within
-  ///   a time that a client would wait.
+  ///   a time that a client would wait, and before the server is stopped.
   package static func later(_ begin: @escaping @Sendable (HTTPLaterResponse) -> Void) -> HTTPResponse {
     var response = HTTPResponse(status: 503)
     response.beginWaiting = begin

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A secret that clients send as `Authorization: Bearer …` (RFC 6750). It is never printed.
 ///
 /// On an untrusted network, serve HTTPS, or use a proxy that does.
@@ -71,45 +69,29 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   }
 }
 
-/// The tokens that a server currently requires.
-package final class RequiredToken: Sendable {
-  private let current: Mutex<(token: BearerToken?, verifier: TokenVerifier?)>
+/// The tokens that a server accepts, one of which clients must show; none if everyone is admitted who can connect.
+package struct AcceptedTokens: Sendable, Equatable {
+  /// Gives all rights.
+  package var bearer: BearerToken?
+  /// Verifies tokens that have rights of their own.
+  package var verifier: TokenVerifier?
 
-  init(_ token: BearerToken?, _ verifier: TokenVerifier? = nil) { current = Mutex((token, verifier)) }
+  package init(bearer: BearerToken? = nil, verifier: TokenVerifier? = nil) {
+    self.bearer = bearer
+    self.verifier = verifier
+  }
 
-  /// The token that gives all rights; nil if there is none.
-  var token: BearerToken? { current.withLock { $0.token } }
-  /// Who verifies other tokens; nil if there are none.
-  package var verifier: TokenVerifier? { current.withLock { $0.verifier } }
+  package var isEmpty: Bool { bearer == nil && verifier == nil }
 
-  /// What a client may do; nil if there are no tokens.
+  /// What a client may do that shows a token; without one it may do nothing.
   ///
   /// - Parameters:
-  ///   - isOpen: whether it needs none for its request.
   ///   - authorization: the value of the header field; nil if it is missing.
   ///   - now: in milliseconds since 1970.
-  func rights(isOpen: Bool, _ authorization: String?, at now: Int64) throws(TokenFault) -> AccessRights? {
-    let current = current.withLock { $0 }
-    guard current.token != nil || current.verifier != nil else { return nil }
-    if isOpen { return .all }
+  func rights(_ authorization: String?, at now: Int64) throws(TokenFault) -> AccessRights {
     guard let shown = BearerToken.shown(by: authorization) else { throw TokenFault.missing }
-    if current.token?.matches(shown) == true { return .all }
-    guard let verifier = current.verifier else { throw TokenFault.missing }
+    if bearer?.matches(shown) == true { return .all }
+    guard let verifier else { throw TokenFault.missing }
     return try verifier.rights(of: shown, at: now)
-  }
-
-  /// - Returns: whether the token has changed.
-  func replace(_ token: BearerToken?) -> Bool {
-    current.withLock { current in
-      defer { current.token = token }
-      return current.token != token
-    }
-  }
-
-  package func replace(_ verifier: TokenVerifier?) { current.withLock { $0.verifier = verifier } }
-
-  /// Reads the keys again if their file has changed; see ``TokenVerifier/refresh()``. Meanwhile requests wait.
-  package func refreshKeys() throws(HTTPServerError) -> Bool {
-    try current.withLock { current throws(HTTPServerError) in try current.verifier?.refresh() ?? false }
   }
 }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// Verifies tokens that others have signed: JSON Web Tokens (RFC 7519), and says what they allow. The keys are never printed.
 ///
@@ -9,8 +8,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   private let file: String
   private let issuer: String
   private let audience: String
-  private var keys: TokenKeys
-  private var version: [Int]
+  private let keys: TokenKeys
 
   /// A larger token is refused before it is read.
   private static let mostBytes = 8 << 10
@@ -26,29 +24,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     self.file = file
     self.issuer = issuer
     self.audience = audience
-    // Before it is read, so that a change meanwhile is noticed.
-    version = Self.version(of: file)
     keys = try TokenKeys(file: file)
-  }
-
-  /// Reads the keys again if their file has changed. If it cannot be used, the keys stay, and it is not read again until the next
-  /// change.
-  ///
-  /// - Returns: whether it was read.
-  mutating func refresh() throws(HTTPServerError) -> Bool {
-    let current = Self.version(of: file)
-    guard current != version else { return false }
-    version = current
-    keys = try TokenKeys(file: file)
-    return true
-  }
-
-  /// Numbers of which some differ after each change.
-  private static func version(of file: String) -> [Int] {
-    var status = stat()
-    // Zeros if it fails.
-    _ = stat(file, &status)
-    return [Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
   }
 
   private struct Header: Decodable {

@@ -1,7 +1,6 @@
 /// Decides on requests by their heads: authorisation and routing. No I/O.
 struct HTTPGate: Sendable {
   let router: HTTPRouter
-  let requiredToken: RequiredToken
   let limits: HTTPHeadLimits
   /// Whether clients have presented certificates.
   var knowsClients = false
@@ -16,8 +15,14 @@ struct HTTPGate: Sendable {
     }
   }
 
-  /// - Parameter now: in milliseconds since 1970.
-  func admit(_ head: HTTPRequestHead, at now: Int64 = WallClock.milliseconds()) -> HTTPAdmission {
+  /// - Parameters:
+  ///   - tokens: those that are accepted.
+  ///   - now: in milliseconds since 1970.
+  func admit(
+    _ head: HTTPRequestHead,
+    _ tokens: AcceptedTokens,
+    at now: Int64 = WallClock.milliseconds()
+  ) -> HTTPAdmission {
     let fields: HTTPHeadFields
     do throws(HTTPHeadFault) {
       fields = try checkHead(head)
@@ -42,7 +47,7 @@ struct HTTPGate: Sendable {
     }
     let rights: AccessRights
     do throws(Refusal) {
-      rights = try checkCaller(head, isOpen: known?.isOpen == true, at: now)
+      rights = try checkCaller(head, tokens, isOpen: known?.isOpen == true, at: now)
     } catch {
       return .refused(error.response)
     }
@@ -88,12 +93,12 @@ struct HTTPGate: Sendable {
   /// A client without a required token learns nothing else, not even which paths exist.
   private func checkCaller(
     _ head: HTTPRequestHead,
+    _ tokens: AcceptedTokens,
     isOpen: Bool,
     at now: Int64
   ) throws(Refusal) -> AccessRights {
     do throws(TokenFault) {
-      let rights = try requiredToken.rights(isOpen: isOpen, head.header("Authorization"), at: now)
-      if let rights { return rights }
+      if !tokens.isEmpty { return isOpen ? .all : try tokens.rights(head.header("Authorization"), at: now) }
     } catch {
       let detail = error.reason ?? "send the token of this server: Authorization: Bearer TOKEN"
       var refusal = Refusal(401, error.reason == nil ? "token-needed" : "invalid-token", detail)

@@ -106,7 +106,7 @@ extension HTTPServer {
     guard !gate.knowsClients || feedstore_http_client_is_trusted(connection) != 0 else {
       return HTTPExchange(head: head, admission: .refused(Self.unknownClient))
     }
-    let admission = gate.admit(head)
+    let admission = gate.admit(head, tokens)
     if case .accepted = admission, head.hasContent {
       connections.change { table, now in table.awaitContent(socket, at: now) }
     }
@@ -129,8 +129,7 @@ extension HTTPServer {
   fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
     let given = exchange.response()
     if let begin = given.beginWaiting { return wait(for: begin, exchange, connection) }
-    if let later = exchange.later {
-      laterResponses.remove(later)
+    if exchange.later != nil {
       let socket = feedstore_http_socket(connection)
       connections.change { table, now in table.endStream(socket, at: now) }
     }
@@ -184,8 +183,7 @@ extension HTTPServer {
     _ connection: OpaquePointer
   ) -> MHD_Result {
     let later = HTTPLaterResponse(connection)
-    guard laterResponses.add(later) else { return .NO }
-    exchange.wait(for: later)
+    exchange.later = later
     // Like a stream, it has no deadline of its own.
     let socket = feedstore_http_socket(connection)
     connections.change { table, now in table.beginStream(socket, at: now) }

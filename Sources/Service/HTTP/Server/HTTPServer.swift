@@ -30,11 +30,9 @@ package final class HTTPServer: Sendable {
   package let url: String
 
   let gate: HTTPGate
-  /// What clients must show.
-  package let requiredToken: RequiredToken
+  private let accepted: Mutex<AcceptedTokens>
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
-  let laterResponses = HTTPLaterResponses()
   let streams: EventStreamRegistry
   let sender: EventSender
   let counterStore = HTTPCounterStore()
@@ -69,8 +67,8 @@ package final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    requiredToken = RequiredToken(configuration.token, configuration.tokenVerifier)
-    var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.head)
+    accepted = Mutex(configuration.tokens)
+    var gate = HTTPGate(router: router, limits: configuration.head)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
     gate.origins = configuration.allowedOrigins
     self.gate = gate
@@ -98,17 +96,18 @@ package final class HTTPServer: Sendable {
     try start(socket)
   }
 
-  /// The token that clients must send; nil for none.
-  package var token: BearerToken? { requiredToken.token }
+  /// The tokens that it accepts.
+  package var tokens: AcceptedTokens { accepted.withLock { $0 } }
 
-  /// Replaces the required token, and what verifies others. If clients must authenticate again, open streams end, except those
-  /// whose token has an end of its own.
+  /// Replaces the tokens. If clients must authenticate again, open streams end, except those whose token has an end of its own.
   ///
-  /// - Parameter token: nil for none; check the address first with ``check(_:)``.
-  package func replaceToken(_ token: BearerToken?, _ verifier: TokenVerifier?) {
-    let wasOpen = requiredToken.token == nil && requiredToken.verifier == nil
-    requiredToken.replace(verifier)
-    guard requiredToken.replace(token) || wasOpen && verifier != nil else { return }
+  /// - Parameter tokens: check the address first with ``check(_:)``.
+  package func replaceTokens(_ tokens: AcceptedTokens) {
+    let former = accepted.withLock { accepted in
+      defer { accepted = tokens }
+      return accepted
+    }
+    guard former.bearer != tokens.bearer || former.isEmpty != tokens.isEmpty else { return }
     for stream in streams.all where stream.rights.expires == nil { stream.close() }
   }
 
@@ -143,7 +142,6 @@ package final class HTTPServer: Sendable {
     isClosing.store(true, ordering: .relaxed)
     // No connection may be suspended now, or libmicrohttpd would fail.
     for stream in streams.all { stream.cut() }
-    laterResponses.stop()
     let pointers = running.retired + [running.pointer, running.brief].compactMap(\.self)
     for pointer in pointers { MHD_stop_daemon(pointer) }
     sender.stop()
@@ -360,9 +358,7 @@ package final class HTTPServer: Sendable {
         """
       )
     }
-    guard
-      address.isLoopback || configuration.token != nil || configuration.tokenVerifier != nil
-        || configuration.tls?.clientAuthority != nil
+    guard address.isLoopback || !configuration.tokens.isEmpty || configuration.tls?.clientAuthority != nil
     else {
       throw HTTPServerError(
         .tokenNeeded,

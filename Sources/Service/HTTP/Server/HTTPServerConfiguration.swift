@@ -1,14 +1,12 @@
 /// The address, access rules and limits of an ``HTTPServer``.
 package struct HTTPServerConfiguration: Sendable, Equatable {
-  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` stand for all. Without a ``token``, keys of tokens or
+  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` stand for all. Without ``tokens`` or
   /// an authority for client certificates, it must be a loopback address: 127.0.0.1 or ::1.
   package var address = "127.0.0.1"
   /// 0 to 65535; 0 lets the system choose one, see ``HTTPServer/port``.
   package var port = 0
-  /// The token that clients must send; without it and ``tokenVerifier``, everyone is admitted who can connect.
-  package var token: BearerToken?
-  /// Verifies tokens that clients may send instead, each with rights of its own; nil for none.
-  package var tokenVerifier: TokenVerifier?
+  /// One of them must be shown by clients.
+  package var tokens = AcceptedTokens()
   /// The origins whose pages may read responses.
   package var allowedOrigins = AllowedOrigins()
   /// For HTTPS; nil for plain HTTP.

@@ -182,34 +182,3 @@ package final class HTTPLaterResponse: Sendable {
     }
   }
 }
-
-/// The responses that a server has yet to give. When it stops, no connection may wait.
-final class HTTPLaterResponses: Sendable {
-  private let state = Mutex(State())
-
-  private struct State {
-    var waiting: [ObjectIdentifier: HTTPLaterResponse] = [:]
-    var isStopping = false
-  }
-
-  /// - Returns: false if the server is stopping.
-  func add(_ later: HTTPLaterResponse) -> Bool {
-    state.withLock { state in
-      if !state.isStopping { state.waiting[ObjectIdentifier(later)] = later }
-      return !state.isStopping
-    }
-  }
-
-  func remove(_ later: HTTPLaterResponse) {
-    state.withLock { $0.waiting[ObjectIdentifier(later)] = nil }
-  }
-
-  /// Accepts no more, and ends the waiting ones.
-  func stop() {
-    let waiting = state.withLock { state in
-      state.isStopping = true
-      return state.waiting.values.map(\.self)
-    }
-    for later in waiting { later.give(HTTPResponse(status: 503)) }
-  }
-}
