@@ -18,56 +18,36 @@ struct FeedRoutes: Sendable {
 
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
-    router.add("/v1/feeds", produces: Self.json) { request in
-      limited(request, to: 1000) { list(request, limit: $0) }
-    }
-    router.add("/v1/feeds/{feed}", produces: Self.json) { ifReadable($0, state) }
-    router.add("/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { ifReadable($0, changes) }
+    let (json, stream) = (Self.json, ["text/event-stream"])
     let contentBytes = streams.limits.maxRequestBytes
-    let stream = ["text/event-stream"]
-    router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { open($0) }
-    router.add("/v1/streams/{stream}", method: .patch, produces: Self.json, contentBytes: contentBytes) {
-      change($0)
+    router.add("/v1/feeds", produces: json) { try list($0) }
+    router.add("/v1/feeds/{feed}", produces: json) { try state($0) }
+    router.add("/v1/feeds/{feed}/changes", produces: stream) { try changes($0) }
+    router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { try open($0) }
+    router.add("/v1/streams/{stream}", method: .patch, produces: json, contentBytes: contentBytes) {
+      try change($0)
     }
-    router.add("/v1/rejected", produces: Self.json) { request in
-      guard request.rights.readsAll else { return .forbidden }
-      return limited(request, to: RecentRejections.limit) { limit in
-        // The newest ones come first.
-        let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
-        return (["rejected": newest] as JSONObject).response
-      }
-    }
+    router.add("/v1/rejected", produces: json) { try listRejected($0) }
   }
 
-  /// Answers a request for a feed that the client may read. Before anything else, so that the others cannot be told from feeds that
-  /// do not exist, not even by the time that it takes.
-  private func ifReadable(_ request: HTTPRequest, _ answer: (HTTPRequest) -> HTTPResponse) -> HTTPResponse {
-    request.rights.mayRead(request.parameters["feed"] ?? "") ? answer(request) : .forbidden
+  private func listRejected(_ request: HTTPRequest) throws -> HTTPResponse {
+    guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
+    let limit = try limit(of: request, atMost: RecentRejections.limit)
+    // The newest ones come first.
+    let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
+    return (["rejected": newest] as JSONObject).response
   }
 
-  /// Answers with at most as many elements as the request asks for.
-  private func limited(_ request: HTTPRequest, to most: Int, _ answer: (Int) -> HTTPResponse) -> HTTPResponse
-  {
-    guard let text = request.queryValue("limit") else { return answer(Self.defaultLimit) }
-    guard let number = Int(text), (1...most).contains(number) else {
-      return .problem(
-        status: 400,
-        code: "invalid-parameter",
-        detail: "limit is \(text.debugDescription); allowed: 1 to \(most)"
-      )
-    }
-    return answer(number)
-  }
-
-  private func list(_ request: HTTPRequest, limit: Int) -> HTTPResponse {
-    let after = request.queryValue("after")
-    let partition: Int32?
-    switch requestedPartition(request) {
-    case .success(let number): partition = number
-    case .failure(let refusal): return refusal.response
-    }
+  private func list(_ request: HTTPRequest) throws -> HTTPResponse {
+    let limit = try limit(of: request, atMost: 1000)
     let search = request.queryValue("search")
-    let page = listing.page(request.rights, after: after, partition: partition, search: search, limit: limit)
+    let page = listing.page(
+      request.rights,
+      after: request.queryValue("after"),
+      partition: try partition(of: request),
+      search: search,
+      limit: limit
+    )
     var next: String?
     if page.hasMore, let last = page.feeds.last {
       var parts = ["after=" + PercentEncoding.encode(last.feed), "limit=\(limit)"]
@@ -94,134 +74,165 @@ struct FeedRoutes: Sendable {
     takesWrites && request.rights.mayWrite(feed)
   }
 
-  private struct Refusal: Error { let response: HTTPResponse }
+  // MARK: Parameters
 
-  /// The parameter `partition`; nil if it is absent.
-  private func requestedPartition(_ request: HTTPRequest) -> Result<Int32?, Refusal> {
-    guard let text = request.queryValue("partition") else { return .success(nil) }
-    if let number = Int32(text), number >= 0 { return .success(number) }
-    let detail = "partition is \(text.debugDescription); expected a number from 0"
-    return .failure(Refusal(response: .problem(status: 400, code: "invalid-parameter", detail: detail)))
+  /// How many elements a request asks for.
+  private func limit(of request: HTTPRequest, atMost most: Int) throws -> Int {
+    guard let text = request.queryValue("limit") else { return Self.defaultLimit }
+    guard let number = Int(text), (1...most).contains(number) else {
+      throw invalidParameter("limit is \(text.debugDescription); allowed: 1 to \(most)")
+    }
+    return number
   }
 
-  /// Answers a request for a feed that is served here.
-  ///
-  /// - Parameter body: its argument tells whether a version that the client has may be one of another partition's feed:
-  ///   several have the id, and the client has not chosen one.
-  private func feed(
-    _ request: HTTPRequest,
-    _ body: (FeedDescription, _ others: [Int32], _ isAmbiguous: Bool) -> HTTPResponse,
-    orIfNowhere: ((ByteText, _ partition: Int32?) -> HTTPResponse)? = nil
-  ) -> HTTPResponse {
-    let feed = ByteText(request.parameters["feed"] ?? "")
-    let partition: Int32?
-    switch requestedPartition(request) {
-    case .success(let number): partition = number
-    case .failure(let refusal): return refusal.response
+  /// The partition that a request asks for; nil if it does not say one.
+  private func partition(of request: HTTPRequest) throws -> Int32? {
+    guard let text = request.queryValue("partition") else { return nil }
+    guard let number = Int32(text), number >= 0 else {
+      throw invalidParameter("partition is \(text.debugDescription); expected a number from 0")
     }
-    switch feeds.place(of: feed, in: partition) {
-    case .here(let description):
-      let others = feeds.otherPartitions(description)
-      var response = body(description, others, partition == nil && !others.isEmpty)
-      response.headers.append(HTTPField("Feedstore-Partition", String(description.partition)))
-      if !others.isEmpty {
-        response.headers.append(HTTPField("Feedstore-Other-Partitions", SharedIDs.list(others)))
-      }
-      if isWritable(feed.string, request) { response.headers.append(HTTPField("Feedstore-Writable", "true")) }
-      return response
-    case .elsewhere(let partition): return moved(feed, partition)
-    case .notYet: return restoring
-    case .nowhere: return orIfNowhere?(feed, partition) ?? unknown(feed)
-    }
+    return number
   }
 
-  private static func lastVersion(_ request: HTTPRequest) -> FeedVersion? {
+  private func invalidParameter(_ detail: String) -> HTTPRefusal {
+    HTTPRefusal(400, "invalid-parameter", detail)
+  }
+
+  private func lastVersion(_ request: HTTPRequest) -> FeedVersion? {
     // A browser repeats the parameter when it reconnects.
     (request.header("Last-Event-ID") ?? request.queryValue("lastEventId")).flatMap { FeedVersion($0) }
   }
 
-  private func state(_ request: HTTPRequest) -> HTTPResponse {
-    feed(request) { description, _, isAmbiguous in
-      if description.standing == .mustRefetch {
-        return .unavailable(
-          code: "stale",
-          "the feed is stale, because changesets are missing; it is served again after its next reload"
-        )
+  // MARK: One feed
+
+  /// A feed that is served here.
+  private struct Found {
+    let feed: FeedAddress
+    let description: FeedDescription
+    /// Further partitions that have a feed of the same id.
+    let others: [Int32]
+    /// Whether a version that the client has may be one of another partition's feed, because it has not chosen one.
+    let isAmbiguous: Bool
+    let headers: [HTTPField]
+  }
+
+  /// Checks rights before anything else, so that a feed cannot be told from one that does not exist, not even by the time that
+  /// it takes.
+  private func checkRights(_ request: HTTPRequest) throws {
+    guard request.rights.mayRead(request.parameters["feed"] ?? "") else { throw HTTPRefusal.forbidden }
+  }
+
+  /// The feed that a request names; nil if it does not exist.
+  private func find(_ request: HTTPRequest) throws -> Found? {
+    let id = ByteText(request.parameters["feed"] ?? "")
+    let partition = try partition(of: request)
+    switch feeds.place(of: id, in: partition) {
+    case .here(let description):
+      let others = feeds.otherPartitions(description)
+      var headers = [HTTPField("Feedstore-Partition", String(description.partition))]
+      if !others.isEmpty {
+        headers.append(HTTPField("Feedstore-Other-Partitions", SharedIDs.list(others)))
       }
-      let feed = FeedAddress(description.partition, ByteText(description.feed))
-      // Answered before encoding anything, if the client already has this version.
-      let version = FeedVersion(description).text
-      if !isAmbiguous, request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
-      guard let current = feeds.reloads.current(of: StreamView(feed: feed, window: nil)) else {
-        return unknown(feed.id)
-      }
-      guard feeds.reloads.makeRoom(for: current.reload) else { return tooMuch }
-      var response = HTTPResponse(
-        contentType: "application/json",
-        content: current.reload.document,
-        entityTag: isAmbiguous ? nil : current.reload.version.text
+      if isWritable(id.string, request) { headers.append(HTTPField("Feedstore-Writable", "true")) }
+      return Found(
+        feed: FeedAddress(description.partition, id),
+        description: description,
+        others: others,
+        isAmbiguous: partition == nil && !others.isEmpty,
+        headers: headers
       )
-      if !isAmbiguous { response.cacheControl = "no-cache" }
-      response.onTransfer = { [reload = current.reload] in reload.lend(to: $0, byteCount: $1) }
-      return response
+    case .elsewhere(let partition): throw moved(id, partition)
+    case .notYet:
+      let detail = "feeds are being restored, or partitions assigned; try again later"
+      throw HTTPRefusal.unavailable("restoring", detail)
+    case .nowhere: return nil
     }
   }
 
-  private func changes(_ request: HTTPRequest) -> HTTPResponse {
+  private func state(_ request: HTTPRequest) throws -> HTTPResponse {
+    try checkRights(request)
+    guard let found = try find(request) else { throw unknown(request) }
+    guard found.description.standing != .mustRefetch else {
+      throw HTTPRefusal.unavailable(
+        "stale",
+        "the feed is stale, because changesets are missing; it is served again after its next reload"
+      )
+    }
+    // Answered before encoding anything, if the client already has this version.
+    let version = FeedVersion(found.description).text
+    var response: HTTPResponse
+    if !found.isAmbiguous, request.isKnown(entityTag: version) {
+      response = .unchanged(entityTag: version)
+    } else {
+      guard let reload = feeds.reloads.current(of: StreamView(feed: found.feed, window: nil))?.reload else {
+        throw unknown(request)
+      }
+      guard feeds.reloads.makeRoom(for: reload) else {
+        let detail = "too many bytes are queued for slow readers; try again later"
+        throw HTTPRefusal.unavailable("too-much-waits", detail)
+      }
+      let tag = found.isAmbiguous ? nil : reload.version.text
+      response = HTTPResponse(contentType: "application/json", content: reload.document, entityTag: tag)
+      if !found.isAmbiguous { response.cacheControl = "no-cache" }
+      response.onTransfer = { reload.lend(to: $0, byteCount: $1) }
+    }
+    response.headers = found.headers
+    return response
+  }
+
+  private func changes(_ request: HTTPRequest) throws -> HTTPResponse {
+    try checkRights(request)
     var asked: FeedRequest
     do throws(ContentFault) {
       asked = try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
     } catch {
-      return .problem(status: 400, code: "invalid-parameter", detail: error.detail)
+      throw invalidParameter(error.detail)
     }
-    guard streams.admits([asked], request.rights) else { return tooManyWindows }
-    return feed(request) { description, others, isAmbiguous in
-      let feed = FeedAddress(description.partition, ByteText(description.feed))
-      asked.version = isAmbiguous ? nil : Self.lastVersion(request)
-      return .events { [streams, asked] stream in streams.open(stream, asked, at: feed, besides: others) }
-    } orIfNowhere: { id, partition in
+    try checkWindows(of: [asked], request.rights)
+    let version = lastVersion(request)
+    guard let found = try find(request) else {
       // A browser's EventSource would give up, although the feed may be created again.
-      guard let version = Self.lastVersion(request),
-        let feed = (partition.map { [$0] } ?? feeds.partitions.sorted()).lazy
-          .map({ FeedAddress($0, id) }).first(where: { streams.hasDeletion(of: $0, after: version) })
-      else { return unknown(id) }
+      let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
+      guard let version,
+        let feed = partitions.lazy.map({ FeedAddress($0, asked.feed) })
+          .first(where: { streams.hasDeletion(of: $0, after: version) })
+      else { throw unknown(request) }
       asked.version = version
       return .events { [streams, asked] stream in streams.open(stream, asked, at: feed) }
     }
+    asked.version = found.isAmbiguous ? nil : version
+    var response = HTTPResponse.events { [streams, asked] stream in
+      streams.open(stream, asked, at: found.feed, besides: found.others)
+    }
+    response.headers += found.headers
+    return response
   }
 
   // MARK: Streams of many feeds
 
-  private func open(_ request: HTTPRequest) -> HTTPResponse {
-    do throws(ContentFault) {
-      let content: StreamOpening = try ContentFault.decode(request.content)
-      let requests = try requests(content.feeds, in: "feeds")
-      guard streams.admits(requests, request.rights) else { return tooManyWindows }
-      return .events { [streams] stream in streams.open(stream, requests) }
-    } catch {
-      return invalid(error)
-    }
+  private func open(_ request: HTTPRequest) throws -> HTTPResponse {
+    let content: StreamOpening = try ContentFault.decode(request.content)
+    let requests = try requests(content.feeds, in: "feeds")
+    try checkWindows(of: requests, request.rights)
+    return .events { [streams] stream in streams.open(stream, requests) }
   }
 
-  private func change(_ request: HTTPRequest) -> HTTPResponse {
-    do throws(ContentFault) {
-      let content: StreamAlteration = try ContentFault.decode(request.content)
-      let added = try requests(content.add, in: "add")
-      let removed = try requests(content.remove, in: "remove")
-      guard streams.admits(added, request.rights) else { return tooManyWindows }
-      let id = request.parameters["stream"] ?? ""
-      guard let change = try streams.change(id, request.rights, removing: removed, adding: added) else {
-        return .problem(status: 404, code: "unknown-stream", detail: "this instance has no open stream \(id)")
-      }
-      let document: JSONObject = [
-        "added": change.added.map(\.string),
-        "changed": change.changed.map(\.string),
-        "removed": change.removed.map(\.string),
-      ]
-      return document.response
-    } catch {
-      return invalid(error)
+  private func change(_ request: HTTPRequest) throws -> HTTPResponse {
+    let id = request.parameters["stream"] ?? ""
+    let content: StreamAlteration = try ContentFault.decode(request.content)
+    let added = try requests(content.add, in: "add")
+    let removed = try requests(content.remove, in: "remove")
+    try checkWindows(of: added, request.rights)
+    let change = try streams.change(id, request.rights, removing: removed, adding: added)
+    guard let change else {
+      throw HTTPRefusal(404, "unknown-stream", "this instance has no open stream \(id)")
     }
+    let document: JSONObject = [
+      "added": change.added.map(\.string),
+      "changed": change.changed.map(\.string),
+      "removed": change.removed.map(\.string),
+    ]
+    return document.response
   }
 
   private func requests(
@@ -246,26 +257,31 @@ struct FeedRoutes: Sendable {
     return requests
   }
 
-  private func invalid(_ fault: ContentFault) -> HTTPResponse {
-    .problem(status: 400, code: "invalid-content", detail: fault.detail, members: ["member": fault.member])
+  private func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
+    guard !streams.admits(requests, rights) else { return }
+    throw HTTPRefusal.unavailable(
+      "too-many-windows",
+      "\(streams.limits.maxWindows) different windows may be open (http.maxWindows); try again later"
+    )
   }
 
   // MARK: Feeds that are not served here
 
-  private func unknown(_ feed: ByteText) -> HTTPResponse {
+  private func unknown(_ request: HTTPRequest) -> HTTPRefusal {
+    let feed = request.parameters["feed"] ?? ""
     let numbers = feeds.partitions.sorted().map { String($0) }.joined(separator: ", ")
     let place = numbers.isEmpty ? "no partitions" : "the partitions \(numbers)"
-    return .problem(
-      status: 404,
-      code: "unknown-feed",
-      detail: """
-        this instance knows of no feed \(feed.string.debugDescription); it has \(place), and other \
-        instances serve the feeds of other partitions
-        """
+    return HTTPRefusal(
+      404,
+      "unknown-feed",
+      """
+      this instance knows of no feed \(feed.debugDescription); it has \(place), and other instances serve the \
+      feeds of other partitions
+      """
     )
   }
 
-  private func moved(_ feed: ByteText, _ partition: Int32) -> HTTPResponse {
+  private func moved(_ feed: ByteText, _ partition: Int32) -> HTTPRefusal {
     let url = feeds.moved.url(of: partition)
     var response = HTTPResponse.problem(
       status: 410,
@@ -280,21 +296,6 @@ struct FeedRoutes: Sendable {
       let path = "/v1/feeds/\(PercentEncoding.encode(feed.string))?partition=\(partition)"
       response.headers = [HTTPField("Location", url + path)]
     }
-    return response
-  }
-
-  private var tooMuch: HTTPResponse {
-    .unavailable(code: "too-much-waits", "too many bytes are queued for slow readers; try again later")
-  }
-
-  private var tooManyWindows: HTTPResponse {
-    .unavailable(
-      code: "too-many-windows",
-      "\(streams.limits.maxWindows) different windows may be open (http.maxWindows); try again later"
-    )
-  }
-
-  private var restoring: HTTPResponse {
-    .unavailable(code: "restoring", "feeds are being restored, or partitions assigned; try again later")
+    return HTTPRefusal(response)
   }
 }

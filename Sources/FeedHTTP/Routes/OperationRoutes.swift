@@ -25,9 +25,12 @@ struct OperationRoutes: Sendable {
     router.add("/readyz", isOpen: true) { _ in
       Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
     }
-    router.add("/v1/status", produces: Self.json) { $0.rights.readsAll ? status().response : .forbidden }
+    router.add("/v1/status", produces: Self.json) { request in
+      guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
+      return status().response
+    }
     router.add("/metrics", isOpen: metricsWithoutToken) { request in
-      guard request.rights.readsAll else { return .forbidden }
+      guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
       let format = MetricsFormat(accept: request.header("Accept"))
       let text = MetricsText.write(metrics(), format)
       return HTTPResponse(contentType: format.contentType, content: HTTPContent(text))
@@ -47,22 +50,6 @@ struct OperationRoutes: Sendable {
       response.status = 503
       response.contentType = "application/problem+json"
     }
-    return response
-  }
-}
-
-extension HTTPResponse {
-  /// The response to a token that does not allow to read what a resource shows.
-  static let forbidden = HTTPResponse.problem(
-    status: 403,
-    code: "forbidden",
-    detail: "this needs a token that allows to read it: see read in its claim feedstore"
-  )
-
-  /// The response to a request that may succeed a second later.
-  static func unavailable(code: String, _ detail: String) -> HTTPResponse {
-    var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
-    response.headers = [HTTPField("Retry-After", "1")]
     return response
   }
 }

@@ -148,7 +148,7 @@ struct RequestedFeed: Decodable {
 }
 
 /// What is wrong with the content of a request.
-struct ContentFault: Error {
+struct ContentFault: HTTPRefusing {
   /// Where, such as `feeds[2].first`; empty for all of it.
   let member: String
   let detail: String
@@ -161,6 +161,10 @@ struct ContentFault: Error {
   }
 
   private let problem: String
+
+  var response: HTTPResponse {
+    .problem(status: 400, code: "invalid-content", detail: detail, members: ["member": member])
+  }
 
   /// The same fault in a member of another one.
   func within(_ outer: String) -> ContentFault { ContentFault("\(outer).\(member)", problem) }

@@ -143,10 +143,10 @@ final class FeedStreams: Sendable {
     // Before their states are read.
     open(closed)
     defer { close(closed) }
-    let result: Result<Int?, ContentFault> = delivery.withLock { delivery in
+    let number = try delivery.withLock { (delivery) throws(ContentFault) -> Int? in
       guard let number = delivery.numbers[id], let stream = delivery.streams[number],
         stream.rights.belong(with: rights)
-      else { return .success(nil) }
+      else { return nil }
       let partitions = stream.forbidden.mapValues(\.partition)
         .merging(stream.places.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
       change.removed = removed.filter { request in
@@ -155,9 +155,7 @@ final class FeedStreams: Sendable {
       let kept = Set(partitions.keys).subtracting(change.removed)
       let all = kept.union(added.map(\.feed))
       guard all.count <= limits.maxFeedsPerStream else {
-        return .failure(
-          ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.maxFeedsPerStream)")
-        )
+        throw ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.maxFeedsPerStream)")
       }
       change.changed = added.map(\.feed).filter(kept.contains)
       change.added = added.map(\.feed).filter { !kept.contains($0) }
@@ -180,9 +178,9 @@ final class FeedStreams: Sendable {
         let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
         delivery.tell(notice, of: request.feed, on: number)
       }
-      return .success(number)
+      return number
     }
-    guard let number = try result.get() else { return nil }
+    guard let number else { return nil }
     if rights.expires != nil { lookSignal.yield() }
     for request in added + allowed { settle(request.feed, on: number) }
     serve(number)

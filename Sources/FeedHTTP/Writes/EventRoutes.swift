@@ -24,31 +24,25 @@ final class EventRoutes: Sendable {
   func add(to router: inout HTTPRouter) {
     let json = ["application/json"]
     router.add("/v1/feeds/{feed}/events", method: .post, produces: json, contentBytes: contentBytes) {
-      self.write($0)
+      try self.write($0)
     }
   }
 
-  private func write(_ request: HTTPRequest) -> HTTPResponse {
+  private func write(_ request: HTTPRequest) throws -> HTTPResponse {
     guard let writer else {
-      return .problem(
-        status: 403,
-        code: "writes-off",
-        detail: "this instance takes no events; http.writes.enabled turns that on"
-      )
+      let detail = "this instance takes no events; http.writes.enabled turns that on"
+      throw HTTPRefusal(403, "writes-off", detail)
     }
     let feed = ByteText(request.parameters["feed"] ?? "")
     guard request.rights.mayWrite(feed.string) else {
-      return .problem(
-        status: 403,
-        code: "forbidden",
-        detail: "the token does not allow to write the feed \(feed.string.debugDescription)"
-      )
+      let detail = "the token does not allow to write the feed \(feed.string.debugDescription)"
+      throw HTTPRefusal(403, "forbidden", detail)
     }
-    if let rejection = rejection(of: feed, request.content) { return EventWriter.rejected(rejection) }
+    if let rejection = rejection(of: feed, request.content) { return rejection.response }
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
       let write = EventWriter.Write(feed: feed, value: request.content, wait: wait, response: response)
-      if !writer.write(write) { response.give(EventWriter.tooMany) }
+      if !writer.write(write) { response.give(EventWriter.tooMany.response) }
     }
   }
 

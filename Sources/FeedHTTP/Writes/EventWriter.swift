@@ -100,7 +100,7 @@ final class EventWriter: @unchecked Sendable {
     }
     // No client is left without an answer.
     status.writes.release(nil)
-    for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping) }
+    for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping.response) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
 
@@ -189,7 +189,7 @@ final class EventWriter: @unchecked Sendable {
         var answer = Self.answer(200, feed, in: place, at: offset, version)
         answer.headers.append(HTTPField("Preference-Applied", "wait=\(wait.components.seconds)"))
         response.give(answer)
-      case .rejected(let rejection): response.give(Self.rejected(rejection))
+      case .rejected(let rejection): response.give(rejection.response)
       case .unknown: response.give(Self.answer(202, feed, in: place, at: offset))
       }
     }
@@ -226,7 +226,7 @@ final class EventWriter: @unchecked Sendable {
   private func fail(_ write: Write, _ error: KafkaError, isSent: Bool) {
     if error.isFatal || producer?.hasFailed == true { isBroken = true }
     settle(write)
-    write.response.give(Self.failed(error, isSent: isSent))
+    write.response.give(Self.refusal(error, isSent: isSent).response)
   }
 
   private func settle(_ write: Write) {
@@ -235,6 +235,10 @@ final class EventWriter: @unchecked Sendable {
       waiting.bytes -= write.value.count
     }
   }
+}
+
+extension Rejection {
+  var response: HTTPResponse { .problem(status: 422, code: code.rawValue, detail: message) }
 }
 
 /// The answers.
@@ -264,32 +268,25 @@ extension EventWriter {
     return response
   }
 
-  static func rejected(_ rejection: Rejection) -> HTTPResponse {
-    .problem(status: 422, code: rejection.code.rawValue, detail: rejection.message)
-  }
-
   /// - Parameter isSent: whether the brokers may have the record.
-  private static func failed(_ error: KafkaError, isSent: Bool) -> HTTPResponse {
+  private static func refusal(_ error: KafkaError, isSent: Bool) -> HTTPRefusal {
     if error.kind == .messageTooLarge || error.kind == .recordListTooLarge {
-      let detail = "the brokers refuse the record: \(error)"
-      return .problem(status: 413, code: "record-too-large", detail: detail)
+      return HTTPRefusal(413, "record-too-large", "the brokers refuse the record: \(error)")
     }
     return .unavailable(
-      code: "not-written",
+      "not-written",
       isSent
         ? "the brokers have not confirmed the record, and may have it: \(error); send it again if that is safe"
         : "nothing was written: \(error); send it again"
     )
   }
 
-  private static var stopping: HTTPResponse {
-    .unavailable(
-      code: "stopping",
-      "this instance stops, and the brokers have not confirmed the record; send it again if that is safe"
-    )
-  }
-
-  static var tooMany: HTTPResponse {
-    .unavailable(code: "too-many-writes", "too many records wait for the brokers; try again later")
-  }
+  private static let stopping = HTTPRefusal.unavailable(
+    "stopping",
+    "this instance stops, and the brokers have not confirmed the record; send it again if that is safe"
+  )
+  static let tooMany = HTTPRefusal.unavailable(
+    "too-many-writes",
+    "too many records wait for the brokers; try again later"
+  )
 }

@@ -45,15 +45,14 @@ struct HTTPHeadRun {
     for token in [nil, try? BearerToken(Self.token)] {
       let gate = HTTPGate(router: Self.router, limits: HTTPHeadLimits())
       let tokens = AcceptedTokens(bearer: token)
-      let verdict = gate.admit(head, tokens)
-      try expect(
-        Self.words(verdict) == Self.words(gate.admit(withOtherCase, tokens)),
-        "the case of names decides"
-      )
+      let (verdict, other) = (verdict(gate, tokens, head), verdict(gate, tokens, withOtherCase))
+      try expect(Self.words(verdict) == Self.words(other), "the case of names decides")
       switch verdict {
-      case .refused(let response):
-        try expect((400..<500).contains(response.status), "a request is refused with \(response.status)")
-      case .accepted(_, let request):
+      case .failure(let error):
+        let status = (error as? any HTTPRefusing)?.response.status ?? 500
+        try expect((400..<500).contains(status), "a request is refused with \(status)")
+      case .success(let admission):
+        let request = admission.request
         try checkCaller(request, token)
         if let type = request.mediaType {
           try expect(Self.produced.contains(type), "the media type \(type) is chosen, which there is not")
@@ -107,11 +106,19 @@ struct HTTPHeadRun {
     return other
   }
 
-  private static func words(_ verdict: HTTPAdmission) -> String {
+  private func verdict(
+    _ gate: HTTPGate,
+    _ tokens: AcceptedTokens,
+    _ head: HTTPRequestHead
+  ) -> Result<HTTPAdmission, any Error> {
+    Result { try gate.admit(head, tokens) }
+  }
+
+  private static func words(_ verdict: Result<HTTPAdmission, any Error>) -> String {
     switch verdict {
-    case .refused(let response): "refused with \(response.status)"
-    case .accepted(_, let request):
-      "\(request.parameters.sorted { $0.key < $1.key }) \(request.mediaType ?? "")"
+    case .failure(let error): "refused with \((error as? any HTTPRefusing)?.response.status ?? 500)"
+    case .success(let admission):
+      "\(admission.request.parameters.sorted { $0.key < $1.key }) \(admission.request.mediaType ?? "")"
     }
   }
 

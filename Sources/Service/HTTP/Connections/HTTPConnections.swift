@@ -67,21 +67,19 @@ final class HTTPConnections: Sendable {
 /// Used only on its connection's thread.
 final class HTTPExchange {
   let head: HTTPRequestHead
-  let admission: HTTPAdmission
+  let admission: Result<HTTPAdmission, any Error>
   /// What has arrived of the request's content.
   private var content: [UInt8] = []
   /// The response, if it is given later.
   var later: HTTPLaterResponse?
 
-  init(head: HTTPRequestHead, admission: HTTPAdmission) {
+  init(head: HTTPRequestHead, admission: Result<HTTPAdmission, any Error>) {
     self.head = head
     self.admission = admission
   }
 
   /// What the client may do.
-  var rights: AccessRights {
-    if case .accepted(_, let request) = admission { request.rights } else { .all }
-  }
+  var rights: AccessRights { (try? admission.get().request.rights) ?? .all }
 
   /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
   func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
@@ -89,11 +87,14 @@ final class HTTPExchange {
   /// The response. Calls the handler unless the request was refused.
   func response() -> HTTPResponse {
     if let given = later?.response { return given }
-    switch admission {
-    case .refused(let response): return response
-    case .accepted(let handler, var request):
-      request.content = content
-      return handler(request)
+    do {
+      var admission = try admission.get()
+      admission.request.content = content
+      return try admission.handler(admission.request)
+    } catch let refusal as any HTTPRefusing {
+      return refusal.response
+    } catch {
+      return .problem(status: 500, code: "internal", detail: "\(error)")
     }
   }
 }

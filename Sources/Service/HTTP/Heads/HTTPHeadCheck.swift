@@ -187,7 +187,7 @@ package enum HTTPHeadVerdict: Sendable, Equatable {
 }
 
 /// Why a request is rejected because of its head.
-package struct HTTPHeadFault: Error, Sendable, Equatable {
+package struct HTTPHeadFault: HTTPRefusing, Equatable {
   /// The HTTP status, such as 400.
   package let status: Int
   /// A code for programs; stable.
@@ -199,6 +199,13 @@ package struct HTTPHeadFault: Error, Sendable, Equatable {
     self.status = status
     self.code = code
     self.detail = detail
+  }
+
+  /// Nothing else is read from the connection.
+  package var response: HTTPResponse {
+    var response = HTTPResponse.problem(status: status, code: code, detail: detail)
+    response.headers = [HTTPField("Connection", "close")]
+    return response
   }
 }
 

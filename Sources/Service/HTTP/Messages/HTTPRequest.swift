@@ -15,7 +15,7 @@ package struct HTTPRequest: Sendable {
   /// The client's address, without the port. Behind a proxy, the proxy's address.
   package let clientAddress: String
   /// What the client may do.
-  package var rights = AccessRights.all
+  package let rights: AccessRights
 
   /// The first header field with a name, ignoring case.
   package func header(_ name: String) -> String? {

@@ -98,12 +98,37 @@ package struct HTTPResponse: Sendable {
     return HTTPResponse(status: status, contentType: "application/problem+json", content: HTTPContent(text))
   }
 
-  /// The response to an invalid head. Nothing else is read from the connection.
-  static func refusal(_ fault: HTTPHeadFault) -> HTTPResponse {
-    var response = problem(status: fault.status, code: fault.code, detail: fault.detail)
-    response.headers = [HTTPField("Connection", "close")]
-    return response
+}
+
+/// An error that says how a request is answered.
+package protocol HTTPRefusing: Error {
+  var response: HTTPResponse { get }
+}
+
+/// A response that ends the handling of a request.
+package struct HTTPRefusal: HTTPRefusing {
+  package let response: HTTPResponse
+
+  package init(_ response: HTTPResponse) { self.response = response }
+
+  /// A problem; see `HTTPResponse.problem`.
+  package init(_ status: Int, _ code: String, _ detail: String, headers: [HTTPField] = []) {
+    var response = HTTPResponse.problem(status: status, code: code, detail: detail)
+    response.headers = headers
+    self.response = response
   }
+
+  /// The request may succeed a second later.
+  package static func unavailable(_ code: String, _ detail: String) -> HTTPRefusal {
+    HTTPRefusal(503, code, detail, headers: [HTTPField("Retry-After", "1")])
+  }
+
+  /// A token does not allow to read what a resource shows.
+  package static let forbidden = HTTPRefusal(
+    403,
+    "forbidden",
+    "this needs a token that allows to read it: see read in its claim feedstore"
+  )
 }
 
 /// Encodes JSON strings (RFC 8259).

@@ -11,8 +11,8 @@ package struct HTTPRouter: Sendable {
   /// Answers a request on one of the server's few threads.
   ///
   /// It must not block or take long, because all other connections on that thread wait. Return existing content, such
-  /// as an ``HTTPContent`` protected by a mutex.
-  package typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
+  /// as an ``HTTPContent`` protected by a mutex. It may throw an ``HTTPRefusing``.
+  package typealias Handler = @Sendable (HTTPRequest) throws -> HTTPResponse
 
   /// More specific patterns come first.
   private var routes: [HTTPRoute] = []

@@ -124,11 +124,20 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
 }
 
 /// Why a token is not accepted, for the client: it never says anything about keys.
-struct TokenFault: Error {
+struct TokenFault: HTTPRefusing {
   /// ASCII without quotation marks and backslashes; nil if there is no token, or another one than the server's.
   let reason: String?
 
   static let missing = TokenFault(nil)
 
   init(_ reason: String?) { self.reason = reason }
+
+  var response: HTTPResponse {
+    let detail = reason ?? "send the token of this server: Authorization: Bearer TOKEN"
+    let code = reason == nil ? "token-needed" : "invalid-token"
+    var response = HTTPResponse.problem(status: 401, code: code, detail: detail)
+    let parameters = reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
+    response.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
+    return response
+  }
 }

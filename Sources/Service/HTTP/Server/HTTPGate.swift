@@ -7,14 +7,6 @@ struct HTTPGate: Sendable {
   /// The origins whose pages may read responses.
   var origins = AllowedOrigins()
 
-  private struct Refusal: Error {
-    var response: HTTPResponse
-
-    init(_ status: Int, _ code: String, _ detail: String) {
-      response = .problem(status: status, code: code, detail: detail)
-    }
-  }
-
   /// - Parameters:
   ///   - tokens: those that are accepted.
   ///   - now: in milliseconds since 1970.
@@ -22,72 +14,48 @@ struct HTTPGate: Sendable {
     _ head: HTTPRequestHead,
     _ tokens: AcceptedTokens,
     at now: Int64 = WallClock.milliseconds()
-  ) -> HTTPAdmission {
-    let fields: HTTPHeadFields
-    do throws(HTTPHeadFault) {
-      fields = try checkHead(head)
-    } catch {
-      return .refused(.refusal(error))
-    }
+  ) throws -> HTTPAdmission {
+    let fields = try checkHead(head)
     guard let path = head.path, let parts = PathPattern.decodedParts(of: path), let query = decodedQuery(head)
     else {
-      return .refused(
-        .problem(
-          status: 400,
-          code: "invalid-target",
-          detail: "the path must begin with a slash, and path and query must be UTF-8, percent-encoded"
-        )
-      )
+      let detail = "the path must begin with a slash, and path and query must be UTF-8, percent-encoded"
+      throw HTTPRefusal(400, "invalid-target", detail)
     }
     let match = router.match(parts)
     let known = match?.routes.first { $0.methods.contains(head.method) }
     // Browsers send it without the token.
     if let match, let answer = origins.preflight(head, match.routes.flatMap(\.methods)) {
-      return .refused(answer)
+      throw HTTPRefusal(answer)
     }
-    let rights: AccessRights
-    do throws(Refusal) {
-      rights = try checkCaller(head, tokens, isOpen: known?.isOpen == true, at: now)
-    } catch {
-      return .refused(error.response)
-    }
+    let rights = try checkCaller(head, tokens, isOpen: known?.isOpen == true, at: now)
     guard let (routes, parameters) = match else {
-      return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
+      throw HTTPRefusal(404, "not-found", "there is no resource at \(path)")
     }
     guard let route = known else {
       let allowed = routes.flatMap(\.methods).joined(separator: ", ")
-      var refusal = HTTPResponse.problem(
-        status: 405,
-        code: "method-not-allowed",
-        detail: "\(path) does not support \(head.method); supported: \(allowed)"
-      )
-      refusal.headers = [HTTPField("Allow", allowed)]
-      return .refused(refusal)
+      let detail = "\(path) does not support \(head.method); supported: \(allowed)"
+      throw HTTPRefusal(405, "method-not-allowed", detail, headers: [HTTPField("Allow", allowed)])
     }
-    do throws(HTTPHeadFault) {
-      try fields.checkLength(atMost: route.contentBytes)
-    } catch {
-      return .refused(.refusal(error))
-    }
+    try fields.checkLength(atMost: route.contentBytes)
     var mediaType: String?
     if !route.produces.isEmpty {
       mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
       guard mediaType != nil else {
         let types = route.produces.joined(separator: ", ")
         let detail = "\(path) is available as \(types); accept one of these types"
-        return .refused(.problem(status: 406, code: "not-acceptable", detail: detail))
+        throw HTTPRefusal(406, "not-acceptable", detail)
       }
     }
-    var request = HTTPRequest(
+    let request = HTTPRequest(
       path: path,
       parameters: parameters,
       query: query,
       headers: head.headers,
       mediaType: mediaType,
-      clientAddress: head.clientAddress
+      clientAddress: head.clientAddress,
+      rights: rights
     )
-    request.rights = rights
-    return .accepted(route.handler, request)
+    return HTTPAdmission(handler: route.handler, request: request)
   }
 
   /// A client without a required token learns nothing else, not even which paths exist.
@@ -96,29 +64,23 @@ struct HTTPGate: Sendable {
     _ tokens: AcceptedTokens,
     isOpen: Bool,
     at now: Int64
-  ) throws(Refusal) -> AccessRights {
-    do throws(TokenFault) {
-      if !tokens.isEmpty { return isOpen ? .all : try tokens.rights(head.header("Authorization"), at: now) }
-    } catch {
-      let detail = error.reason ?? "send the token of this server: Authorization: Bearer TOKEN"
-      var refusal = Refusal(401, error.reason == nil ? "token-needed" : "invalid-token", detail)
-      let parameters = error.reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
-      refusal.response.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
-      throw refusal
+  ) throws -> AccessRights {
+    guard tokens.isEmpty else {
+      return isOpen ? .all : try tokens.rights(head.header("Authorization"), at: now)
     }
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
     // access with a name of its own that resolves to this machine (DNS rebinding).
     let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
     if isForeign(head), !isLink, origins.origin(head) == nil {
       // It could not read the responses, but open all available streams, and write.
-      throw Refusal(403, "cross-site", "without a token, pages of other sites are not served")
+      throw HTTPRefusal(403, "cross-site", "without a token, pages of other sites are not served")
     }
     guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
       return .all
     }
     let detail =
       "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
-    throw Refusal(421, "unknown-host", detail)
+    throw HTTPRefusal(421, "unknown-host", detail)
   }
 
   /// Whether a page of another site sends the request, or of another origin one that may change something: another port of this
@@ -179,10 +141,8 @@ struct HTTPGate: Sendable {
   }
 }
 
-/// The decision on a request, based on its head.
-enum HTTPAdmission: Sendable {
-  /// Rejected without calling a handler.
-  case refused(HTTPResponse)
-  /// Accepted by a handler; the request still lacks its content.
-  case accepted(HTTPRouter.Handler, HTTPRequest)
+/// A request that a handler answers. It still lacks its content.
+struct HTTPAdmission: Sendable {
+  let handler: HTTPRouter.Handler
+  var request: HTTPRequest
 }

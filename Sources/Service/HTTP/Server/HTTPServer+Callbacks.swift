@@ -50,7 +50,7 @@ func handleHTTPRequest(
     context.pointee = Unmanaged.passRetained(exchange).toOpaque()
     // A rejected request need not send its content. Without content, the response waits for the end of the request;
     // otherwise the connection could not be reused.
-    if case .refused = exchange.admission, exchange.head.hasContent {
+    if case .failure = exchange.admission, exchange.head.hasContent {
       return server.answer(exchange, connection)
     }
     return .YES
@@ -104,10 +104,10 @@ extension HTTPServer {
       clientAddress: known?.address ?? ""
     )
     guard !gate.knowsClients || feedstore_http_client_is_trusted(connection) != 0 else {
-      return HTTPExchange(head: head, admission: .refused(Self.unknownClient))
+      return HTTPExchange(head: head, admission: .failure(Self.unknownClient))
     }
-    let admission = gate.admit(head, tokens)
-    if case .accepted = admission, head.hasContent {
+    let admission = Result { try gate.admit(head, tokens) }
+    if case .success = admission, head.hasContent {
       connections.change { table, now in table.awaitContent(socket, at: now) }
     }
     return HTTPExchange(head: head, admission: admission)
@@ -119,10 +119,10 @@ extension HTTPServer {
     }
   }
 
-  private static let unknownClient = HTTPResponse.problem(
-    status: 403,
-    code: "client-certificate-needed",
-    detail: "show a certificate that is valid and signed by an authority that this server knows"
+  private static let unknownClient = HTTPRefusal(
+    403,
+    "client-certificate-needed",
+    "show a certificate that is valid and signed by an authority that this server knows"
   )
 
   /// Queues the response to a request.

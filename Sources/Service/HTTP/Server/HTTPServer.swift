@@ -284,7 +284,7 @@ package final class HTTPServer: Sendable {
         1000,
         max(10, min(configuration.headMilliseconds, configuration.answerMilliseconds) / 10)
       ),
-      refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
+      refuse: { [weak self] in self?.encoded($0.response) ?? [] },
       unavailable: { [weak self] reason in
         // A TLS client could not read it.
         guard let self, !isTLS else { return [] }
