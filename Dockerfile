@@ -22,6 +22,7 @@ COPY Sources Sources
 COPY Tests Tests
 COPY web web
 COPY clients/js/src clients/js/src
+COPY examples/history.ndjson examples/history.ndjson
 COPY packaging packaging
 # For `feedstore --version`.
 ARG FEEDSTORE_COMMIT=unknown

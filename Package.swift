@@ -40,8 +40,9 @@ let package = Package(
     .systemLibrary(name: "CMalloc"),
     // A header about bytes of JSON, inlined.
     .systemLibrary(name: "CTextMarks"),
-    // The inspector's files.
+    // The inspector's files, and the records of the demo.
     .target(name: "CInspector"),
+    .target(name: "CDemoHistory"),
     // What the build says of itself.
     .target(name: "CBuild", cSettings: commitSettings),
 
@@ -91,8 +92,8 @@ let package = Package(
     .target(
       name: "FeedTools",
       dependencies: [
-        "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedVerification",
-        "Kafka", "Service",
+        "CDemoHistory", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedVerification", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),

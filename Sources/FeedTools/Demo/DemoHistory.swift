@@ -1,34 +1,38 @@
+internal import CDemoHistory
 import Feed
 import Glibc
 import Service
 
-/// A synthetic history of five feeds, a few seconds long, which `feedstore demo` plays.
+/// A synthetic history of five feeds, six seconds long, which `feedstore demo` plays: examples/history.ndjson.
 ///
-/// It contains typical changes: many content updates, elements that appear, disappear and move between sections, a
-/// burst, a list that is almost replaced, a change of kind, a feed that is deleted and recreated, and one invalid
-/// record.
+/// - A newsroom's home page: stories are added to the latest ones, gain readers, are promoted, become live coverage, and are
+///   removed. The promoted ones are ranked by their readers.
+/// - A ticker that keeps its newest 15 lines, is deleted, and is created again.
+/// - A football score board: matches with more goals of the home team come first.
+/// - A shop's order board: orders move from column to column; a sale causes a burst of them; one record is invalid.
+/// - A map of power outages: a storm replaces almost all of them, and then most of them change their kind at once.
 package enum DemoHistory {
-  /// The length of the history, in milliseconds.
-  static let duration = 6_000
-
-  /// The start of the history when it is written to a file: 2026-11-20T10:00:00Z.
+  /// The start of the history in its file: 2026-11-20T10:00:00Z, in milliseconds since 1970.
   static let recordedStart: Int64 = 1_795_168_800_000
 
   /// A feed that changes throughout the history.
   package static let liveliestFeed = "newsroom/home"
 
   /// The records as replay lines, in the order of their times.
-  package static var lines: [String] { lines(from: recordedStart) }
+  package static let lines = {
+    var size = 0
+    let bytes = UnsafeBufferPointer(start: feedstore_demo_history(&size), count: size)
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
+  }()
 
   /// The same with another start, in milliseconds since 1970.
   static func lines(from start: Int64) -> [String] {
-    var script = DemoScript(seed: 2_026, start: start)
-    script.addNewsroom()
-    script.addScores()
-    script.addOrders()
-    script.addOutages()
-    script.addTicker()
-    return script.lines
+    lines.map { line in
+      // The topic, the time as "ts":1795168800000, and the rest.
+      let parts = line.split(separator: ",", maxSplits: 2)
+      let time = Int64(parts[1].dropFirst("\"ts\":".count)) ?? 0
+      return "\(parts[0]),\"ts\":\(time - recordedStart + start),\(parts[2])"
+    }
   }
 
   /// The lines as a file's content.

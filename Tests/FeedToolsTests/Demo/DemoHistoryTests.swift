@@ -5,11 +5,6 @@ import Testing
 @testable import FeedTools
 
 struct DemoHistoryTests {
-  @Test func `the history is always the same, with a few thousand records`() {
-    #expect(DemoHistory.lines == DemoHistory.lines)
-    #expect((2_000...5_000).contains(DemoHistory.lines.count))
-  }
-
   @Test func `the history can begin at any time, and differs in nothing else`() throws {
     let later = DemoHistory.recordedStart + 86_400_000
     let lines = DemoHistory.lines(from: later)
