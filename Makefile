@@ -255,7 +255,7 @@ benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name f
 	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove all build results
-	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build clients/swift/.build
+	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build clients/swift/.build clients/swift/Tests/*/.build
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -60,6 +60,13 @@ def upgrade():
     )
 
 
+def swift_client(name, *packages):
+    """Builds and tests packages of the Swift client: itself, or those within it."""
+    folders = [ROOT / "clients" / "swift" / package for package in packages or ("",)]
+    commands = [f"{os.environ.get('SWIFT', 'swift')} test --package-path '{folder}'" for folder in folders]
+    return Suite(name, ["sh", "-c", " && ".join(commands)])
+
+
 # Each process runs only as many tests at a time as there are cores, so those that wait a lot, and those that take long, have
 # processes of their own.
 WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
@@ -89,8 +96,7 @@ SUITES = [
     unittest("monitoring", "MonitoringTests"),
     unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, [*(TESTS / "WebTests").glob("*.test.mjs"), *(ROOT / "clients/js/test").glob("*.test.mjs")]))]),
-    # Builds the package.
-    Suite("swift-client", [os.environ.get("SWIFT", "swift"), "test", "--package-path", str(ROOT / "clients" / "swift")]),
+    swift_client("swift-client"),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),
@@ -107,6 +113,8 @@ SLOW = [
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     # Builds an earlier commit.
     upgrade(),
+    # Builds the client twice more, with modules that stand in for Apple's.
+    swift_client("swift-lists", "Tests/UIKitStandIn", "Tests/AppKitStandIn"),
     swift("agreement", "--filter", RANDOM_RECORDS),
     swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)", "--skip", RANDOM_RECORDS),
     fuzz(seconds=30),

@@ -7,9 +7,11 @@ let package = Package(
   platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
   products: [
     .library(name: "FeedStoreClient", targets: ["FeedStoreClient"]),
+    .library(name: "FeedStoreUI", targets: ["FeedStoreUI"]),
   ],
   targets: [
     .target(name: "FeedStoreClient"),
+    .target(name: "FeedStoreUI", dependencies: ["FeedStoreClient"]),
     .testTarget(name: "FeedStoreClientTests", dependencies: ["FeedStoreClient"]),
   ],
   swiftLanguageModes: [.v6]

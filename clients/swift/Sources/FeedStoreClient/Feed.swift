@@ -62,7 +62,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(feed) }
 
-  public final class Iterator: AsyncIteratorProtocol {
+  public final class Iterator: AsyncIteratorProtocol, Sendable {
     private let feed: Feed
     private let mailbox = Mailbox()
 

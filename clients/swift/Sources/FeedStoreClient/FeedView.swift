@@ -85,6 +85,18 @@ public final class FeedSection: Sendable, Identifiable {
   }
 }
 
+// Two elements are equal if they are the same object: elements that did not change are.
+
+extension FeedSection: Hashable {
+  public static func == (one: FeedSection, other: FeedSection) -> Bool { one === other }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension FeedItem: Hashable {
+  public static func == (one: FeedItem, other: FeedItem) -> Bool { one === other }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 /// By what a section is sorted.
 public struct OrderKey: Hashable, Sendable {
   /// A JSON Pointer into the data of items.

@@ -5,10 +5,15 @@ import Testing
 
 /// The checkout that this package is in. Tests that need what a copy of the package alone does not have are skipped with a word.
 enum Checkout {
-  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-    "../../../.."
-  )
-  .standardizedFileURL
+  static let root: URL = {
+    var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    while folder.path != "/",
+      !FileManager.default.fileExists(atPath: folder.appendingPathComponent("conformance").path)
+    {
+      folder.deleteLastPathComponent()
+    }
+    return folder
+  }()
   static let conformance = root.appendingPathComponent("conformance")
   static let feedstore = root.appendingPathComponent(".build/debug/feedstore")
 

@@ -1,0 +1,1 @@
+../../../FeedStoreClientTests/Checkout.swift
