@@ -39,6 +39,8 @@ export class FeedStream {
   trouble = null;
   /** Whether the token was refused, and the one after it not tried yet. */
   #isTokenNew = false;
+  /** Whether it connects with a token that was just asked for. */
+  #isRetrying = false;
   #isPatching = false;
   /** @type {any} */
   #timer = null;
@@ -54,7 +56,7 @@ export class FeedStream {
     const { fetch, random, setTimer, clearTimer, now } = connection.environment;
     this.#source = new EventStream(`${url}/v1/streams`, {
       fetch, random, setTimer, clearTimer, now,
-      headers: () => connection.tokens.fetch(),
+      headers: () => (this.#isRetrying ? connection.tokens.headers : connection.tokens.fetch()),
       body: () => this.#body(),
       onEvent: ({ name, data }) => this.#take(name, data),
       onState: (state) => this.#takeState(state),
@@ -96,6 +98,7 @@ export class FeedStream {
 
   #body() {
     this.#forget();
+    this.#isRetrying = false;
     const wanted = this.#wanted;
     for (const place of wanted) this.#asked.set(place.following.follower.feed, keyOf(place));
     return JSON.stringify({ feeds: this.#sent = wanted.map((place) => requestOf(place, true)) });
@@ -200,6 +203,7 @@ export class FeedStream {
       this.#setTrouble(troubleOf(status, problem));
       const isNew = await this.#replaceToken();
       if (!this.#isStarted) return undefined;
+      this.#isRetrying = isNew;
       if (isNew) this.#source.open();
       else this.#source.restart({ isPatient: true });
     }

@@ -26,10 +26,12 @@ const none = [];
 export class FeedStore {
   /** @type {Map<string, FollowedFeed>} What somebody listens to, by feed and window. */
   #followed = new Map();
-  /** @type {Map<string, PendingWrite[]>} By feed, in their order. */
+  /** @type {Map<string, readonly PendingWrite[]>} By feed, in their order. */
   #writes = new Map();
   /** @type {Map<string, Promise<unknown>>} The write of each feed that was sent last. */
   #sent = new Map();
+  /** @type {Map<string, any>} When windows of a feed are asked for, because they do not tell what has become of writes. */
+  #timers = new Map();
   #connection;
   #closing = new AbortController();
 
@@ -52,6 +54,7 @@ export class FeedStore {
 
   close() {
     this.#closing.abort();
+    for (const timer of this.#timers.values()) this.#connection.environment.clearTimer(timer);
     this.#connection.close();
     for (const { feeds } of this.#followed.values()) for (const feed of [...feeds]) feed.end();
     this.#followed.clear();
@@ -117,16 +120,14 @@ export class FeedStore {
   async write(feed, events, options) {
     const wait = options?.wait ?? 10;
     const body = JSON.stringify(events);
-    if (this.#closing.signal.aborted) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
     if (/^\.\.?$/.test(feed)) throw new WriteRejected('invalid-target', `fetch cannot address a feed whose id is ${feed}; nothing was written`);
-    const writes = this.#writes.get(feed) ?? [];
+    const writes = this.#writes.get(feed) ?? none;
     if (writes.length >= mostWrites) {
       throw new WriteFailed('too-many-writes', `${mostWrites} writes of feed ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
     }
     /** @type {PendingWrite} */
     const write = { events: [JSON.parse(body)].flat(), written: null, isPublished: false };
-    writes.push(write);
-    this.#writes.set(feed, writes);
+    this.#writes.set(feed, [...writes, write]);
     this.#refresh(feed);
     try {
       // One after the other, because requests at the same time would be applied in any order.
@@ -136,12 +137,12 @@ export class FeedStore {
       Object.assign(write, { written, isPublished });
       return written;
     } catch (error) {
-      writes.splice(writes.indexOf(write), 1);
+      this.#writes.set(feed, (this.#writes.get(feed) ?? none).filter((other) => other !== write));
       throw error;
     } finally {
       this.#refresh(feed);
       this.#settle(feed);
-      this.#ask(feed, write, 2000);
+      this.#ask(feed, 2000);
     }
   }
 
@@ -157,23 +158,25 @@ export class FeedStore {
    */
   #settle(feed) {
     const followed = this.#followedOf(feed);
-    const writes = this.#writes.get(feed)?.filter((write) => write.written === null || followed.some((it) => it.isPending(write))) ?? [];
+    const writes = this.#writes.get(feed)?.filter((write) => write.written === null || followed.some((it) => it.isPending(write))) ?? none;
     if (writes.length > 0) this.#writes.set(feed, writes);
     else this.#writes.delete(feed);
   }
 
   /**
    * A window is not told of changes outside of it. If it still shows a write some time after the answer, its state is asked for.
-   * @param {string} feed @param {PendingWrite} write @param {number} milliseconds
+   * @param {string} feed @param {number} milliseconds
    */
-  #ask(feed, write, milliseconds) {
-    const waiting = () => this.#followedOf(feed).filter((it) => it.window !== null && write.written !== null && it.isPending(write));
-    if (this.#closing.signal.aborted || !this.#writes.get(feed)?.includes(write) || waiting().length === 0) return;
-    this.#connection.environment.setTimer(() => {
+  #ask(feed, milliseconds) {
+    const answered = () => this.#writes.get(feed)?.filter(({ written }) => written !== null) ?? [];
+    const waiting = () => this.#followedOf(feed).filter((it) => it.window !== null && answered().some((write) => it.isPending(write)));
+    if (this.#closing.signal.aborted || this.#timers.has(feed) || waiting().length === 0) return;
+    this.#timers.set(feed, this.#connection.environment.setTimer(() => {
+      this.#timers.delete(feed);
       for (const followed of waiting()) this.#connection.refetch(followed);
       this.#settle(feed);
-      this.#ask(feed, write, Math.min(2 * milliseconds, 60_000));
-    }, milliseconds);
+      this.#ask(feed, Math.min(2 * milliseconds, 60_000));
+    }, milliseconds));
   }
 
   /**
@@ -181,6 +184,7 @@ export class FeedStore {
    * @returns {Promise<{ written: Written, isPublished: boolean }>}
    */
   async #send(feed, body, wait) {
+    if (this.#closing.signal.aborted) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
     const { environment, tokens } = this.#connection;
     const url = `${this.#connection.urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
     const controller = new AbortController();

@@ -78,7 +78,8 @@ export class StreamServer {
     const content = JSON.parse(body);
     const [, feed] = /\/v1\/feeds\/([^/]+)\/events$/.exec(url) ?? [];
     if (feed !== undefined) {
-      const { status, body: value } = await this.onWrite(decodeURIComponent(feed), content, headers);
+      const aborted = new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
+      const { status, body: value } = await Promise.race([this.onWrite(decodeURIComponent(feed), content, headers), aborted]);
       return answer(status, value);
     }
     const list = method === 'PATCH' ? 'add' : 'feeds';
