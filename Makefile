@@ -1,9 +1,10 @@
 # Tasks for this repository. `make help` lists the targets.
 
-# The only list of Debian packages: what the build needs, and what `make test` needs in addition.
+# The only list of Debian packages: what the build needs, what `make run` needs in addition, and what `make test` does.
 PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
-TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium node-react node-react-dom valgrind openssl python3-jwt python3-cryptography
+DEMO_PACKAGES := nodejs node-react node-react-dom
+TEST_PACKAGES := $(DEMO_PACKAGES) node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
+  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev
@@ -129,9 +130,13 @@ package-binary: setup
 deb: setup-deb package-binary ## build the Debian package: .build/deb/feedstore_VERSION_ARCHITECTURE.deb; DEB_VERSION=… for another version
 	packaging/deb.sh .build/package/release/feedstore .build/deb $(DEB_VERSION)
 
-run: build ## run the demo: an embedded broker, sample feeds, the daemon, a follower and the inspector
+run: build ## run the demo: an embedded broker, sample feeds, the daemon, a follower, the inspector, and a leaderboard in React
+	$(call install_missing,$(DEMO_PACKAGES))
 	@if [ -t 1 ]; then again=--loop; fi; \
-	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
+	$(NODE) clients/js/demo/serve.mjs --port 8322 --daemon http://127.0.0.1:8323 & page=$$!; trap 'kill $$page 2>/dev/null' EXIT; \
+	set -- .build/release/feedstore demo $$again --set http.port=8323 --set http.writes.enabled=true \
+	  --set http.allowedOrigins=http://127.0.0.1:8322; \
+	echo "$$*"; "$$@"
 
 test: setup-test setup-prometheus lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)

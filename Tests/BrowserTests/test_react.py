@@ -8,10 +8,11 @@ from inspector import Inspector
 from replay import ROOT
 from support import BrowserTest
 
+NODE = os.environ.get("NODE", "node")
 SERVE = ROOT / "clients" / "js" / "demo" / "serve.mjs"
 RUN = """
     const done = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);
-    const { FakeStore, viewOf, show, Feed, Rows, Star, frame } = app;
+    const { FakeStore, viewOf, show, Feed, Rows, Star, frame } = window.app ?? {};
     const text = (selector = '#root') => document.querySelector(selector).textContent;
     const settled = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5)); };
     (async () => { %s })().then((value) => done([value]), (error) => done(String(error.stack)));
@@ -21,8 +22,7 @@ RUN = """
 class ReactTest(BrowserTest):
     def setUp(self):
         super().setUp()
-        node = os.environ.get("NODE", "node")
-        server = subprocess.Popen([node, SERVE, "--port", "0", "--players", "0"], stdout=subprocess.PIPE, encoding="utf-8")
+        server = subprocess.Popen([NODE, SERVE, "--port", "0", "--players", "0"], stdout=subprocess.PIPE, encoding="utf-8")
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
@@ -72,6 +72,18 @@ class HookTests(ReactTest):
             return [shown, text()];
         """)
         self.assertEqual(shown, ["2", "2"])
+
+    def test_a_page_without_frames_shows_changes(self):
+        self.open()
+        self.run_in_page("""
+            const store = new FakeStore(viewOf([1]));
+            // As while a page is hidden.
+            window.requestAnimationFrame = () => 0;
+            show(store, [[Feed]]);
+            await settled(() => store.listenerCount === 1);
+            store.publish(viewOf([2]));
+            await settled(() => text() === '2');
+        """)
 
     def test_a_commit_shows_one_view_when_the_feed_changes_while_react_renders(self):
         self.open("development")

@@ -15,10 +15,13 @@ const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, m
 /** Writes the players of a daemon, which may still be starting, and then lets them win and lose for ever. */
 export async function play(daemon, count, onPlayers) {
   const feed = new FeedStore(daemon).feed('players');
+  // Before that, it does not say when a write is published.
+  while (!(await fetch(`${daemon}/readyz`).catch(() => null))?.ok) await pause(300);
+  /** Writes after what was written before is published, so that a broker that keeps little loses nothing. */
   const write = async (...events) => {
     for (;;) {
       try {
-        return await feed.write(events, { wait: 0 });
+        return await feed.write(events);
       } catch (error) {
         if (error.name === 'WriteRejected') throw error;
         await pause(1000);
@@ -28,7 +31,7 @@ export async function play(daemon, count, onPlayers) {
   // Those with low numbers have more points, and will play more often.
   const scores = Array.from({ length: count }, (_, number) => 10 * (count - number) + below(200));
   await write({ op: 'section.upsert', section: 'all', order: [{ by: '/score', direction: 'descending' }] });
-  const size = 2000;
+  const size = 4000;
   for (let start = 0; start < count; start += size) {
     await write(...scores.slice(start, start + size).map((score, at) => (
       { op: 'item.upsert', item: idOf(start + at), section: 'all', kind: 'player', data: { name: nameOf(start + at), score } }

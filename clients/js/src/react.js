@@ -4,21 +4,35 @@ import {
   createContext, createElement, useCallback, useContext, useEffect, useMemo, useState, useSyncExternalStore,
 } from 'react';
 
+/**
+ * @typedef {typeof import('../types/react.js')} Hooks
+ * @typedef {import('../types/index.js').Feed} Feed
+ * @typedef {() => void} Listener
+ */
+
+/** @type {import('react').Context<import('../types/index.js').FeedStore | null>} */
 const Context = createContext(null);
 
-/** Says which store the components within use. */
+/**
+ * Says which store the components within use.
+ * @type {Hooks['FeedStoreProvider']}
+ */
 export const FeedStoreProvider = ({ store, children }) => createElement(Context.Provider, { value: store }, children);
 
+/** @type {Hooks['useFeedStore']} */
 export function useFeedStore() {
   const store = useContext(Context);
   if (store === null) throw new Error('there is no FeedStore here: put <FeedStoreProvider store={store}> around this component');
   return store;
 }
 
-/** Listeners to call with the next frame, so that a component is rendered once a frame, however many changes arrive. */
+/**
+ * Listeners to call with the next frame, so that a component is rendered once a frame, however many changes arrive.
+ * @type {Set<Listener>}
+ */
 const waiting = new Set();
 let frame = 0;
-let timer;
+let timer = 0;
 
 function flush() {
   cancelAnimationFrame(frame);
@@ -28,6 +42,7 @@ function flush() {
   for (const listener of listeners) listener();
 }
 
+/** @param {Listener} listener */
 function callWithFrame(listener) {
   if (waiting.size === 0) {
     frame = requestAnimationFrame(flush);
@@ -37,14 +52,17 @@ function callWithFrame(listener) {
   waiting.add(listener);
 }
 
-/** The newest view of a feed, or of a window of it. */
+/**
+ * The newest view of a feed, or of a window of it.
+ * @type {Hooks['useFeed']}
+ */
 export function useFeed(id, window = null) {
   const store = useFeedStore();
   // Another window is shown by the same feed, which keeps its view until the state of the new one arrives.
   const feed = useMemo(() => store.feed(id, window), [store, id]);
   const text = JSON.stringify(window);
   useEffect(() => feed.show(JSON.parse(text)), [feed, text]);
-  const subscribe = useCallback((listener) => {
+  const subscribe = useCallback((/** @type {Listener} */ listener) => {
     // What the user has just written is shown at once: a text field would lose its caret.
     const unsubscribe = feed.subscribe(({ kind }) => (kind === 'pending' ? listener() : callWithFrame(listener)));
     return () => {
@@ -56,19 +74,19 @@ export function useFeed(id, window = null) {
   return useSyncExternalStore(subscribe, view, view);
 }
 
-/** What is asked for when a list shows rows from a position: these, and a margin on either side. */
-const around = ({ from, count, margin }) => {
-  const start = Math.max(0, from - margin);
-  return { start, end: from + count + margin };
-};
+/** @param {number} from @param {number} count @param {number} margin */
+const around = (from, count, margin) => ({ start: Math.max(0, from - margin), end: from + count + margin });
 
-/** The rows of a section that are on the screen, from a position, with the items that are there. */
+/**
+ * The rows of a section that are on the screen, from a position, with the items that are there.
+ * @type {Hooks['useWindow']}
+ */
 export function useWindow(id, { section: sectionId, from, count, margin = count }) {
-  const [asked, setAsked] = useState(() => around({ from, count, margin }));
+  const [asked, setAsked] = useState(() => around(from, count, margin));
   // Asks again when half of the margin is left, so that scrolling does not ask with each row.
-  const needed = around({ from, count, margin: Math.floor(margin / 2) });
+  const needed = around(from, count, Math.floor(margin / 2));
   const isCovered = asked.start <= needed.start && needed.end <= asked.end;
-  const range = isCovered ? asked : around({ from, count, margin });
+  const range = isCovered ? asked : around(from, count, margin);
   if (!isCovered) setAsked(range);
   const view = useFeed(id, { sections: [sectionId], from: range.start, count: range.end - range.start });
   const section = view.section(sectionId);
@@ -82,21 +100,25 @@ export function useWindow(id, { section: sectionId, from, count, margin = count 
 
 /** The writes of one component to a feed. */
 class Writer {
+  /** @type {Set<Listener>} */
   #listeners = new Set();
   #unanswered = 0;
 
+  /** @param {Feed} feed */
   constructor(feed) {
     this.feed = feed;
+    /** @type {import('../types/react.js').Writes} */
     this.state = { write: this.write, dismiss: this.dismiss, isPending: false, error: null };
   }
 
-  subscribe = (listener) => {
+  subscribe = (/** @type {Listener} */ listener) => {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => { this.#listeners.delete(listener); };
   };
 
   getState = () => this.state;
 
+  /** @type {Feed['write']} */
   write = (events, options) => {
     const written = this.feed.write(events, options);
     this.#change(1, null);
@@ -107,6 +129,7 @@ class Writer {
 
   dismiss = () => this.#change(0, null);
 
+  /** @param {number} difference @param {import('../types/react.js').Writes['error']} error */
   #change(difference, error = this.state.error) {
     this.#unanswered += difference;
     const isPending = this.#unanswered > 0;
@@ -116,7 +139,10 @@ class Writer {
   }
 }
 
-/** Writes to a feed, and says what came of it. */
+/**
+ * Writes to a feed, and says what came of it.
+ * @type {Hooks['useWrite']}
+ */
 export function useWrite(id) {
   const store = useFeedStore();
   const writer = useMemo(() => new Writer(store.feed(id)), [store, id]);

@@ -1,4 +1,5 @@
 /** Components that count how often they are rendered. Tests drive them through `app`. */
+import { FeedStore } from 'feedstore';
 import { FeedStoreProvider, useFeed, useWindow, useWrite } from 'feedstore/react';
 import { createElement as h, memo, startTransition, StrictMode, useLayoutEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -6,19 +7,21 @@ import { createRoot } from 'react-dom/client';
 import { FakeStore, viewOf } from './fake-store.js';
 
 /** `renders` has numbers by the id of the item or section, `commits` what was in the document after each. */
-const app = { FakeStore, viewOf, startTransition, renders: {}, commits: [] };
+const app = { FakeStore, FeedStore, viewOf, startTransition, renders: {}, commits: [], writeFunctions: new Set() };
 
 const counted = (id) => { app.renders[id] = (app.renders[id] ?? 0) + 1; };
 
 const Cell = memo(({ item }) => {
   counted(item.id);
   app.whileRendering?.(item);
-  return h('li', { 'data-item': item.id, 'data-kind': item.kind, 'data-pending': item.isPending }, JSON.stringify(item.data));
+  const { id, kind, data } = item;
+  return h('li', { 'data-item': id, 'data-pending': item.isPending, 'data-content': JSON.stringify({ id, kind, data }) }, JSON.stringify(data));
 });
 
 const Section = memo(({ section }) => {
   counted(section.id);
-  return h('ul', { 'data-section': section.id }, section.items.map((item) => h(Cell, { key: item.id, item })));
+  const { id, data } = section;
+  return h('ul', { 'data-section': id, 'data-content': JSON.stringify({ id, data }) }, section.items.map((item) => h(Cell, { key: item.id, item })));
 });
 
 app.Feed = ({ feed = 'f', window }) => {
@@ -37,7 +40,8 @@ app.Rows = ({ feed = 'f', ...shown }) => {
 
 app.Star = ({ feed = 'f', item }) => {
   const { write, isPending, error, dismiss } = useWrite(feed);
-  (app.writeFunctions ??= new Set()).add(write);
+  app.writeFunctions.add(write);
+  app.write = write;
   return h('div', null,
     h('button', { id: 'star', onClick: () => write({ op: 'item.patch', item, data: { starred: true } }) }),
     h('button', { id: 'dismiss', onClick: dismiss }),
