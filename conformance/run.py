@@ -144,7 +144,7 @@ def check():
     names = [vector["name"] for vector in lines("rejections.ndjson")]
     if len(set(names)) < len(names):
         yield "rejections.ndjson: a name comes twice"
-    for vector in vectors["replica"]:
+    for vector in vectors["replica"] + vectors["window"]:
         for number, line in enumerate(lines(vector["file"]), 1):
             then = line["then"] or {}
             if "sections" in then and checksum(then["sections"]) != then["checksum"]:
@@ -188,12 +188,12 @@ def differs(answer, then, known, exact=False):
     if then is None:
         return None
     for name in ("stale", "waiting"):
-        if answer.get(name, False) is not then[name]:
-            return f"{name} is {answer.get(name, False)}, expected {then[name]}"
+        if answer.get(name, False) is not then.get(name, False):
+            return f"{name} is {answer.get(name, False)}, expected {then.get(name, False)}"
     # What is stale may be kept or not.
-    if then["stale"] and answer.get("epoch") is None:
+    if then.get("stale") and answer.get("epoch") is None:
         return None
-    for name in ("epoch", "revision", "checksum"):
+    for name in ("epoch", "revision", "checksum", *({"window"} & set(then))):
         if answer.get(name) != then.get(name):
             return f"{name} is {answer.get(name)}, expected {then.get(name)}"
     # A follower of version 1.0 ignores orders and bounds.
@@ -214,7 +214,7 @@ def follow(command, vector, parse):
     states = {}
     for number, record in enumerate(records):
         then = record["then"]
-        feed = then and (record["partition"], then["feed"])
+        feed = then and (record.get("partition"), then["feed"])
         if then and "sections" in then:
             states[feed] = then["sections"]
         if number >= len(answers):
@@ -225,7 +225,7 @@ def follow(command, vector, parse):
             return None
         difference = differs(answer, then, states.get(feed), parse is spelled)
         if difference:
-            return f"line {number + 1}, key {record.get('key')}: {difference}"
+            return f"line {number + 1}, {record.get('key') or record.get('event')}: {difference}"
     if len(answers) > len(records):
         return f"{len(answers)} answers to {len(records)} records"
     return None
@@ -394,8 +394,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="only vectors whose names have this text")
     parser.add_argument("--small-parts", action="store_true", help="with store: also where output.maxMessageBytes is small")
-    parser.add_argument("--exact", action="store_true", help="with replica: compare the spelling of data, not only its value")
-    parser.add_argument("what", choices=("check", "replica", "store"))
+    parser.add_argument("--exact", action="store_true", help="with replica and window: compare the spelling of data, not only its value")
+    parser.add_argument("what", choices=("check", "replica", "window", "store"))
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
     options = parser.parse_args()
     if options.what == "check":
@@ -404,9 +404,9 @@ def main():
         return 1 if faults else 0
     if not options.command:
         parser.error(f"{options.what} needs a command")
-    if options.what == "replica":
+    if options.what in ("replica", "window"):
         parse = spelled if options.exact else json.loads
-        runs = [(vector["name"], lambda *run: follow(*run, parse), vector) for vector in manifest()["replica"]]
+        runs = [(vector["name"], lambda *run: follow(*run, parse), vector) for vector in manifest()[options.what]]
     else:
         runs = [(vector["name"], keep, vector) for vector in manifest()["store"]
                 if options.small_parts or vector["settings"].get("output.maxMessageBytes", 2**31) >= LEAST_MESSAGE_BYTES]

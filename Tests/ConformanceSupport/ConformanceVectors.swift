@@ -36,11 +36,13 @@ extension OracleJSON {
 public struct ConformanceVectors: Sendable {
   public let stores: [StoreVector]
   public let replicas: [ReplicaVector]
+  private let windows: [WindowVector]
   private let truths: [String: [String: OracleFeed]]
 
   public init() throws {
     stores = try ConformanceFiles.names(in: "store").map { try StoreVector($0) }
     var replicas: [ReplicaVector] = []
+    var windows: [WindowVector] = []
     var truths: [String: [String: OracleFeed]] = [:]
     for store in stores {
       let result = try store.result()
@@ -53,9 +55,11 @@ public struct ConformanceVectors: Sendable {
         replicas.append(vector)
         truths[vector.name] = truth
       }
+      windows += Self.windows(store, result.changes)
       if store.name == "following" { replicas += try DamagedLogs(log).vectors() }
     }
     self.replicas = replicas
+    self.windows = windows
     self.truths = truths
   }
 
@@ -89,6 +93,24 @@ public struct ConformanceVectors: Sendable {
     return vectors
   }
 
+  /// What readers of windows are sent.
+  private static func windows(_ store: StoreVector, _ changes: [OracleChange]) -> [WindowVector] {
+    guard ["following", "lives", "ordered-random", "random"].contains(store.name) else { return [] }
+    func vector(_ name: String, _ title: String, _ windows: OracleWindow...) -> WindowVector {
+      let title = "\(String(decoding: store.title, as: UTF8.self)): \(title)"
+      return WindowVector("\(store.name)-\(name)", title, windows, changes)
+    }
+    let first = vector("first", "the first two items of each section", OracleWindow(count: 2))
+    guard store.name == "random" else { return [first] }
+    let slice = OracleWindow(sections: ["s3"], from: 2, count: 5)
+    return [
+      first, vector("heads", "no items, only how many there are", OracleWindow(count: 0)),
+      vector("sections", "two sections", OracleWindow(sections: ["s1", "s4"])),
+      vector("slice", "items in the middle of a section", slice),
+      vector("changing", "other windows", OracleWindow(count: 3), slice, OracleWindow(count: 1)),
+    ]
+  }
+
   // MARK: - Files
 
   /// All generated files, by their paths in the folder.
@@ -100,6 +122,7 @@ public struct ConformanceVectors: Sendable {
     for replica in replicas {
       files["replica/\(replica.name).ndjson"] = try replica.text(truth: truths[replica.name])
     }
+    for window in windows { files["window/\(window.name).ndjson"] = window.text }
     files["manifest.json"] = try manifest(generated: files)
     files["rules.md"] = Array(table.text.utf8)
     return files
@@ -130,6 +153,19 @@ public struct ConformanceVectors: Sendable {
         text.addField("title", string: replica.title)
         let sections = replica.sections.map { "\"\($0)\"" }.joined(separator: ",")
         text.add(",\"sections\":[\(sections)],\"file\":\"replica/\(replica.name).ndjson\"}")
+        return text.bytes
+      },
+      to: &text
+    )
+    text.add(",\n\"window\":")
+    addLines(
+      windows.map { window in
+        var text = OracleText()
+        text.add("{")
+        text.addField("name", string: Array(window.name.utf8), isFirst: true)
+        text.addField("title", string: window.title)
+        text.addField("window", json: window.request)
+        text.add(",\"file\":\"window/\(window.name).ndjson\"}")
         return text.bytes
       },
       to: &text

@@ -33,13 +33,13 @@ import Testing
       let isThere = (try? Data(contentsOf: url)) == Data(expected)
       #expect(isThere, "\(name) is not what the oracle makes; `make conformance` rewrites it")
     }
-    let replicas = ConformanceFiles.names(in: "replica")
-    let surplus = replicas.filter { files["replica/\($0)"] == nil }
+    let present = ["replica", "window"].flatMap { folder in
+      ConformanceFiles.names(in: folder).map { "\(folder)/\($0)" }
+    }
+    let surplus = present.filter { files[$0] == nil }
     if writes {
       for name in surplus {
-        try FileManager.default.removeItem(
-          at: ConformanceFiles.folder.appendingPathComponent("replica/\(name)")
-        )
+        try FileManager.default.removeItem(at: ConformanceFiles.folder.appendingPathComponent(name))
       }
     } else {
       #expect(surplus == [], "files that no vector has")

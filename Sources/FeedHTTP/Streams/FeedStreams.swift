@@ -125,12 +125,13 @@ final class FeedStreams: Sendable {
   /// - Parameter rights: those of the newest token. It must be of the person who opened the stream; otherwise there is none.
   /// - Returns: the ids of the feeds that are followed from now on, whose windows have changed, and that are not followed any
   ///   more; nil if there is no such stream.
+  /// - Throws: ``ContentFault`` if it would follow too many; ``HTTPRefusal`` while too much is queued for the client.
   func change(
     _ id: String,
     _ rights: AccessRights = .all,
     removing removed: [FeedRequest],
     adding added: [FeedRequest]
-  ) throws(ContentFault) -> StreamChange? {
+  ) throws -> StreamChange? {
     var change = StreamChange()
     // What the newer token allows.
     let given = (removed + added).map(\.feed)
@@ -143,10 +144,15 @@ final class FeedStreams: Sendable {
     // Before their states are read.
     open(closed)
     defer { close(closed) }
-    let number = try delivery.withLock { (delivery) throws(ContentFault) -> Int? in
+    let number = try delivery.withLock { (delivery) throws -> Int? in
       guard let number = delivery.numbers[id], let stream = delivery.streams[number],
         stream.rights.belong(with: rights)
       else { return nil }
+      // Notices have no other bound.
+      guard stream.stream.queuedBytes < limits.maxStreamBytes else {
+        let detail = "the stream's client has yet to read what is queued for it; try again later"
+        throw HTTPRefusal.unavailable("too-much-waits", detail)
+      }
       let partitions = stream.forbidden.mapValues(\.partition)
         .merging(stream.places.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
       change.removed = removed.filter { request in

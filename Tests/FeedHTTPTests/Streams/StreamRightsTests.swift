@@ -168,6 +168,18 @@ struct StreamRightsTests {
     )
   }
 
+  @Test func `a client that reads nothing cannot ask for notices without end`() async throws {
+    let queue = ReaderQueue(limit: 1 << 20)
+    let (topic, id) = try await opened(queue, ["0f0"])
+    let again = FeedRequest(feed: ByteText("0f0"))
+    func ask() throws { _ = try topic.streams.change(id, .all, removing: [], adding: [again]) }
+    let refusal = #expect(throws: HTTPRefusal.self) { for _ in 0..<100_000 { try ask() } }
+    #expect(refusal?.response.status == 503)
+    #expect(queue.stream.queuedBytes < topic.streams.limits.maxStreamBytes + 1_000)
+    _ = queue.drain()
+    try ask()
+  }
+
   @Test func `a stream ends when its token has ended`() async throws {
     let queue = ReaderQueue(limit: 1 << 20, rights: Self.rights("*", expires: Self.now))
     let (topic, id) = try await opened(queue, ["0f0", "1f0"])
