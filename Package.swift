@@ -68,6 +68,7 @@ let package = Package(
       dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service", "Spelling"],
       swiftSettings: swiftSettings
     ),
+    .target(name: "FeedIngest", dependencies: ["Feed", "FeedConfiguration"], swiftSettings: swiftSettings),
     .target(
       name: "FeedKafka",
       dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
@@ -92,7 +93,8 @@ let package = Package(
     .target(
       name: "FeedTools",
       dependencies: [
-        "CDemoHistory", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "CDemoHistory", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
+        "FeedStore",
         "FeedVerification", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
@@ -180,6 +182,13 @@ let package = Package(
       path: "Tests/KafkaTestSupport",
       swiftSettings: swiftSettings
     ),
+    // A table that changes at random, and what a topic has of it.
+    .target(
+      name: "IngestTestSupport",
+      dependencies: ["Oracle"],
+      path: "Tests/IngestTestSupport",
+      swiftSettings: swiftSettings
+    ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "OracleTests",
@@ -233,6 +242,13 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
+      name: "FeedIngestTests",
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedStore", "FeedTestSupport", "Oracle", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
       name: "FeedKafkaTests",
       dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
       swiftSettings: swiftSettings
@@ -259,8 +275,8 @@ let package = Package(
       name: "FeedToolsTests",
       dependencies: [
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "ConformanceSupport", "FeedTestSupport", "Oracle", "FeedTools", "FeedVerification", "Kafka",
-        "Service",
+        "ConformanceSupport", "FeedTestSupport", "IngestTestSupport", "Oracle", "FeedTools",
+        "FeedVerification", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings

@@ -29,6 +29,7 @@ extension FeedStoreConfiguration {
     standby.isEnabled = try reader.boolean("standby.enabled", default: standby.isEnabled)
     try reader.read("standby.maxBytes", .bytes, into: &standby.maxBytes, from: 0)
     try http.read(&reader)
+    try ingest.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     logFormat = try reader.choice("log.format", default: logFormat)
     // Read first, so that FeedStore's own keys are not passed to librdkafka.

@@ -18,6 +18,8 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   /// Whether the process follows partitions that its workers do not have.
   package var standby = StandbyOptions()
   package var http = HTTPOptions()
+  /// What `feedstore ingest` reads.
+  package var ingest = IngestOptions()
   /// Whether librdkafka may load libraries.
   package var allowsPlugins = false
   /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
@@ -41,6 +43,7 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
     try reader.finish()
     try configuration.checkSizes(reader)
     try configuration.checkTopics(reader)
+    try configuration.ingest.checkTopics(configuration.store.topics, reader)
     try configuration.checkPlugins(reader)
     return (configuration, reader.readings)
   }

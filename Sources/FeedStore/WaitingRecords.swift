@@ -133,7 +133,7 @@ public struct RejectedRecord: Sendable, Equatable {
   public var key: [UInt8]?
   public var value: [UInt8]?
 
-  init(_ record: InputRecord, _ rejection: Rejection) {
+  package init(_ record: InputRecord, _ rejection: Rejection) {
     self.rejection = rejection
     topic = record.position.topic
     partition = record.partition

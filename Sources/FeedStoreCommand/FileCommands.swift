@@ -8,12 +8,21 @@ enum ReplayCommand: Subcommand {
   static let specification = CommandSpecification(
     "replay",
     summary: "Runs the whole pipeline on files, without Kafka.",
-    discussion: "Reads records in the envelope of kcat -J, one per line, and writes changesets the same way.",
+    discussion: """
+      Reads records in the envelope of kcat -J, one per line, and writes changesets the same way. With --ingest it reads \
+      rows and change events instead, and maps them as ingest.sources says.
+      """,
     arguments: ArgumentSpecification(
       "FILE",
+      minimum: 0,
       help: "Replay files, also in gzip format, read as one input; - is standard input."
     ),
     options: configurationOptions + [
+      .repeated(
+        "ingest",
+        "FILE",
+        help: "Files with records of the topics of ingest.sources, to be mapped first."
+      ),
       .value("output", "FILE", help: "Where changesets go; - is standard output, the default."),
       .value("rejected", "FILE", help: "Where rejected records go, with the reasons."),
       .flag("strict", help: "Exit with 1 if any record was rejected."),
@@ -22,13 +31,23 @@ enum ReplayCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
+    let (files, rows) = (invocation.arguments, invocation.values("ingest"))
+    guard files.isEmpty != rows.isEmpty else {
+      throw UsageError(
+        rows.isEmpty
+          ? "'feedstore replay' needs FILE... or --ingest FILE; see 'feedstore replay --help'"
+          : "unexpected argument '\(files[0])' with --ingest; name files with records of feeds, or with rows"
+      )
+    }
+    guard rows.isEmpty || !configuration.ingest.sources.isEmpty else { throw IngestOptions.noSources }
     var replay = Replay(
-      inputs: invocation.arguments,
+      inputs: files + rows,
       output: invocation.value("output") ?? "-",
       rejected: invocation.value("rejected"),
       options: configuration.store
     )
     replay.log = CommandLog.plain(configuration)
+    if !rows.isEmpty { replay.ingest = configuration.ingest }
     let report = try await replay.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return invocation.flag("strict") && report.rejectedRecords > 0 ? .failed : .done

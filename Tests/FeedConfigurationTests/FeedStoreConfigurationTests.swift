@@ -88,6 +88,11 @@ import Testing
     ("http.maxRequestBytes=1024", { $0.http.maxRequestBytes == 1024 }),
     ("http.writes.enabled=true", { $0.http.takesWrites }),
     ("http.heartbeat=1", { $0.http.heartbeatMilliseconds == 1 }),
+    ("ingest.group=g", { $0.ingest.group == "g" }),
+    (
+      "ingest.sources=[{topic: \"t\", feed: \"f\", section: \"s\", item: \"i\"}]",
+      { $0.ingest.topics == ["t"] }
+    ),
     ("log.level=debug", { $0.logLevel == .debug }),
     ("log.format=json", { $0.logFormat == .json }),
   ]

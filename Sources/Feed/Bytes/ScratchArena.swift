@@ -51,7 +51,7 @@ package final class ScratchArena {
   }
 
   /// Memory for `count` bytes; `giveBack` returns what was not needed.
-  func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+  package func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     if used + count > capacity || Self.isEachApart {
       filled.append(chunk)
       capacity = Self.isEachApart ? count : max(capacity * 2, count)

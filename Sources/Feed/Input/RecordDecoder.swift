@@ -122,12 +122,12 @@ public final class RecordDecoder {
   }
 
   @inline(never)
-  private static func notUTF8(_ name: StaticString, _ bytes: ByteSpan) -> Rejection {
+  package static func notUTF8(_ name: StaticString, _ bytes: ByteSpan) -> Rejection {
     Rejection(.invalidUTF8, "the \(name) is not UTF-8 at byte \(bytes.invalidUTF8Offset)")
   }
 
   @inline(never)
-  private static func notJSON(_ fault: JSONFault, _ value: ByteSpan) -> Rejection {
+  package static func notJSON(_ fault: JSONFault, _ value: ByteSpan) -> Rejection {
     let hasMark = value.buffer.starts(with: "\u{FEFF}".utf8)
     let problem = hasMark ? "it begins with a byte order mark" : fault.explanation
     return Rejection(.invalidJSON, "the value is not JSON: \(problem)")

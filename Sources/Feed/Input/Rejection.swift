@@ -6,7 +6,7 @@ public struct Rejection: Error, Sendable, Equatable {
   /// Elements that the record had removed with whole lists before it was rejected, and that were put back.
   public internal(set) var restoredElements = 0
 
-  init(_ code: RejectCode, _ message: String) {
+  package init(_ code: RejectCode, _ message: String) {
     self.code = code
     self.message = message
   }
@@ -47,4 +47,6 @@ public enum RejectCode: String, Sendable, CaseIterable {
   case unknownSection = "unknown-section"
   case orderedSection = "ordered-section"
   case limitExceeded = "limit-exceeded"
+  /// A row that `feedstore ingest` cannot map; the store itself does not use it.
+  case unmappable
 }

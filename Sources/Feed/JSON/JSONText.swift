@@ -73,7 +73,7 @@ public final class JSONText {
 
   /// The token after the value that starts at `token`.
   @inline(__always)
-  func tokenAfterValue(_ token: Int) -> Int {
+  package func tokenAfterValue(_ token: Int) -> Int {
     switch character(token) {
     case UInt8(ascii: "{"), UInt8(ascii: "["): Int(closings[token]) + 1
     default: token + 1
@@ -112,7 +112,7 @@ public final class JSONText {
 
   /// The bytes of the value in tokens `first..<end`, unchanged.
   @inline(__always)
-  func span(from first: Int, to end: Int) -> ByteSpan {
+  package func span(from first: Int, to end: Int) -> ByteSpan {
     let start = Int(offsets[first])
     return ByteSpan(bytes.base + start, endOffset(end - 1) - start)
   }
@@ -150,7 +150,7 @@ public final class JSONText {
 
   /// A string token's content with its escapes resolved: the text itself where it has none.
   @inline(__always)
-  func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
+  package func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
     hasEscapes ? JSONString.unescaped(rawString(token), arena: arena) : rawString(token)
   }
 

@@ -1,14 +1,17 @@
 /// A JSON Pointer (RFC 6901): where a value is in another.
-struct JSONPointer: Equatable {
+package struct JSONPointer: Equatable, Sendable {
   /// The pointer's length in bytes, at most.
-  static let maxBytes = 255
+  package static let maxBytes = 255
 
   /// Its reference tokens, with `~0` and `~1` resolved.
   private let tokens: [[UInt8]]
 
+  /// A pointer to members of members by their names; without any, to the value itself.
+  package init(members names: [String]) { tokens = names.map { Array($0.utf8) } }
+
   /// - Parameter text: the pointer, without JSON's escapes.
   /// - Returns: nil if it is not a pointer, or too long.
-  init?(_ text: ByteSpan) {
+  package init?(_ text: ByteSpan) {
     guard text.count <= Self.maxBytes, text.isEmpty || text[0] == UInt8(ascii: "/") else { return nil }
     var tokens: [[UInt8]] = []
     var at = 0
@@ -74,6 +77,46 @@ struct JSONPointer: Equatable {
     return found
   }
 
+  /// Finds the value in a part of an indexed text. Of repeated members the last counts.
+  ///
+  /// - Parameter start: the token at which the part begins.
+  package func find(in text: JSONText, from start: Int) -> JSONText.Field? {
+    var field: JSONText.Field = (start, text.tokenAfterValue(start))
+    for token in tokens {
+      guard let inner = Self.child(token, of: field.first, in: text) else { return nil }
+      field = inner
+    }
+    return field
+  }
+
+  private static func child(_ token: [UInt8], of parent: Int, in text: JSONText) -> JSONText.Field? {
+    var found: JSONText.Field?
+    switch text.character(parent) {
+    case UInt8(ascii: "{"):
+      token.withUnsafeBytes { token in
+        let token = ByteSpan(token)
+        var at = parent + 1
+        while text.character(at) != UInt8(ascii: "}") {
+          let end = text.tokenAfterValue(at + 2)
+          let name = text.rawString(at)
+          if text.hasEscapes ? UnescapedBytes(name).equals(token.buffer) : name.hasSameBytes(as: token) {
+            found = (at + 2, end)
+          }
+          at = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+        }
+      }
+    case UInt8(ascii: "["):
+      guard let wanted = index(token) else { return nil }
+      var index = 0
+      text.forEachElement(of: parent) { element in
+        if index == wanted { found = element }
+        index += 1
+      }
+    default: break
+    }
+    return found
+  }
+
   private func enter(_ byte: UInt8, _ path: inout [(isArray: Bool, index: Int)]) -> Bool {
     guard byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else { return false }
     path.append((byte == UInt8(ascii: "["), 0))
@@ -128,7 +171,7 @@ struct UnescapedBytes: IteratorProtocol {
     return next()
   }
 
-  func equals(_ bytes: [UInt8]) -> Bool {
+  func equals(_ bytes: some Collection<UInt8>) -> Bool {
     if !raw.contains(UInt8(ascii: "\\")) { return raw.buffer.elementsEqual(bytes) }
     var iterator = self
     for byte in bytes where iterator.next() != byte { return false }

@@ -1,7 +1,7 @@
 /// What a section says of its items besides listing them: how they are sorted, and how many it keeps.
-final class SectionSettings {
+package final class SectionSettings {
   /// The greatest bound; protocol, section 2.3.
-  static let greatestBound = Int(Int32.max)
+  package static let greatestBound = Int(Int32.max)
 
   let order: SectionOrder?
   /// The greatest number of items, if there is one.
@@ -36,7 +36,7 @@ final class SectionSettings {
 }
 
 /// How a section's items are sorted: by one to four values in their data.
-struct SectionOrder {
+package struct SectionOrder {
   static let maxKeys = 4
 
   struct Key {
@@ -48,17 +48,17 @@ struct SectionOrder {
 
   private(set) var keys: [Key] = []
   /// The canonical spelling: `by`, then `direction` if it is descending.
-  private(set) var text = OwnedSpan(.empty)
+  package private(set) var text = OwnedSpan(.empty)
 
   /// Why a value is no order.
-  struct Fault: Error {
-    let problem: String
+  package struct Fault: Error {
+    package let problem: String
     /// The value that is wrong.
-    let value: ByteSpan
+    package let value: ByteSpan
   }
 
   /// - Parameter text: valid JSON without white space.
-  init(_ text: ByteSpan) throws(Fault) {
+  package init(_ text: ByteSpan) throws(Fault) {
     var scanner = JSONScanner(text)
     guard text[0] == UInt8(ascii: "[") else { throw Fault(problem: "must be an array of keys", value: text) }
     var at = 1

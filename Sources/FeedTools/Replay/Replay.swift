@@ -1,4 +1,5 @@
 package import Feed
+package import FeedConfiguration
 package import FeedStore
 package import Service
 
@@ -11,6 +12,8 @@ package struct Replay: Sendable {
   /// The output file for rejected records; nil to discard them.
   package var rejected: String?
   package var options: FeedStoreOptions
+  /// The mapping of rows, if the files have those instead of records of feeds.
+  package var ingest: IngestOptions?
   /// Called with timestamps that keep changes waiting.
   package var log: Log?
   /// The size of each read in bytes; it does not affect the output.
@@ -35,7 +38,7 @@ package struct Replay: Sendable {
     try checkOutputs()
     let reader = ReplayReader(
       paths: inputs,
-      defaultTopic: options.topics.items,
+      defaultTopic: ingest?.topics.first ?? options.topics.items,
       chunkBytes: chunkBytes
     )
     try reader.checkPaths()
@@ -43,11 +46,15 @@ package struct Replay: Sendable {
       reader.onJumpBack = { log.write(.replayTimeJumped, $0) }
     }
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
+    let rows = ingest.map {
+      RowReader(reader, $0, options) { (record) throws(ReplayError) in try writer.write(record) }
+    }
+    let batch: any InputBatch = rows ?? reader
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
     do {
       var outcome = ApplyOutcome.flushDue
       repeat {
-        outcome = try store.apply(reader, time: .records)
+        outcome = try store.apply(batch, time: .records)
         if store.isPublicationDue {
           try store.publish { (part) throws(ReplayError) in try writer.write(part) }
         }
@@ -63,8 +70,11 @@ package struct Replay: Sendable {
     }
     progress.finish()
     try writer.finish()
+    var counters = store.counters
+    for (code, count) in rows?.rejects ?? [:] { counters.rejects[code, default: 0] += count }
     return ReplayReport(
-      counters: store.counters,
+      counters: counters,
+      rows: rows?.count,
       ignoredFields: store.ignoredFields,
       feedCount: store.feedCount,
       stateBytes: store.stateBytes,
@@ -122,6 +132,8 @@ package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible 
 /// The result of a replay.
 package struct ReplayReport: Sendable {
   package let counters: StoreCounters
+  /// Rows and change events that were mapped to its records; nil if the input was records.
+  package let rows: Int?
   /// The fields of events that had no effect.
   package let ignoredFields: IgnoredFields
   /// The number of feeds at the end.
@@ -139,6 +151,7 @@ package struct ReplayReport: Sendable {
   /// The report as text, for standard error.
   package var text: String {
     var table = ReportTable("replay")
+    if let rows { table.add("rows", count: rows) }
     table.add("records", count: counters.records)
     table.add("events", count: counters.events)
     table.add("feeds", count: feedCount)

@@ -40,11 +40,13 @@ final class ReplayWriter {
 
   /// Writes only what was rejected.
   func writeRejected(_ publication: borrowing Publication) throws(ReplayError) {
+    for record in publication.rejected { try write(record) }
+  }
+
+  func write(_ record: RejectedRecord) throws(ReplayError) {
     guard let rejected else { return }
-    for record in publication.rejected {
-      write(record, to: rejected.buffer)
-      try rejected.flushIfLarge()
-    }
+    write(record, to: rejected.buffer)
+    try rejected.flushIfLarge()
   }
 
   /// The files, each once.

@@ -103,6 +103,24 @@ package struct ConfigurationReader: Sendable {
     return Choice(rawValue: name) ?? defaultValue
   }
 
+  /// A list of objects, empty by default.
+  ///
+  /// - Parameter read: reads one object; members that it does not ask for are refused.
+  package mutating func list<Element>(
+    _ key: String,
+    _ read: (inout ConfigurationObject) throws(ConfigurationError) -> Element
+  ) throws(ConfigurationError) -> [Element] {
+    guard let entry = ask(key) else { return note(key, [], .array([])) }
+    guard case .array(let values) = entry.value else { throw refusal(key, entry, "a list of objects") }
+    var elements: [Element] = []
+    for (index, value) in values.enumerated() {
+      var object = try ConfigurationObject(value, name: "\(key)[\(index)]", place: entry.place)
+      elements.append(try read(&object))
+      try object.finish()
+    }
+    return note(key, elements, entry.value)
+  }
+
   /// All keys under a prefix that were not requested, as text and sorted by name: a section that is passed on
   /// unchanged.
   ///

@@ -15,8 +15,9 @@ import Testing
 
   private static let names: [String] = {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return files.filter { $0.hasSuffix(".input.ndjson") }.map { String($0.dropLast(".input.ndjson".count)) }
-      .sorted()
+    return [".input.ndjson", ".rows.ndjson"].flatMap { ending in
+      files.filter { $0.hasSuffix(ending) }.map { String($0.dropLast(ending.count)) }
+    }.sorted()
   }()
 
   private func configuration(_ name: String) throws -> FeedStoreConfiguration {
@@ -30,12 +31,16 @@ import Testing
   @Test(arguments: names)
   func `a replay writes the recorded output`(name: String) async throws {
     let temporary = try TemporaryFolder()
-    let replay = Replay(
-      [Self.folder.appendingPathComponent("\(name).input.ndjson").path],
+    let configuration = try configuration(name)
+    let hasRows = !configuration.ingest.sources.isEmpty
+    let input = Self.folder.appendingPathComponent("\(name).\(hasRows ? "rows" : "input").ndjson")
+    var replay = Replay(
+      [input.path],
       to: temporary.path("output"),
       rejected: temporary.path("rejected"),
-      try configuration(name).store
+      configuration.store
     )
+    if hasRows { replay.ingest = configuration.ingest }
     _ = try await replay.run()
     for part in ["output", "rejected"] {
       let expectation = Self.folder.appendingPathComponent("\(name).\(part).ndjson")

@@ -1,0 +1,87 @@
+import FeedConfiguration
+import Service
+import Testing
+
+@Suite struct IngestOptionsTests {
+  private func error(_ sources: String) -> String {
+    do throws(ConfigurationError) {
+      _ = try ConfigurationSources(assignments: ["ingest.sources=\(sources)"]).load()
+      return "accepted"
+    } catch {
+      return error.description
+    }
+  }
+
+  private static let valid = "topic: \"rows\", feed: \"f\", section: \"s\", item: \"{key}\""
+
+  @Test(arguments: [
+    ("1", "--set: ingest.sources is 1; allowed: a list of objects"),
+    ("[1]", "--set: ingest.sources[0] is 1; allowed: an object"),
+    ("[{}]", "--set: ingest.sources[0].topic is missing; allowed: 1 to 249 of"),
+    ("[{topic: \"a b\"}]", "--set: ingest.sources[0].topic is \"a b\"; allowed: 1 to 249"),
+    ("[{\(valid), fed: 1}]", "--set: ingest.sources[0].fed is not a known key; did you mean feed?"),
+    (
+      "[{\(valid), format: \"avro\"}]",
+      "--set: ingest.sources[0].format is \"avro\"; allowed: one of \"json\", \"debezium\""
+    ),
+    ("[{topic: \"t\", feed: \"\"}]", "--set: ingest.sources[0].feed is \"\"; allowed: literals, and"),
+    ("[{topic: \"t\", feed: \"{x}\"}]", "--set: ingest.sources[0].feed is \"{x}\"; allowed: literals, and"),
+    ("[{topic: \"t\", feed: \"{/x\"}]", "--set: ingest.sources[0].feed is \"{/x\"; allowed: literals, and"),
+    ("[{topic: \"t\", feed: \"x}\"}]", "--set: ingest.sources[0].feed is \"x}\"; allowed: literals, and"),
+    (
+      "[{topic: \"t\", feed: \"{/~2}\"}]",
+      "--set: ingest.sources[0].feed is \"{/~2}\"; allowed: literals, and"
+    ),
+    ("[{topic: \"t\", feed: \"f\"}]", "--set: ingest.sources[0].section is missing; allowed: literals, and"),
+    (
+      "[{topic: \"t\", feed: \"{/f}\", section: \"s\", item: \"{key}\"}]",
+      "--set: ingest.sources[0].feed is \"{/f}\"; allowed: with \"format\": \"json\", literals, {key} and {key/pointer} only, because"
+    ),
+    ("[{\(valid), data: \"x\"}]", "--set: ingest.sources[0].data is \"x\"; allowed: a JSON Pointer"),
+    ("[{\(valid), data: []}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"),
+    (
+      "[{\(valid), where: [1]}]",
+      "--set: ingest.sources[0].where is a list; allowed: an object of JSON Pointers"
+    ),
+    (
+      "[{\(valid), where: {x: [1]}}]",
+      "--set: ingest.sources[0].where[\"x\"] is a list; allowed: an object of"
+    ),
+    (
+      "[{\(valid), where: {\"/x\": [1.5]}}]",
+      "--set: ingest.sources[0].where[\"/x\"] is 1.5; allowed: an object of"
+    ),
+    ("[{\(valid), order: [{by: \"x\"}]}]", "--set: ingest.sources[0].order is \"[{"),
+    (
+      "[{\(valid), order: [{bi: \"/x\"}]}]",
+      "--set: ingest.sources[0].order[0].by is missing; allowed: a JSON Pointer"
+    ),
+    (
+      "[{\(valid), order: []}]",
+      "--set: ingest.sources[0].order is \"[]\"; allowed: an order: it must have at least one key"
+    ),
+    (
+      "[{\(valid), keep: 0}]",
+      "--set: ingest.sources[0].keep is 0; allowed: a whole number from 1 to 2147483647"
+    ),
+    (
+      "[{\(valid)}, {\(valid)}]",
+      "--set: ingest.sources[1].topic is \"rows\", and so is ingest.sources[0].topic; map it"
+    ),
+    (
+      "[{topic: \"feeds.items\", feed: \"f\", section: \"s\", item: \"{key}\"}]",
+      "--set: ingest.sources[0].topic is \"feeds.items\", and so is topics.items, which is not a topic of rows"
+    ),
+  ])
+  func `a mistake is refused with its place and what is allowed`(_ sources: String, _ message: String) {
+    let error = error(sources)
+    #expect(error.hasPrefix(message), "\(error)")
+  }
+
+  @Test func `a source may have everything`() {
+    let all = """
+      [{\(Self.valid), format: "json", kind: "k", data: ["a"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n"}], keep: 9}]
+      """
+    #expect(error(all) == "accepted")
+  }
+}

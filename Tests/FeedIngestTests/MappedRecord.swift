@@ -1,0 +1,44 @@
+import Feed
+import FeedConfiguration
+import FeedIngest
+
+/// What a mapping makes of records, one after the other.
+struct Mapping {
+  private let mapper: RowMapper
+
+  /// - Parameter source: an element of `ingest.sources`, without its topic.
+  init(_ source: String, limits: Limits = Limits(), sections: SentSections = SentSections()) throws {
+    let sources = ConfigurationSources(assignments: ["ingest.sources=[{topic: \"rows\", \(source)}]"])
+    let options = try sources.load().configuration.ingest
+    mapper = RowMapper(options.sources[0], number: 0, limits, sections)
+  }
+
+  /// `FEED VALUE` for each record, and the outcome.
+  func callAsFunction(key: String?, _ value: String?) -> (records: [String], outcome: String) {
+    map(key: key.map { Array($0.utf8) }, value.map { Array($0.utf8) })
+  }
+
+  func map(key: [UInt8]?, _ value: [UInt8]?) -> (records: [String], outcome: String) {
+    func withSpan<Result>(_ bytes: [UInt8]?, _ body: (ByteSpan?) -> Result) -> Result {
+      guard let bytes else { return body(nil) }
+      return bytes.withUnsafeBytes { body(ByteSpan($0)) }
+    }
+    return withSpan(key) { key in
+      withSpan(value) { value in
+        let outcome =
+          switch mapper.map(key: key, value: value) {
+          case .upserted: "upserted"
+          case .deleted: "deleted"
+          case .filtered: "filtered"
+          case .skipped: "skipped"
+          case .rejected(let rejection): "\(rejection.code.rawValue): \(rejection.message)"
+          }
+        let records = (0..<mapper.recordCount).map { index in
+          let (feed, value) = mapper.record(index)
+          return "\(feed.text) \(value.text)"
+        }
+        return (records, outcome)
+      }
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import Feed
+import FeedIngest
+import Testing
+
+@Suite struct RowMapperTests {
+  private static let keyed = "feed: \"f-{key/f}\", section: \"s\", item: \"{key/i}\""
+  private static let changed = "format: \"debezium\", feed: \"f-{/f}\", section: \"s\", item: \"{/i}\""
+
+  private static func upsert(
+    _ item: String,
+    _ data: String,
+    section: String = "s",
+    kind: String? = nil
+  ) -> String {
+    let kind = kind.map { ",\"kind\":\"\($0)\"" } ?? ""
+    return "{\"op\":\"item.upsert\",\"item\":\"\(item)\",\"section\":\"\(section)\"\(kind),\"data\":\(data)}"
+  }
+
+  private static func delete(_ item: String) -> String { "{\"op\":\"item.delete\",\"item\":\"\(item)\"}" }
+
+  // MARK: Rows
+
+  @Test func `a row becomes an item with the row as its data, as it is spelled`() throws {
+    let map = try Mapping(Self.keyed)
+    let (records, outcome) = map(key: "{\"f\":7,\"i\":\"a\"}", "{ \"x\" : 1.0, \"y\":\"\\u00e9\" }")
+    #expect(records == ["f-7 " + Self.upsert("a", "{ \"x\" : 1.0, \"y\":\"\\u00e9\" }")])
+    #expect(outcome == "upserted")
+  }
+
+  @Test func `a null deletes the item`() throws {
+    #expect(try Mapping(Self.keyed)(key: "{\"f\":7,\"i\":\"a\"}", nil).records == ["f-7 " + Self.delete("a")])
+  }
+
+  @Test func `a row that no longer passes is deleted`() throws {
+    let map = try Mapping(Self.keyed + ", where: {\"/on\": [true, 1, \"yes\"], \"/off\": [null, false]}")
+    let key = "{\"f\":7,\"i\":\"a\"}"
+    for row in ["{\"on\":true}", "{\"on\":1,\"off\":null}", "{\"on\":\"y\\u0065s\",\"off\":false}"] {
+      #expect(map(key: key, row).outcome == "upserted", "\(row)")
+    }
+    for row in ["{}", "{\"on\":1.0}", "{\"on\":\"1\"}", "{\"on\":true,\"off\":0}", "{\"on\":\"true\"}"] {
+      let (records, outcome) = map(key: key, row)
+      #expect(records == ["f-7 " + Self.delete("a")] && outcome == "filtered", "\(row)")
+    }
+  }
+
+  @Test(arguments: [
+    ("\"text\"", "text"), ("text", "text"), ("17", "17"), ("17.0", "17.0"), ("{\"a\": 1}", "{\\\"a\\\": 1}"),
+    ("\"caf\\u00e9\"", "café"), ("\"half", "\\\"half"), (" \"x\" ", "x"),
+  ])
+  func `the whole key is text`(_ key: String, _ id: String) throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\"")
+    #expect(map(key: key, "{}").records == ["f " + Self.upsert(id, "{}")])
+  }
+
+  @Test(arguments: [
+    ("{\"id\":17}", "17"), ("{\"id\":17.0}", "17.0"), ("{\"id\":\"17\"}", "17"), ("{\"id\":true}", "true"),
+    ("{\"id\":1,\"id\":2}", "2"), ("{\"\\u0069d\":3}", "3"),
+  ])
+  func `ids are as they are spelled`(_ key: String, _ id: String) throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key/id}\"")
+    #expect(map(key: key, "{}").records == ["f " + Self.upsert(id, "{}")])
+  }
+
+  @Test(arguments: ["{\"id\":null}", "{}", "{\"id\":{}}", "{\"id\":[1]}", "{\"id\":\"\"}", "no JSON", "[]"])
+  func `what is no id is unmappable`(_ key: String) throws {
+    let (records, outcome) = try Mapping("feed: \"f\", section: \"s\", item: \"{key/id}\"")(key: key, "{}")
+    #expect(records.isEmpty && outcome.hasPrefix("unmappable: 'item' is \"{key/id}\","), "\(outcome)")
+  }
+
+  @Test func `a row whose section cannot be told is in no feed`() throws {
+    let map = try Mapping("feed: \"f\", section: \"{/s}\", item: \"{key}\", kind: \"k{/k}\"")
+    #expect(
+      map(key: "a", "{\"s\":\"x\",\"k\":\"\"}").records == [
+        "f " + Self.upsert("a", "{\"s\":\"x\",\"k\":\"\"}", section: "x", kind: "k")
+      ]
+    )
+    for row in ["{\"k\":1}", "{\"s\":null,\"k\":1}", "{\"s\":\"x\"}"] {
+      let (records, outcome) = map(key: "a", row)
+      #expect(records == ["f " + Self.delete("a")] && outcome.hasPrefix("unmappable: "), "\(row): \(outcome)")
+    }
+  }
+
+  @Test func `pointers have members with slashes and tildes, and indices`() throws {
+    let map = try Mapping("feed: \"f\", section: \"{/a~1b}-{/c~0d}-{/l/1}\", item: \"{key}\", data: \"/l\"")
+    let (records, _) = map(key: "a", "{\"a/b\":1,\"c~d\":2,\"l\":[3, {\"x\":4}, 5],\"l\":[6,7]}")
+    #expect(records == ["f " + Self.upsert("a", "[6,7]", section: "1-2-7")])
+  }
+
+  @Test func `data may be some of the members, in the order of the list`() throws {
+    let map = try Mapping(
+      "feed: \"f\", section: \"s\", item: \"{key}\", data: [\"b\", \"a/b\", \"none\", \"b\\\"\"]"
+    )
+    let (records, _) = map(key: "a", "{\"a/b\":[1, 2],\"b\":null,\"b\\\"\":0}")
+    #expect(records == ["f " + Self.upsert("a", "{\"b\":null,\"a/b\":[1, 2],\"b\\\"\":0}")])
+    #expect(map(key: "a", "{}").records == ["f " + Self.upsert("a", "{}")])
+  }
+
+  @Test func `braces are doubled`() throws {
+    let map = try Mapping("feed: \"{{{key}}}\", section: \"s\", item: \"i\"")
+    #expect(map(key: "a", "{}").records == ["{a} " + Self.upsert("i", "{}")])
+  }
+
+  @Test func `settings of a section precede its first item, once`() throws {
+    let map = try Mapping(
+      "feed: \"{key/f}\", section: \"{/s}\", item: \"{key/i}\", order: [{by: \"/n\", direction: \"descending\"}], keep: 3",
+      sections: SentSections(capacity: 4)
+    )
+    func settings(_ section: String) -> String {
+      """
+      {"op":"section.upsert","section":"\(section)","order":[{"by":"/n","direction":"descending"}],"keep":3}
+      """
+    }
+    func records(_ feed: String, _ section: String) -> [String] {
+      map(key: "{\"f\":\"\(feed)\",\"i\":1}", "{\"s\":\"\(section)\"}").records
+    }
+    let event = Self.upsert("1", "{\"s\":\"a\"}", section: "a")
+    #expect(records("f", "a") == ["f [\(settings("a")),\(event)]"])
+    #expect(records("f", "a") == ["f \(event)"])
+    #expect(records("g", "a") == ["g [\(settings("a")),\(event)]"])
+    // The oldest are forgotten.
+    for section in ["b", "c", "d"] { _ = records("f", section) }
+    #expect(records("f", "a") == ["f [\(settings("a")),\(event)]"])
+  }
+
+  // MARK: Bad input
+
+  @Test(arguments: [
+    ("no JSON", "invalid-json"), ("", "invalid-json"), ("[]", "invalid-field"), ("null", "invalid-field"),
+    ("{\"a\":\"\\ud800\"}", "invalid-json"),
+  ])
+  func `a value that is no row changes nothing`(_ value: String, _ code: String) throws {
+    for source in [Self.keyed, Self.changed] {
+      let (records, outcome) = try Mapping(source)(key: "{\"f\":1,\"i\":2}", value)
+      #expect(records.isEmpty && outcome.hasPrefix(code + ": "), "\(outcome)")
+    }
+  }
+
+  @Test func `bytes that are not UTF-8 are rejected`() throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\"")
+    #expect(map.map(key: [0xFF], Array("{}".utf8)).outcome == "invalid-utf8: the key is not UTF-8 at byte 0")
+    #expect(map.map(key: [0x61], [0x22, 0xFF, 0x22]).outcome.hasPrefix("invalid-utf8: the value"))
+  }
+
+  @Test func `a record without a key is rejected if the mapping uses it`() throws {
+    #expect(try Mapping(Self.keyed)(key: nil, "{}").outcome.hasPrefix("missing-key: "))
+    #expect(try Mapping(Self.keyed)(key: "", nil).outcome.hasPrefix("missing-key: "))
+    #expect(try Mapping("feed: \"f\", section: \"s\", item: \"i\"")(key: nil, "{}").outcome == "upserted")
+  }
+
+  @Test func `what is too long is rejected, and deleted if it was there`() throws {
+    var limits = Limits()
+    limits.maxDataBytes = 20
+    limits.maxIdBytes = 5
+    limits.maxRecordBytes = 100
+    let map = try Mapping("feed: \"f\", section: \"{/s}\", item: \"{key}\"", limits: limits)
+    for row in ["{\"s\":\"x\",\"long\":\"0123456789\"}", "{\"s\":\"123456\"}"] {
+      let (records, outcome) = map(key: "a", row)
+      #expect(records == ["f " + Self.delete("a")] && outcome.hasPrefix("limit-exceeded: "), "\(outcome)")
+    }
+    #expect(map(key: "123456", "{\"s\":\"x\"}").outcome.hasPrefix("limit-exceeded: 'item'"))
+    #expect(map(key: "a", "{\"s\":\"\(String(repeating: "x", count: 100))\"}").records.isEmpty)
+  }
+
+  @Test func `a row of ten megabytes and a thousand members is one like others`() throws {
+    let members = (0..<1_000).map { "\"m\($0)\":\"\(String(repeating: "x", count: 10_000))\"" }
+    let map = try Mapping("feed: \"f\", section: \"{/m999}\", item: \"{key}\", data: [\"m1000\"]")
+    let row = "{\(members.joined(separator: ",")),\"m999\":\"s\",\"m1000\":1}"
+    #expect(row.utf8.count > 10_000_000)
+    #expect(map(key: "a", row).records == ["f " + Self.upsert("a", "{\"m1000\":1}")])
+    #expect(
+      try Mapping(Self.keyed)(key: "{\"f\":1,\"i\":2}", row).outcome.hasPrefix("limit-exceeded: 'data' has ")
+    )
+  }
+
+  // MARK: Change events
+
+  private func event(_ operation: String, _ before: String?, _ after: String?) -> String {
+    "{\"before\":\(before ?? "null"),\"after\":\(after ?? "null"),\"op\":\"\(operation)\"}"
+  }
+
+  @Test func `a row that changes its feed is deleted there and created here`() throws {
+    let (records, outcome) = try Mapping(Self.changed)(
+      key: "{\"i\":1}",
+      event("u", "{\"f\":1,\"i\":1}", "{\"f\":2,\"i\":1}")
+    )
+    #expect(records == ["f-1 " + Self.delete("1"), "f-2 " + Self.upsert("1", "{\"f\":2,\"i\":1}")])
+    #expect(outcome == "upserted")
+  }
+
+  @Test func `a row that changes its item is deleted and created in one record`() throws {
+    let (records, _) = try Mapping(Self.changed)(
+      key: nil,
+      event("u", "{\"f\":1,\"i\":1}", "{\"f\":1,\"i\":2}")
+    )
+    #expect(records == ["f-1 [" + Self.delete("1") + "," + Self.upsert("2", "{\"f\":1,\"i\":2}") + "]"])
+  }
+
+  @Test func `a row that leaves its feed is deleted there`() throws {
+    let map = try Mapping(Self.changed + ", where: {\"/on\": [1]}")
+    let (old, new) = ("{\"f\":1,\"i\":1,\"on\":1}", "{\"f\":2,\"i\":1,\"on\":0}")
+    #expect(map(key: nil, event("u", old, new)).records == ["f-1 " + Self.delete("1")])
+    #expect(map(key: nil, event("u", new, old)).records == ["f-1 " + Self.upsert("1", old)])
+    #expect(map(key: nil, event("u", new, new)) == ([], "filtered"))
+    #expect(map(key: nil, event("c", nil, new)) == ([], "filtered"))
+    #expect(map(key: nil, event("d", old, nil)) == (["f-1 " + Self.delete("1")], "deleted"))
+    let (records, outcome) = map(key: nil, event("u", old, "{\"f\":null,\"i\":1,\"on\":1}"))
+    #expect(records == ["f-1 " + Self.delete("1")] && outcome.hasPrefix("unmappable: 'feed'"))
+  }
+
+  @Test(arguments: ["u", "d"]) func `an event without the former row needs a mapping by the key`(
+    _ operation: String
+  ) throws {
+    let event = event(operation, nil, "{\"f\":1,\"i\":1}")
+    #expect(
+      try Mapping(Self.changed)(key: "{\"f\":1,\"i\":1}", event).outcome.hasPrefix(
+        "unmappable: the change event has no 'before'"
+      )
+    )
+    let map = try Mapping("format: \"debezium\", " + Self.keyed)
+    #expect(map(key: "{\"f\":1,\"i\":1}", event).records.count == 1)
+    #expect(map(key: "{\"schema\":{},\"payload\":{\"f\":1,\"i\":1}}", event).records[0].hasPrefix("f-1 "))
+  }
+
+  @Test func `an event may have its schema`() throws {
+    let event = "{\"schema\":{\"type\":\"struct\"},\"payload\":\(event("c", nil, "{\"f\":1,\"i\":1}"))}"
+    #expect(
+      try Mapping(Self.changed)(key: nil, event).records == ["f-1 " + Self.upsert("1", "{\"f\":1,\"i\":1}")]
+    )
+    #expect(try Mapping(Self.changed)(key: nil, "{\"schema\":null,\"payload\":null}").outcome == "skipped")
+  }
+
+  @Test(arguments: [
+    "{\"ts_ms\":1}", "{\"status\":\"END\",\"id\":\"1\",\"event_count\":2}", "{\"op\":\"m\",\"message\":{}}",
+    "{\"schema\":{},\"payload\":{\"ts_ms\":1}}",
+  ])
+  func `heartbeats, transactions and messages are skipped`(_ value: String) throws {
+    #expect(try Mapping(Self.changed)(key: nil, value) == ([], "skipped"))
+  }
+
+  @Test(arguments: [
+    ("{\"before\":null,\"after\":null,\"op\":\"t\"}", "unmappable: the table was truncated"),
+    ("{\"op\":\"x\"}", "unknown-op: 'op' is \"x\""), ("{\"op\":1}", "unknown-op: 'op' is the number 1"),
+    ("{\"id\":1}", "missing-field: the value is no change event"),
+    ("{\"op\":\"c\",\"after\":1}", "missing-field: "),
+  ])
+  func `what is no change of a row is rejected`(_ value: String, _ message: String) throws {
+    let (records, outcome) = try Mapping(Self.changed)(key: nil, value)
+    #expect(records.isEmpty && outcome.hasPrefix(message), "\(outcome)")
+  }
+}

@@ -1,0 +1,59 @@
+import FeedConfiguration
+import FeedStore
+import FeedTestSupport
+import IngestTestSupport
+import Oracle
+import Testing
+
+@testable import FeedTools
+
+/// Random tables through a mapping and the store: every feed is what a query over the table gives.
+@Suite struct RowReplayTests {
+  @Test(arguments: TableScript.Format.allCases, RandomCases.seeds(1...8))
+  func `feeds are what a query gives`(_ format: TableScript.Format, _ seed: UInt64) async throws {
+    var script = TableScript(format, seed: seed)
+    let source = script.source(topic: "orders")
+    var (input, expected): (String, [[String: [String: [String]]]]) = ("", [])
+    for _ in 0..<3 {
+      for _ in 0..<100 { input += script.step().map(Self.line).joined() }
+      expected.append(script.query)
+    }
+    let report = try await replay(input, [source])
+    #expect(report.sections == expected.last, "\(format), seed \(seed)")
+    #expect(report.rejected == script.unmappable, "\(format), seed \(seed)")
+  }
+
+  @Test func `a line of another topic stops the replay`() async throws {
+    let source = "{topic: \"a\", feed: \"f\", section: \"s\", item: \"{key}\"}"
+    await #expect(throws: ReplayError.self) {
+      _ = try await replay("{\"topic\":\"b\",\"value\":{}}\n", [source])
+    }
+  }
+
+  private static func line(_ record: TableScript.Record) -> String {
+    func quoted(_ text: String?) -> String { text.map(JSONLine.quoted) ?? "null" }
+    return "{\"key\":\(quoted(record.key)),\"value\":\(record.value ?? "null")}\n"
+  }
+
+  private func replay(
+    _ input: String,
+    _ sources: [String]
+  ) async throws -> (sections: [String: [String: [String]]], rejected: Int) {
+    let folder = try TemporaryFolder()
+    let assignment = "ingest.sources=[\(sources.joined(separator: ","))]"
+    let configuration = try ConfigurationSources(assignments: [assignment]).load().configuration
+    var replay = Replay(
+      [try folder.file("in", Array(input.utf8))],
+      to: folder.path("out"),
+      configuration.store
+    )
+    replay.ingest = configuration.ingest
+    let report = try await replay.run()
+    var contents = FeedContents()
+    for line in try folder.read("out").split(separator: "\n") {
+      let value = try #require(try OracleJSON.parse(Array(line.utf8)).last("value"))
+      if value.content != .null { try contents.apply(value) }
+    }
+    return (contents.sections, report.rejectedRecords)
+  }
+}

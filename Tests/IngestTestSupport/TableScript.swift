@@ -1,0 +1,209 @@
+import Foundation
+import Oracle
+
+/// A table of orders that changes at random, and what a topic then has of it.
+public struct TableScript: Sendable {
+  /// A record of the source topic.
+  public struct Record: Sendable {
+    public var key: String?
+    public var value: String?
+    /// The row that it is about.
+    public var row: Int
+  }
+
+  public enum Format: String, Sendable, CaseIterable {
+    case debezium
+    /// The same with the schema in each record.
+    case debeziumWithSchema
+    case json
+  }
+
+  public struct Row: Sendable, Equatable {
+    var id: Int
+    var customer: Int?
+    var status: String?
+    var region: String
+    /// As it is spelled.
+    var amount: String
+    var note: String
+    /// Differs in every change.
+    var change: Int
+
+    /// The row as its columns are spelled in events.
+    var json: String {
+      """
+      {"id":\(id), "customer_id":\(customer.map(String.init) ?? "null"),"status":\(status.map { "\"\($0)\"" } ?? "null"),\
+      "region":"\(region)","amount":\(amount),"a/b~c":"\(note)","change":\(change)}
+      """
+    }
+  }
+
+  private var random: SplitMix64
+  private let format: Format
+  private var rows: [Int: Row] = [:]
+  private var changes = 0
+  /// Records that no mapping can map.
+  public private(set) var unmappable = 0
+
+  private static let amounts = ["1", "1.0", "2.50", "-3", "1e2", "10", "0.1"]
+  private static let notes = ["", "plain", "caf\\u00e9", "\\\"quoted\\\"", "ünï", "a\\/b"]
+
+  public init(_ format: Format, seed: UInt64) {
+    random = SplitMix64(seed: seed)
+    self.format = format
+  }
+
+  /// The element of `ingest.sources` for it.
+  public func source(topic: String) -> String {
+    let (feed, item) =
+      format == .json
+      ? ("customer-{key/customer}", "order-{key/id}") : ("customer-{/customer_id}", "order-{/id}")
+    return """
+      {topic: "\(topic)", format: "\(format == .json ? "json" : "debezium")", feed: "\(feed)", section: "{/status}",
+       item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "change"], where: {"/region": ["eu", "us"]},
+       order: [{by: "/amount", direction: "descending"}, {by: "/change"}]}
+      """
+  }
+
+  /// What a query over the table gives: for each feed and section, the data of the items in order.
+  public var query: [String: [String: [String]]] {
+    var feeds: [String: [String: [Row]]] = [:]
+    for row in rows.values where ["eu", "us"].contains(row.region) {
+      guard let customer = row.customer, let status = row.status, !status.isEmpty else { continue }
+      feeds["customer-\(customer)", default: [:]][status, default: []].append(row)
+    }
+    return feeds.mapValues { sections in
+      sections.mapValues { rows in
+        rows.sorted { (Double($1.amount)!, $0.change) < (Double($0.amount)!, $1.change) }.map { row in
+          "order-\(row.id) \(row.region) {\"amount\":\(row.amount),\"a/b~c\":\"\(row.note)\",\"change\":\(row.change)}"
+        }
+      }
+    }
+  }
+
+  /// Makes one change.
+  public mutating func step() -> [Record] {
+    changes += 1
+    switch random.below(100) {
+    case 0..<35: return insert()
+    case 35..<75: return update()
+    case 75..<92: return delete()
+    case 92..<95: return truncate()
+    case 95..<98: return snapshot()
+    default: return format == .json ? update() : [Record(key: nil, value: noise(), row: 0)]
+    }
+  }
+
+  private mutating func newRow(_ id: Int) -> Row {
+    Row(
+      id: id,
+      customer: random.chance(90) ? random.below(4) : nil,
+      status: random.pick(["open", "paid", "closed", "", nil]),
+      region: random.pick(["eu", "us", "xx"]),
+      amount: random.pick(Self.amounts),
+      note: random.pick(Self.notes),
+      change: changes
+    )
+  }
+
+  private mutating func insert() -> [Record] {
+    let id = random.below(40)
+    guard rows[id] == nil else { return update() }
+    let row = newRow(id)
+    rows[id] = row
+    return event("c", nil, row)
+  }
+
+  /// Changes one column, or the key.
+  private mutating func update() -> [Record] {
+    guard let old = rows.values.sorted(by: { $0.id < $1.id }).randomElement(using: &random) else {
+      return insert()
+    }
+    var new = old
+    let other = newRow(old.id)
+    new.change = changes
+    switch random.below(6) {
+    case 0: new.customer = other.customer
+    case 1: new.status = other.status
+    case 2: new.region = other.region
+    case 3: new.amount = other.amount
+    case 4: new.note = other.note
+    default:
+      let id = 100 + random.below(100)
+      guard rows[id] == nil else { return [] }
+      rows[old.id] = nil
+      new.id = id
+      rows[id] = new
+      return event("d", old, nil) + event("c", nil, new)
+    }
+    rows[old.id] = new
+    return event("u", old, new)
+  }
+
+  private mutating func delete() -> [Record] {
+    guard let old = rows.values.sorted(by: { $0.id < $1.id }).randomElement(using: &random) else { return [] }
+    rows[old.id] = nil
+    return event("d", old, nil)
+  }
+
+  /// A truncation cannot be mapped; what an operator does about it is here to delete the rows.
+  private mutating func truncate() -> [Record] {
+    let old = rows.values.sorted { $0.id < $1.id }
+    rows = [:]
+    let deletions = old.flatMap { event("d", $0, nil) }
+    if format == .json { return deletions }
+    unmappable += 1
+    return [
+      Record(key: nil, value: envelope("{\"before\":null,\"after\":null,\"op\":\"t\",\"ts_ms\":1}"), row: 0)
+    ] + deletions
+  }
+
+  private mutating func snapshot() -> [Record] {
+    rows.values.sorted { $0.id < $1.id }.flatMap { event("r", nil, $0) }
+  }
+
+  private mutating func noise() -> String {
+    random.pick([
+      "{\"ts_ms\":1795168800000}", "{\"status\":\"BEGIN\",\"id\":\"7\",\"event_count\":null}",
+      envelope("{\"op\":\"m\",\"ts_ms\":1,\"message\":{}}"),
+    ])
+  }
+
+  private func envelope(_ payload: String) -> String {
+    format == .debeziumWithSchema
+      ? "{\"schema\":{\"type\":\"struct\",\"fields\":[]},\"payload\":\(payload)}" : payload
+  }
+
+  private func key(_ row: Row) -> String {
+    format == .json
+      ? "{\"customer\":\(row.customer.map(String.init) ?? "null"),\"id\":\(row.id)}"
+      : envelope("{\"id\":\(row.id)}")
+  }
+
+  private mutating func event(_ operation: String, _ old: Row?, _ new: Row?) -> [Record] {
+    guard let row = new ?? old else { return [] }
+    if let new {
+      let passes = ["eu", "us"].contains(new.region)
+      // Of a plain row, the key says who the customer is, whether the row passes or not.
+      let hasFeed = new.customer != nil || format != .json && !passes
+      if !hasFeed || passes && new.status?.isEmpty != false { unmappable += 1 }
+    }
+    if format == .json {
+      // Another key is another record, and the former one is deleted.
+      var records: [Record] = []
+      if let old, new.map({ key($0) != key(old) }) ?? true {
+        records.append(Record(key: key(old), value: nil, row: old.id))
+        if old.customer == nil { unmappable += 1 }
+      }
+      if let new { records.append(Record(key: key(new), value: new.json, row: new.id)) }
+      return records
+    }
+    let value = """
+      {"before":\(old?.json ?? "null"),"after":\(new?.json ?? "null"),"source":{"table":"orders"},"op":"\(operation)","ts_ms":1}
+      """
+    let record = Record(key: key(row), value: envelope(value), row: row.id)
+    guard operation == "d" else { return [record] }
+    if old?.customer == nil { unmappable += 1 }
+    return [record, Record(key: key(row), value: nil, row: row.id)]
+  }
+}
