@@ -159,6 +159,11 @@ final class StoreCore: @unchecked Sendable {
     request.httpBody = Data(body.utf8)
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
     if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+    #if canImport(FoundationNetworking)
+      // On Linux, a request with content stalls until its timeout if the server has closed the connection meanwhile, because the
+      // content is not sent a second time (Swift 6.3). So each has a connection of its own.
+      request.setValue("close", forHTTPHeaderField: "Connection")
+    #endif
     return request
   }
 

@@ -39,13 +39,15 @@ extension StoreMachine {
     guard let stream = streams[connection.stream] else { return }
     streams[connection.stream]?.token = token
     streams[connection.stream]?.isTokenRefused = false
-    let members = stream.members.sorted { $0.value < $1.value }
+    let members = stream.members.filter { follows[$0.value]?.isRefused == false }.sorted {
+      $0.value < $1.value
+    }
+    streams[connection.stream]?.listed = members.map(\.key)
     for (feed, member) in members { send(feed, member, connection.stream) }
     let entries = members.compactMap { follows[$0.value]?.entry }
     effects.append(
       .connect(connection, url(stream), body: "{\"feeds\":[\(entries.joined(separator: ","))]}", token: token)
     )
-    renew(connection.stream)
     for (_, member) in members { follows[member]?.needsReload = false }
   }
 
@@ -114,6 +116,7 @@ extension StoreMachine {
     added.sort { $0.member < $1.member }
     for feed in removed { streams[number]?.sent[feed] = nil }
     streams[number]?.ignored = []
+    streams[number]?.listed = added.map(\.feed)
     for (feed, member) in added {
       if let window = follows[member]?.window, stream.sent[feed] != nil, !removed.contains(feed) {
         streams[number]?.sent[feed] = window
@@ -173,6 +176,7 @@ extension StoreMachine {
     guard streams[connection.stream]?.attempt == connection.attempt else { return }
     streams[connection.stream]?.phase = .open(id: id)
     streams[connection.stream]?.failures = 0
+    renew(connection.stream)
     if let retry { streams[connection.stream]?.retry = min(retry, Self.maxDelay) }
     update(connection.stream)
   }
@@ -200,14 +204,13 @@ extension StoreMachine {
     }
   }
 
-  /// The feed that `member` means, such as `feeds[2].first`: requests list them in the order of their follows.
+  /// The feed that `member` means, such as `feeds[2].first` or `add[0].count`.
   private func refusedFeed(_ stream: StreamState, _ member: String?) -> FeedID? {
     guard let member, let open = member.firstIndex(of: "["), let close = member.firstIndex(of: "]"),
       open < close,
-      let index = Int(member[member.index(after: open)..<close]), member[..<open] == "feeds"
+      let index = Int(member[member.index(after: open)..<close]), ["feeds", "add"].contains(member[..<open])
     else { return nil }
-    let feeds = stream.members.sorted { $0.value < $1.value }.map(\.key).filter { stream.sent[$0] != nil }
-    return feeds.indices.contains(index) ? feeds[index] : nil
+    return stream.listed.indices.contains(index) ? stream.listed[index] : nil
   }
 
   /// The connection was lost, or the stream has ended.

@@ -347,6 +347,8 @@ struct StreamState {
   var members: [FeedID: Int] = [:]
   /// What the server was asked for.
   var sent: [FeedID: FeedWindow] = [:]
+  /// The feeds of the newest request, in its order.
+  var listed: [FeedID] = []
   /// The feeds of which something was not taken, because another instance has them.
   var ignored: Set<FeedID> = []
   var phase = Phase.idle

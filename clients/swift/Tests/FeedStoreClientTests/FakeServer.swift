@@ -204,6 +204,12 @@ final class FakeServer: @unchecked Sendable {
   private func answer(_ request: Request, _ connection: Int32) {
     lock.withLock {
       defer { requestsContinuation.yield(request) }
+      // Streams have no end of their own.
+      defer {
+        if request.headers["connection"] == "close", request.path != "/v1/streams" {
+          shutdown(connection, Int32(SHUT_WR))
+        }
+      }
       if let response = interception?(request) {
         respond(connection, response)
       } else if request.method == "POST", request.path == "/v1/streams" {

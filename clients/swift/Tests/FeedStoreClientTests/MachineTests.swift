@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import FeedStoreClient
+
+/// The machine without input and output: time is a value.
+struct MachineTests {
+  private func machine(_ urls: [String] = ["http://one"], hasTokens: Bool = false) -> StoreMachine {
+    StoreMachine(
+      servers: urls.compactMap { URL(string: $0) },
+      hasTokens: hasTokens,
+      now: { Date(timeIntervalSince1970: 1000) },
+      random: { 1 }
+    )
+  }
+
+  private func followed(_ machine: inout StoreMachine, _ feeds: Int = 1) -> [Connection] {
+    for number in 0..<feeds { _ = machine.listen(machine.add(FeedID("f\(number)"), .all).handle) }
+    machine.flush()
+    return connections(machine.takeEffects())
+  }
+
+  private func connections(_ effects: [StoreMachine.Effect]) -> [Connection] {
+    effects.compactMap { if case .connect(let connection, _, _, _) = $0 { connection } else { nil } }
+  }
+
+  private func delay(_ effects: [StoreMachine.Effect]) -> Double? {
+    effects.compactMap { if case .setTimer(.reconnect, let seconds) = $0 { seconds } else { nil } }.last
+  }
+
+  @Test func `the pauses between attempts grow up to half a minute`() {
+    var machine = machine()
+    var connection = followed(&machine)[0]
+    var delays: [Double] = []
+    for _ in 0..<6 {
+      machine.ended(connection)
+      delays.append(delay(machine.takeEffects()) ?? -1)
+      machine.fired(.reconnect(stream: connection.stream))
+      connection = connections(machine.takeEffects())[0]
+    }
+    // A quarter is the most that chance adds.
+    #expect(delays == [3.75, 7.5, 15, 30, 37.5, 37.5])
+    machine.opened(connection)
+    machine.named(connection, id: "s", retry: 1)
+    machine.ended(connection)
+    #expect(delay(machine.takeEffects()) == 1.25)
+    // What the earlier attempts still say does not count.
+    machine.ended(Connection(stream: connection.stream, attempt: 1))
+    #expect(delay(machine.takeEffects()) == nil)
+  }
+
+  @Test func `Retry-After counts if it is longer`() {
+    var machine = machine()
+    let connection = followed(&machine)[0]
+    var problem = HTTPProblem(status: 503, detail: "starting")
+    problem.retryAfter = 60
+    machine.refused(connection, problem)
+    #expect(delay(machine.takeEffects()) == 60)
+  }
+
+  @Test func `a stream has at most 256 feeds, and each once`() {
+    var machine = machine()
+    #expect(followed(&machine, 300).count == 2)
+    let windows = [FeedWindow.first(1), .first(2), .first(3)]
+    for window in windows { _ = machine.listen(machine.add("f0", window).handle) }
+    machine.flush()
+    #expect(machine.streams.count == 4)
+    for stream in machine.streams.values { #expect(stream.members.count <= 256) }
+  }
+
+  @Test func `a token that was refused and is still the same is not sent again at once`() {
+    var machine = machine(hasTokens: true)
+    let handle = machine.add("f", .all).handle
+    _ = machine.listen(handle)
+    machine.flush()
+    func asked(_ effects: [StoreMachine.Effect]) -> Connection? {
+      effects.compactMap { if case .askToken(let connection) = $0 { connection } else { nil } }.last
+    }
+    let first = asked(machine.takeEffects())!
+    machine.tokenArrived(first, .success("old"))
+    _ = machine.takeEffects()
+    machine.refused(first, HTTPProblem(status: 401, detail: "no"))
+    #expect(delay(machine.takeEffects()) == 0)
+    machine.fired(.reconnect(stream: first.stream))
+    let second = asked(machine.takeEffects())!
+    machine.tokenArrived(second, .success("old"))
+    let effects = machine.takeEffects()
+    #expect(connections(effects).isEmpty)
+    #expect(delay(effects) == 7.5)
+    // Later it is: the server may accept it by now.
+    machine.fired(.reconnect(stream: first.stream))
+    machine.tokenArrived(asked(machine.takeEffects())!, .success("old"))
+    #expect(connections(machine.takeEffects()).count == 1)
+  }
+
+  @Test func `tokens are renewed half a minute before their end`() {
+    func token(_ end: Int) -> String { "x.\(Data("{\"exp\":\(end)}".utf8).base64EncodedString()).x" }
+    let now = Date(timeIntervalSince1970: 1000)
+    #expect(BearerToken.renewal(of: token(1100), now: now) == 70)
+    #expect(BearerToken.renewal(of: token(1040), now: now) == 20)
+    #expect(BearerToken.renewal(of: token(900), now: now) == 0)
+    #expect(BearerToken.renewal(of: "secret", now: now) == nil)
+    #expect(BearerToken.renewal(of: "a.b.c", now: now) == nil)
+  }
+
+  @Test func `ids are encoded for paths`() {
+    #expect(StoreMachine.encoded("a/b ü.~-_%") == "a%2Fb%20%C3%BC.~-_%25")
+    #expect(StoreMachine.encoded("..") == "%2E%2E")
+  }
+}
