@@ -4,7 +4,8 @@
 PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 DEMO_PACKAGES := nodejs node-react node-react-dom
 TEST_PACKAGES := $(DEMO_PACKAGES) node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography
+  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography \
+  mypy python3-pip python3-setuptools python3-venv python3-wheel
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev
@@ -12,7 +13,7 @@ DEB_PACKAGES := debhelper dpkg-dev
 BENCHMARK_PACKAGES := redis-server nginx libnginx-mod-nchan
 # What `make docs` needs in addition.
 DOCS_PACKAGES := mkdocs mkdocs-material
-SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip python3-venv systemd systemd-container util-linux zsh
+SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db systemd systemd-container util-linux zsh
 
 # The minimum Swift version.
 SWIFT_VERSION := 6.2
@@ -49,7 +50,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   clients/swift/Package.swift clients/swift/Sources clients/swift/Tests
 
 .DEFAULT_GOAL := help
-.PHONY: docs screenshots setup-docs test-documents
+.PHONY: clients docs screenshots setup-docs test-documents
 .PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package test-upgrade \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
@@ -170,6 +171,9 @@ test-examples: setup-test ## run the tests of examples/ only
 test-cluster: setup-test ## test the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
+
+clients: setup-test ## build what would be published of the clients: .build/clients
+	$(PYTHON) clients/python/build.py .build/clients
 
 docs: setup-docs ## build the documentation as a web site, with search and the Swift API: .build/site
 	$(SWIFT) build --target FeedClient

@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [
     *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "conformance" / "README.md",
-    *sorted((ROOT / "examples").glob("*/README.md")), *sorted((ROOT / "deploy").rglob("README.md")),
+    *sorted((ROOT / "clients").glob("*/README.md")), *sorted((ROOT / "examples").glob("*/README.md")), *sorted((ROOT / "deploy").rglob("README.md")),
 ]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 
@@ -33,12 +33,15 @@ TESTED = {
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
     "js page": "test_languages.py runs it in Node",
     "python producer": "ExampleTests run it",
+    "python client": "clients/python/tests/test_package.py runs it, in an environment with the wheel",
+    "text printed": "the same compares it with what the block before it prints",
 }
 # The examples of bytes in the protocol, which FeedToolsTests (DocumentedExampleTests) run: `ndjson NAME.PART SETTINGS`.
 EXAMPLE = re.compile(r"ndjson (?:\w+\.)?(?:input|output|rejected|terms)(?: [\w.]+=\w+)*")
 
 # Blocks that no document test runs, with the reason and the file that tests the same.
 ELSEWHERE = {
+    "sh wheel": ("installs a package", "clients/python/tests/test_package.py"),
     "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_operating.py"),
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
     "sh compose": ("needs Docker; test_data.py checks the names of services and profiles", "docker-compose.yml"),

@@ -97,6 +97,8 @@ SUITES = [
     unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, [*(TESTS / "WebTests").glob("*.test.mjs"), *(ROOT / "clients/js/test").glob("*.test.mjs")]))]),
     swift_client("swift-client"),
+    # Kills and restarts daemons.
+    dataclasses.replace(unittest("python-client", ROOT / "clients" / "python" / "tests"), uses_cluster=True),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),

@@ -1,0 +1,178 @@
+"""Requests to a daemon, by the standard library. Everything here blocks, and runs in threads of its own."""
+
+import base64
+import binascii
+import http.client
+import json
+import ssl
+import threading
+import urllib.parse
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from .event_stream import EventStreamParser, StreamEvent
+
+SILENCE_SECONDS = 60.0
+CONNECT_SECONDS = 10.0
+# Of what was read of a stream, and not yet taken.
+_MOST_PIECES = 16
+_PIECE_BYTES = 65536
+
+#: What goes wrong in a request, other than its answer. ValueError: an unreadable stream, or a socket that another thread closed.
+FAILURES = (OSError, http.client.HTTPException, ValueError)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An answer that is an error."""
+
+    status: int
+    code: Optional[str] = None
+    detail: str = ""
+    #: Where content is not valid, such as `feeds[2].first`.
+    member: Optional[str] = None
+    #: After how many seconds to come again.
+    after: float = 0
+
+
+class Answer(NamedTuple):
+    status: int
+    value: Any
+    problem: Optional[Problem]
+
+
+class Origin:
+    """Where an instance is."""
+
+    def __init__(self, url: str, context: Optional[ssl.SSLContext]):
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is not the URL of a daemon; expected one such as http://127.0.0.1:8321")
+        self.path = parts.path.rstrip("/")
+        self._host, self._port = parts.hostname, parts.port
+        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+
+    def connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
+        else:
+            connection = http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT_SECONDS, context=self._context)
+        connection.connect()
+        return connection
+
+    def send(
+        self, connection: http.client.HTTPConnection, method: str, path: str, token: Optional[str], content: str, **more: str
+    ) -> http.client.HTTPResponse:
+        headers = {"Content-Type": "application/json", **more}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        connection.request(method, self.path + path, content.encode(), headers)
+        return connection.getresponse()
+
+
+def answer_of(response: http.client.HTTPResponse) -> Answer:
+    content = response.read()
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        value = None
+    if response.status < 300:
+        return Answer(response.status, value, None)
+    members: Mapping[str, Any] = value if isinstance(value, dict) else {}
+    after = response.getheader("Retry-After", "")
+    problem = Problem(
+        response.status, members.get("code"), str(members.get("detail") or f"the daemon answers {response.status}"),
+        members.get("member"), float(after) if after.isascii() and after.isdigit() else 0,
+    )
+    return Answer(response.status, value, problem)
+
+
+def token_end(token: Optional[str]) -> Optional[float]:
+    """When a JSON Web Token ends (`exp`), in seconds since 1970; None if it does not say so."""
+    try:
+        claims = (token or "").split(".")[1]
+        end = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"]
+        return float(end) if isinstance(end, (int, float)) else None
+    except (IndexError, ValueError, KeyError, TypeError, binascii.Error, RecursionError):
+        return None
+
+
+class StreamReader:
+    """Opens a stream and reads it, in a thread. `on_events` and `on_end` are called there, one after the other.
+
+    `on_events` returns at once; for each call of it, call `taken` when the events are taken. What is not taken is bounded.
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        token: Callable[[], Optional[str]],
+        content: Callable[[Optional[str]], str],
+        on_open: Callable[[], None],
+        on_events: Callable[[List[StreamEvent], Optional[float]], None],
+        on_end: Callable[[Optional[Problem], str], None],
+    ):
+        self._origin, self._token, self._content = origin, token, content
+        self._on_open, self._on_events, self._on_end = on_open, on_events, on_end
+        self._room = threading.Semaphore(_MOST_PIECES)
+        self._lock = threading.Lock()
+        self._connection: Optional[http.client.HTTPConnection] = None
+        self._is_closed = False
+        threading.Thread(target=self._run, name="feedstore stream", daemon=True).start()
+
+    def taken(self) -> None:
+        self._room.release()
+
+    def close(self) -> None:
+        """Ends the stream. `on_end` may still be called."""
+        with self._lock:
+            self._is_closed = True
+            connection = self._connection
+        self._room.release()
+        if connection is not None:
+            _shut(connection)
+
+    def _run(self) -> None:
+        problem, detail = None, "the stream ended"
+        try:
+            token = self._token()
+            connection = self._origin.connect()
+            try:
+                problem = self._follow(connection, token)
+            finally:
+                _shut(connection)
+                connection.close()
+        except FAILURES as fault:
+            detail = str(fault) or type(fault).__name__
+        self._on_end(problem, detail)
+
+    def _follow(self, connection: http.client.HTTPConnection, token: Optional[str]) -> Optional[Problem]:
+        with self._lock:
+            if self._is_closed:
+                return None
+            self._connection = connection
+        connection.sock.settimeout(SILENCE_SECONDS)
+        response = self._origin.send(
+            connection, "POST", "/v1/streams", token, self._content(token), Accept="text/event-stream"
+        )
+        kind = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
+        if response.status != 200 or kind != "text/event-stream":
+            return answer_of(response).problem or Problem(response.status, None, "the answer is not a stream of events")
+        self._on_open()
+        parser = EventStreamParser()
+        while not self._is_closed:
+            data = response.read1(_PIECE_BYTES)
+            if not data:
+                break
+            events = list(parser.push(data))
+            self._room.acquire()
+            self._on_events(events, parser.retry)
+        return None
+
+
+def _shut(connection: http.client.HTTPConnection) -> None:
+    """Ends what another thread reads."""
+    try:
+        connection.sock.shutdown(2)
+    except (OSError, AttributeError):
+        pass

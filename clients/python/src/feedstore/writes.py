@@ -1,0 +1,215 @@
+"""The writes of one feed: sent one after the other, and shown until they are published."""
+
+import asyncio
+from collections import deque
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from .errors import WriteFailed, WriteRejected
+from .jsontext import text_of
+from .model import Written
+from .replica import Head
+from .transport import FAILURES, Answer, Origin, Problem, answer_of
+
+if TYPE_CHECKING:
+    from .followed import Followed
+
+MOST_PENDING = 1000
+# How long a write is shown after the answer that it is published, if the window shows nothing of it.
+SETTLE_SECONDS = 10.0
+_ANSWER_SECONDS = 30.0
+
+Event = Mapping[str, Any]
+ADVICE = "It may be published nevertheless; docs/protocol.md, section 10.2, says which events may be sent again."
+
+
+class Write:
+    """A write that is on its way: `await` it, or call `result()`.
+
+    Both return `Written`, or raise `WriteRejected` or `WriteFailed`; then its effect is taken back.
+    """
+
+    def __init__(self) -> None:
+        self._future: "Future[Written]" = Future()
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def result(self, timeout: Optional[float] = None) -> Written:
+        return self._future.result(timeout)
+
+    def __await__(self) -> Generator[Any, None, Written]:
+        # Shielded: who gives up waiting does not end the write.
+        return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+
+    def _end(self, outcome: Union[Written, Exception]) -> None:
+        if isinstance(outcome, Exception):
+            self._future.set_exception(outcome)
+        else:
+            self._future.set_result(outcome)
+
+
+class PendingWrite:
+    def __init__(self, events: Sequence[Event], text: str, wait: float):
+        self.events = events
+        self.text = text
+        self.wait = wait
+        self.handle = Write()
+        self.written: Optional[Written] = None
+        #: The states at the time of an answer that does not say where the write is.
+        self._heads: Dict["Followed", Optional[Head]] = {}
+
+    def is_covered(self, followed: "Followed") -> bool:
+        """Whether the state of the feed includes the write."""
+        head, written = followed.replica.head, self.written
+        if written is None or head is None:
+            return False
+        if written.epoch is not None and written.epoch == head.epoch and head.revision >= (written.revision or 0):
+            return True
+        if written.offset is None:
+            return self._heads.get(followed, head) is not head
+        return head.through.get(written.topic, -1) >= written.offset
+
+    def answered(self, written: Written, followed: List["Followed"]) -> None:
+        self.written = written
+        self._heads = {one: one.replica.head for one in followed}
+
+
+def events_of(events: Union[Event, Sequence[Event]]) -> Tuple[List[Event], str]:
+    """The events of a record, and its value as JSON text."""
+    listed = [events] if isinstance(events, Mapping) else list(events)
+    for event in listed:
+        if not isinstance(event, Mapping) or not isinstance(event.get("op"), str):
+            raise ValueError(f"this is no event: {event!r}; expected one such as {{'op': 'item.delete', 'item': 'a'}}")
+    return listed, text_of(events if isinstance(events, Mapping) else listed)
+
+
+class FeedWrites:
+    """The pending writes of one feed, whatever windows of it are shown."""
+
+    def __init__(
+        self,
+        feed: str,
+        followed: Callable[[], List["Followed"]],
+        send: Callable[[str, PendingWrite, Callable[[Union[Written, Exception], bool], None]], None],
+        later: Callable[[float, Callable[[], None]], Any],
+    ):
+        self.feed = feed
+        self._followed = followed
+        self._send, self._later = send, later
+        self._writes: List[PendingWrite] = []
+        self._queue: Deque[PendingWrite] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._writes)
+
+    def pending(self, followed: "Followed") -> List[PendingWrite]:
+        """What the state of a feed does not include yet."""
+        return [write for write in self._writes if not write.is_covered(followed)]
+
+    def add(self, write: PendingWrite) -> None:
+        if len(self._writes) >= MOST_PENDING:
+            write.handle._end(WriteFailed(None, f"{MOST_PENDING} writes of feed {self.feed} are pending; nothing was written"))
+            return
+        self._writes.append(write)
+        self._queue.append(write)
+        self._show()
+        if len(self._queue) == 1:
+            self._begin()
+
+    def close(self) -> None:
+        for write in self._writes:
+            if not write.handle.done():
+                write.handle._end(WriteFailed(None, f"the store was closed. {ADVICE}"))
+        self._writes, self._queue = [], deque()
+
+    def forget_covered(self) -> None:
+        """Called after each change of a state."""
+        followed = [one for one in self._followed() if one.replica.head is not None]
+        if followed:
+            self._writes = [write for write in self._writes if not all(map(write.is_covered, followed))]
+        elif not self._followed():
+            self._writes = [write for write in self._writes if write.written is None]
+
+    def _begin(self) -> None:
+        # One after the other: requests at the same time are applied in any order.
+        write = self._queue[0]
+        self._send(self.feed, write, lambda outcome, is_published: self._answered(write, outcome, is_published))
+
+    def _answered(self, write: PendingWrite, outcome: Union[Written, Exception], is_published: bool) -> None:
+        if write not in self._writes:
+            return
+        self._queue.popleft()
+        if isinstance(outcome, Exception) or (is_published and outcome.epoch is None):
+            # It is taken back; or it is published and deleted again.
+            self._writes.remove(write)
+        else:
+            write.answered(outcome, self._followed())
+            if is_published:
+                self._later(SETTLE_SECONDS, lambda: self._give_up(write))
+        self.forget_covered()
+        self._show()
+        write.handle._end(outcome)
+        if self._queue:
+            self._begin()
+
+    def _give_up(self, write: PendingWrite) -> None:
+        """A window is not sent a change that it does not show, so nothing may ever cover the write."""
+        if write not in self._writes:
+            return
+        if any(one.view.standing.name != "live" for one in self._followed()):
+            self._later(SETTLE_SECONDS, lambda: self._give_up(write))
+            return
+        self._writes.remove(write)
+        self._show()
+
+    def _show(self) -> None:
+        for followed in self._followed():
+            followed.show_writes()
+
+
+def sent(
+    origins: Sequence[Origin], token: Callable[[], Optional[str]], path: str, write: PendingWrite
+) -> Tuple[Union[Written, Exception], bool]:
+    """Sends a write; blocks. Returns the outcome, and whether it is published."""
+    unreached = []
+    for origin in origins:
+        try:
+            connection = origin.connect()
+        except FAILURES as fault:
+            unreached.append(str(fault))
+            continue
+        try:
+            connection.sock.settimeout(write.wait + _ANSWER_SECONDS)
+            preference = {"Prefer": f"wait={write.wait:g}"} if write.wait > 0 else {}
+            answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
+            if answer.status == 401:
+                # Nothing was written: it is safe to try once more.
+                connection.close()
+                answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
+            return _outcome(answer)
+        except FAILURES as fault:
+            return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}"), False
+        finally:
+            connection.close()
+    return WriteFailed(None, f"no instance can be reached: {'; '.join(unreached)}; nothing was written"), False
+
+
+def _outcome(answer: Answer) -> Tuple[Union[Written, Exception], bool]:
+    if answer.problem is not None:
+        return _failure(answer.problem), False
+    value = answer.value if isinstance(answer.value, dict) else {}
+    try:
+        written = Written(
+            value["feed"], value["topic"], value["partition"], value.get("offset"), value.get("epoch"), value.get("revision")
+        )
+        return written, answer.status == 200
+    except KeyError as missing:
+        return WriteFailed(None, f"the answer to the write has no {missing}. {ADVICE}"), False
+
+
+def _failure(problem: Problem) -> Exception:
+    code = problem.code or str(problem.status)
+    if 400 <= problem.status < 500:
+        return WriteRejected(code, problem.detail)
+    return WriteFailed(code, f"{problem.detail}. {ADVICE}")

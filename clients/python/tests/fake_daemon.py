@@ -1,0 +1,147 @@
+"""A daemon that does what a test says: streams that a test writes, cuts and ends, and answers that are errors."""
+
+import http.server
+import json
+import queue
+import socket
+import threading
+
+from support import PATIENCE_SECONDS
+
+
+class Stream:
+    """A stream that a client has opened."""
+
+    def __init__(self, body, headers):
+        self.feeds = body.get("feeds", [])
+        self.token = headers.get("Authorization")
+        self._pieces = queue.SimpleQueue()
+        self.has_ended = threading.Event()
+
+    def send(self, name, value):
+        data = value if isinstance(value, str) else json.dumps(value)
+        self.raw(f"event: {name}\ndata: {data}\n\n")
+
+    def message(self, *texts):
+        for text in texts:
+            self.raw(f"data: {text}\n\n")
+
+    def up_to_date(self, feed, **more):
+        self.send("up-to-date", {"feed": feed, "partition": 0, **more})
+
+    def raw(self, text):
+        self._pieces.put(text.encode())
+
+    def end(self):
+        self._pieces.put(None)
+
+    def cut(self):
+        """Without the last chunk, as when a process is killed."""
+        self._pieces.put(ConnectionError())
+
+    def serve(self, handler):
+        try:
+            while (piece := self._pieces.get()) is not None:
+                if isinstance(piece, Exception):
+                    handler.connection.shutdown(socket.SHUT_RDWR)
+                    return
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            handler.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            pass
+        finally:
+            self.has_ended.set()
+
+
+class FakeDaemon:
+    def __init__(self):
+        self.streams, self.patches, self.writes = queue.Queue(), queue.Queue(), queue.Queue()
+        #: What is answered instead, to the next requests of a kind: status and content.
+        self.answers = {"POST": queue.SimpleQueue(), "PATCH": queue.SimpleQueue()}
+        self.numbers = iter(range(1_000_000))
+        daemon = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def content(self):
+                return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+            def answer(self, status, value, **headers):
+                text = value if isinstance(value, bytes) else json.dumps(value).encode()
+                self.send_response(status)
+                for name, header in {"Content-Type": "application/json", "Content-Length": str(len(text)), **headers}.items():
+                    self.send_header(name.replace("_", "-"), header)
+                self.end_headers()
+                self.wfile.write(text)
+
+            def do_POST(self):
+                content = self.content()
+                if self.path.endswith("/events"):
+                    write = Asked(self.path, content, self.headers)
+                    daemon.writes.put(write)
+                    answer = write.answer.get()
+                    if answer is None:
+                        self.connection.shutdown(socket.SHUT_RDWR)
+                    else:
+                        self.answer(*answer)
+                    return
+                stream = Stream(content, self.headers)
+                if not daemon.answers["POST"].empty():
+                    status, value, headers = daemon.answers["POST"].get()
+                    daemon.streams.put(stream)
+                    self.answer(status, value, **headers)
+                    return
+                self.close_connection = True
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                stream.raw("retry: 1\n\n")
+                stream.send("stream", {"stream": f"stream{next(daemon.numbers)}"})
+                daemon.streams.put(stream)
+                stream.serve(self)
+
+            def do_PATCH(self):
+                daemon.patches.put(Asked(self.path, self.content(), self.headers))
+                if daemon.answers["PATCH"].empty():
+                    self.answer(200, {"added": [], "changed": [], "removed": []})
+                else:
+                    status, value, headers = daemon.answers["PATCH"].get()
+                    self.answer(status, value, **headers)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def stream(self):
+        """The next stream that is opened, or refused."""
+        return self.streams.get(timeout=PATIENCE_SECONDS)
+
+    def patch(self):
+        """The next change of a stream."""
+        return self.patches.get(timeout=PATIENCE_SECONDS)
+
+    def write(self):
+        return self.writes.get(timeout=PATIENCE_SECONDS)
+
+    def refuse(self, status, value, method="POST", **headers):
+        """Answers the next request to a stream so."""
+        self.answers[method].put((status, value, headers))
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Asked:
+    def __init__(self, path, content, headers):
+        self.path, self.content, self.headers = path, content, headers
+        self.answer = queue.SimpleQueue()
+
+    def reply(self, status, **value):
+        self.answer.put((status, value))
