@@ -80,7 +80,7 @@ def until(condition, what):
     giving_up = time.monotonic() + PATIENCE_SECONDS
     while not (found := condition()):
         if time.monotonic() > giving_up:
-            raise AssertionError(f"timed out waiting for {what}")
+            raise AssertionError(f"timed out waiting for {what() if callable(what) else what}")
         time.sleep(0.01)
     return found
 
@@ -137,7 +137,10 @@ class Daemon:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.servers = servers or self.process.stdout.readline().strip()
         # With port 0, the log has the actual port. The rest is read so that the daemon does not block.
-        serving = next(line for line in self.process.stderr if "serving HTTP" in line)
+        log = []
+        serving = next((line for line in self.process.stderr if log.append(line) or "serving HTTP" in line), None)
+        if serving is None:
+            raise AssertionError("".join(log))
         self.url = serving.split("url=")[1].split()[0]
         self.reader = threading.Thread(target=deque, args=(self.process.stderr, 0))
         self.reader.start()

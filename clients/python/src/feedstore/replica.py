@@ -396,9 +396,10 @@ class _Difference:
         for terms, new in ((state.section_terms, self._section_terms), (state.item_terms, self._item_terms)):
             total += sum((term or 0) - terms.get(name, 0) for name, term in new.items())
         _check_checksum(record, total)
-        sections = map(self._result, self._order.result)
+        totals = None if record.window is None else _totals(record.window)
+        sections = [self._result(section, totals) for section in self._order.result]
         # Everything that can fail is over before the state changes.
-        state.sections = tuple(sections if record.window is None else _with_totals(sections, record.window))
+        state.sections = tuple(sections)
         state.total = total % 2**32
         for terms, new in ((state.section_terms, self._section_terms), (state.item_terms, self._item_terms)):
             for name, term in new.items():
@@ -482,12 +483,13 @@ class _Difference:
                 item = edit.result[index]
                 self._item_terms[item.id] = item_term(section, edit.result[index - 1].id if index else "", item.id, item.kind)
 
-    def _result(self, section: Section) -> Section:
+    def _result(self, section: Section, totals: Optional[Mapping[str, Tuple[int, int]]]) -> Section:
         edit, former = self._edits.get(section.id), self._sections[section.id]
-        if edit is None and section is former:
+        if edit is None and section is former and totals is None:
             return section
         items = section.items if edit is None else tuple(edit.result)
-        new = Section(section.id, section.data_text, section.order, section.keep, items, section.from_, len(items), False)
+        from_, of = (totals or {}).get(section.id, (0, len(items)))
+        new = Section(section.id, section.data_text, section.order, section.keep, items, from_, of, False)
         return former if new.is_same(former) else new
 
     def _edit(self, place: Any) -> "_ListEdit[Item]":
