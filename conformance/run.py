@@ -208,7 +208,7 @@ def follow(command, vector, parse):
     """What is wrong with a program's answers for a vector; None if nothing."""
     records = lines(vector["file"], parse)
     asked = "".join(
-        json.dumps({name: value for name, value in record.items() if name != "then"}) + "\n" for record in records)
+        json.dumps({name: value for name, value in record.items() if name != "then"}) + "\n" for record in lines(vector["file"]))
     result = subprocess.run(command, input=asked, stdout=subprocess.PIPE, encoding="utf-8")
     answers = result.stdout.split("\n")[:-1]
     states = {}
