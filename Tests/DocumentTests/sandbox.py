@@ -33,7 +33,7 @@ PYTHON = """#!/bin/sh
 exec /usr/bin/python3 "$@"
 """
 FOLLOWER = """#!/bin/sh
-exec /usr/bin/python3 {root}/Tests/ExampleTests/follow_vectors.py
+exec /usr/bin/python3 {root}/clients/python/tests/vectors.py
 """
 
 

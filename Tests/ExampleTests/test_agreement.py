@@ -1,7 +1,8 @@
-"""All followers reach the same states: FeedClient, examples/follow.py, clients/js/src/replica.js, and HTTP."""
+"""All followers reach the same states: FeedClient, clients/python, clients/js/src/replica.js, and HTTP."""
 
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -12,14 +13,16 @@ import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections import deque
 from contextlib import closing
 
 import confluent_kafka as kafka
 
-from test_follow import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, RandomRecords
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "python" / "tests"))
 
-from follow import follow
+from support import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, RandomRecords, run_command  # noqa: E402
+from support import Daemon as EmbeddedDaemon  # noqa: E402
+
+from feedstore.kafka import Follower  # noqa: E402
 
 # Names that are difficult in a URL, a key or JSON; they use all partitions of the embedded broker.
 FEEDS = ["f", "g", "ü/ber", "a b+c", "50%", "?x=y#z", '"q"\\', "日本/語", "d0/f", "e", "h", "é"]
@@ -59,33 +62,8 @@ def in_full(sections):
     return [{**section, "items": section.get("items", [])} for section in sections]
 
 
-class Daemon:
+class Daemon(EmbeddedDaemon):
     """`feedstore run --embedded` with HTTP."""
-
-    def __init__(self, settings):
-        command = [FEEDSTORE, "run", "--embedded"]
-        for name, value in settings.items():
-            command += ["--set", f"{name}={value}"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.servers = self.process.stdout.readline().strip()
-        # With port 0, the log has the actual port. The rest is read so that the daemon does not block.
-        serving = next(line for line in self.process.stderr if "serving HTTP" in line)
-        self.url = serving.split("url=")[1].split()[0]
-        self.reader = threading.Thread(target=deque, args=(self.process.stderr, 0))
-        self.reader.start()
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        self.reader.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def publish(self, records):
-        lines = "".join(json.dumps(record) + "\n" for record in records)
-        subprocess.run(
-            [FEEDSTORE, "publish", "-", "--set", f"kafka.bootstrap.servers={self.servers}"],
-            input=lines, text=True, check=True, capture_output=True)
 
     def get(self, path):
         """The text of a response; None if there is no such feed, and empty if it is not available at the moment."""
@@ -183,9 +161,7 @@ class Agreement(unittest.TestCase):
         self.assertEqual({feed: text(states[feed]) for feed in shown}, shown)
 
         # The script, as a command and as a module that reports its outcomes.
-        lines = subprocess.run(
-            [sys.executable, ROOT / "examples" / "follow.py", daemon.servers, "--once"],
-            check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
+        lines = run_command("follow", daemon.servers, "--once", check=True).stdout.splitlines()
         states = [json.loads(line) for line in lines]
         partitions = {feed["feed"]: feed["partition"] for feed in json.loads(daemon.get("/v1/feeds?limit=1000"))["feeds"]}
         self.assertEqual({state["feed"]: state.pop("partition") for state in states}, partitions)
@@ -209,14 +185,19 @@ class Agreement(unittest.TestCase):
         """Asserts that the run covered all kinds of changes."""
         met = {"parts": set(), "modes": set(), "lives": {}}
 
-        def note(_, name, changeset, __):
-            met["modes"].add(changeset["mode"])
-            if changeset["mode"] == "delete":
-                return
-            met["lives"].setdefault(name, set()).add(changeset["epoch"])
-            if changeset.get("parts", 1) > 1:
-                met["parts"].add(changeset["mode"])
-        follow(daemon.servers, "feeds.changesets", True, note)
+        class Noting(Follower):
+            def take(self, message):
+                if message.value() is not None:
+                    changeset = json.loads(message.value())
+                    met["modes"].add(changeset["mode"])
+                    if changeset["mode"] != "delete":
+                        met["lives"].setdefault(changeset["feed"], set()).add(changeset["epoch"])
+                    if changeset.get("parts", 1) > 1:
+                        met["parts"].add(changeset["mode"])
+                return super().take(message)
+
+        with Noting(daemon.servers) as follower:
+            follower.read_to_end()
         counters = json.loads(daemon.get("/v1/status"))["counters"]
         self.assertEqual(met["modes"], {"reload", "diff", "reconfigure", "delete"})
         self.assertTrue(met["parts"], "no changeset was split")

@@ -1,4 +1,4 @@
-"""The conformance vectors: they are consistent, and examples/follow.py passes them with their runner."""
+"""The conformance vectors: they are consistent, and the Python package passes them with their runner."""
 
 import pathlib
 import subprocess
@@ -11,7 +11,7 @@ sys.path.append(str(ROOT / "conformance"))
 import run  # noqa: E402
 
 RUNNER = ROOT / "conformance" / "run.py"
-FOLLOWER = [sys.executable, str(ROOT / "Tests" / "ExampleTests" / "follow_vectors.py")]
+FOLLOWER = [sys.executable, str(ROOT / "clients" / "python" / "tests" / "vectors.py")]
 
 
 class Conformance(unittest.TestCase):
@@ -51,7 +51,7 @@ class Conformance(unittest.TestCase):
         program = "import sys\nfor line in sys.stdin: print('{\"epoch\":null,\"stale\":false}')"
         result = self.run_vectors("--only", "worked-example", "replica", sys.executable, "-c", program)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
-        self.assertIn("FAILED worked-example: line 1, key k0/news: epoch is None", result.stdout)
+        self.assertIn("FAILED worked-example: line 1, k0/news: epoch is None", result.stdout)
 
     def test_a_follower_that_ends_early_fails(self):
         result = self.run_vectors("--only", "worked-example", "replica", sys.executable, "-c", "")

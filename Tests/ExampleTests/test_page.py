@@ -4,13 +4,17 @@ import http.server
 import itertools
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import threading
 import unittest
 
 import xxhash
 
-from test_follow import PATIENCE_SECONDS, ROOT
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "python" / "tests"))
+
+from support import PATIENCE_SECONDS, ROOT  # noqa: E402
 
 COMMAND = [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs"]
 UP_TO_DATE = "event: up-to-date\ndata: {}\n\n"

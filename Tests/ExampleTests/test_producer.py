@@ -1,14 +1,16 @@
 """The producer in docs/protocol.md, against a daemon with an embedded broker."""
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "python" / "tests"))
 
-from test_follow import FEEDSTORE, PATIENCE_SECONDS, ROOT
+from support import FEEDSTORE, PATIENCE_SECONDS, ROOT, run_command  # noqa: E402
 
 PRODUCER = re.search(r"^```python producer\n(.*?)^```", (ROOT / "docs" / "protocol.md").read_text(), re.MULTILINE | re.DOTALL)
 
@@ -49,8 +51,7 @@ class Producer(unittest.TestCase):
 
     def items(self, servers):
         """The data of the items of all feeds now."""
-        command = [sys.executable, ROOT / "examples" / "follow.py", servers, "--once"]
-        lines = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
+        lines = run_command("follow", servers, "--once", check=True).stdout.splitlines()
         return [item["data"] for feed in map(json.loads, lines) for section in feed["sections"] for item in section["items"]]
 
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Feed
 @testable import FeedClient
 
-/// Random damage leads the replicas of a store, `FeedClient`, `clients/js/src/replica.js` and `examples/follow.py` to the states of the
+/// Random damage leads the replicas of a store, `FeedClient`, `clients/js/src/replica.js` and `clients/python` to the states of the
 /// protocol's table, record by record.
 @Suite struct DamagedLogTests {
   /// The expected state of a record's feed.
@@ -57,7 +57,7 @@ import Testing
     }
     for command in [
       "node clients/js/test/support/follow-vectors.mjs",
-      "/usr/bin/python3 Tests/ExampleTests/follow_vectors.py",
+      "/usr/bin/python3 clients/python/tests/vectors.py",
     ] {
       let run = try CommandRun(
         ["-c", "\(command) < \"\(file.path)\""],
