@@ -3,6 +3,7 @@
 FEEDSTORE_FUZZ_SEED repeats a run, and FEEDSTORE_FUZZ_EXAMPLES makes it longer.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -12,8 +13,10 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
+import jwt
 from repository import FEEDSTORE, OPENAPI, ROOT, SCHEMAS, openapi
 
 # `make setup-slow-test` installs schemathesis there.
@@ -45,7 +48,7 @@ streams.values = {streams}
 
 [checks]
 not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
-positive_data_acceptance.expected-statuses = ["2xx", 304, 404, 503]
+positive_data_acceptance.expected-statuses = ["2xx", 304, 404, 503, {refusals}]
 # What is not valid may also be too long for a head.
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 413, 414, 422, 431, 503]
 """
@@ -111,12 +114,13 @@ class FuzzerTests(unittest.TestCase):
                 return name[1].decode()
         self.fail(f"{response.status}: no stream")
 
-    def fuzz(self, port, document, headers):
+    def fuzz(self, port, document, headers, refusals=""):
         streams = [self.open_stream(port, headers) for _ in range(3)]
         hooks = pathlib.Path(__file__).with_name("fuzzer_hooks.py")
         names = [*FEEDS.values(), "no-such-feed"]
         lists = {"feeds": json.dumps(names), "streams": json.dumps(streams)}
-        (self.folder / "schemathesis.toml").write_text(CONFIGURATION.format(hooks=hooks, **lists))
+        configuration = CONFIGURATION.format(hooks=hooks, refusals=refusals, **lists)
+        (self.folder / "schemathesis.toml").write_text(configuration)
         document = with_data(document)
         asked = document["components"]["schemas"]["requestedFeeds"]["items"]["properties"]
         asked["feed"] = {"anyOf": [{"enum": names}, asked["feed"]]}
@@ -138,6 +142,17 @@ class FuzzerTests(unittest.TestCase):
     def test_a_daemon_with_a_token_does_what_the_document_says(self):
         port = self.demo("--set", f"http.token={TOKEN}")
         self.fuzz(port, openapi(), {"Authorization": f"Bearer {TOKEN}"})
+
+    def test_a_daemon_with_tokens_of_users_does_so_too(self):
+        secret = random.randbytes(32)
+        keys = self.folder / "keys.json"
+        keys.touch(mode=0o600)
+        value = base64.urlsafe_b64encode(secret).decode().rstrip("=")
+        keys.write_text(json.dumps({"keys": [{"kty": "oct", "k": value}]}))
+        port = self.demo("--set", f"http.jwt.keys={keys}")
+        claims = {"exp": time.time() + 3600, "feedstore": {"read": ["hn"], "write": ["hn", "weather"]}}
+        token = jwt.encode(claims, secret, "HS256")
+        self.fuzz(port, openapi(), {"Authorization": f"Bearer {token}"}, refusals="403")
 
     def test_a_daemon_without_a_token_does_so_too(self):
         document = {name: value for name, value in openapi().items() if name != "security"}
