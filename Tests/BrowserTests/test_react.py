@@ -50,7 +50,11 @@ class HookTests(ReactTest):
             const store = new FakeStore(view);
             show(store, [[Feed], [Feed, { window: { first: 3 } }]]);
             await settled(() => store.listenerCount === 2);
-            for (let number = 10; number < 110; number++) store.publish(view = viewOf([1, number, 3], { previous: view }));
+            for (let number = 10; number < 110; number++) {
+              store.publish(view = viewOf([1, number, 3], { previous: view }));
+              // React may render.
+              await null;
+            }
             await settled(() => text() === '11093'.repeat(2));
             await frame();
             return app.renders;

@@ -84,8 +84,8 @@ async function startChromium(address) {
 }
 
 const rounded = (number) => number.toFixed(1);
-const reloadText = ({ items, bytes, median, longest }) => (
-  `${items} items, ${rounded(bytes / 1e6)} MB: ${rounded(median)} ms, at most ${rounded(longest)} ms`);
+const reloadText = ({ items, bytes, first, median, longest }) => (
+  `${items} items, ${rounded(bytes / 1e6)} MB: ${rounded(median)} ms, at most ${rounded(longest)} ms; the first one ${rounded(first)} ms`);
 const frameText = ({ frames, usual, longest, dropped }) => (
   `${frames} frames every ${rounded(usual)} ms, ${dropped} dropped, at most ${rounded(longest)} ms between two`);
 
