@@ -109,7 +109,7 @@ class Seen:
                     self.updates.pop(0)
                 return False
             if not self._changed.wait_for(found, PATIENCE_SECONDS):
-                raise AssertionError(f"timed out waiting for {what}; the view is {self.feed.view}")
+                raise AssertionError(f"timed out waiting for {what}; the view is {self.feed.view.standing}, revision {self.feed.view.revision}")
             return self.updates.pop(0)
 
     def kind(self, kind):

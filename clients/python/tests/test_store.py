@@ -5,16 +5,22 @@ import base64
 import contextlib
 import json
 import logging
+import random
+import ssl
+import subprocess
+import tempfile
 import threading
 import time
 import unittest
 
 from fake_daemon import FakeDaemon
-from support import PATIENCE_SECONDS, Seen, deletion, difference, plain, reload, section
+from support import PATIENCE_SECONDS, SEED, RandomRecords, Seen, deletion, difference, plain, reload, replay, section
+from test_replica import check_identities, encoded
 
 import feedstore
 from feedstore import FeedStore, Window
 from feedstore.jsontext import text_of
+from feedstore.replica import Replica
 
 TWO = [section("top", "a", "b", "c"), section("more")]
 ONE = {"window": [{"section": "top", "from": 0, "shown": 1, "of": 3}, {"section": "more", "from": 0, "shown": 0, "of": 0}]}
@@ -372,14 +378,24 @@ class Interruptions(StoreTest):
         other = Seen(store.feed("weather"))
         if len(asked) == 1:
             self.assertEqual(self.daemon.stream().feeds, [{"feed": "weather"}])
-        # Later too, when a stream is changed.
-        self.daemon.refuse(400, {"detail": "is wrong", "member": "add[0].first"}, "PATCH")
-        third = Seen(store.feed("third", Window(first=-1)))
-        third.standing("stale", "bad-request")
-        stream = self.daemon.stream()
-        self.assertEqual(stream.feeds, [{"feed": "weather"}])
-        stream.message(reload("weather", []))
-        other.kind("state")
+        else:
+            self.assertEqual(asked[1], {"feed": "weather"})
+            self.daemon.stream()
+
+    def test_a_change_that_is_not_accepted_concerns_its_feed_alone(self):
+        feed, seen, stream = self.followed()
+        self.daemon.refuse(400, {"detail": "is -1; expected a number from 0", "member": "add[0].first"}, "PATCH")
+        other = Seen(feed._store.feed("weather", Window(first=-1)))
+        self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "weather", "first": -1}]})
+        self.assertIn("-1", other.standing("stale", "bad-request").standing.detail)
+        # The stream goes on, and takes other changes.
+        Seen(feed._store.feed("third"))
+        self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "third"}]})
+        stream.message(difference("news", CHANGED, 2, **CHANGE))
+        self.assertEqual(seen.kind("changed").view.standing.name, "live")
+        # Another window is asked for again.
+        other.feed.show(Window(first=1))
+        self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "weather", "first": 1}]})
 
     def test_a_stream_that_the_daemon_does_not_know_any_more(self):
         feed, seen, stream = self.followed()
@@ -458,6 +474,141 @@ class Instances(StoreTest):
         seen.kind("absent")
         first.message(reload("news", TWO))
         seen.kind("state")
+
+
+class History:
+    """A daemon that has what a replay has written of a feed, and disturbs whoever follows it."""
+
+    def __init__(self, daemon, lines, rng):
+        self.daemon, self.rng = daemon, rng
+        # Changesets as they are sent, and after each the feed as a reload.
+        self.texts, self.reloads, replica = [], [], Replica("f")
+        for line in lines:
+            key, value = encoded(line)
+            if value is None or key.decode().partition("/")[2] != "f":
+                continue
+            if line["value"].get("reason") == "keyframe":
+                continue
+            replica.apply(value)
+            self.texts.append(value.decode())
+            self.reloads.append(replica.to_reload() if replica.head else None)
+        self.last = replica
+
+    def version(self, index):
+        return (self.value(index)["epoch"], self.value(index)["revision"])
+
+    def value(self, index):
+        return json.loads(self.texts[index])
+
+    def state(self, stream, index):
+        if self.reloads[index] is None:
+            stream.send("absent", {"feed": "f"})
+        else:
+            stream.message(self.reloads[index])
+            stream.up_to_date("f")
+
+    def play(self):
+        """Sends everything, over as many streams as it takes; returns how often the client was disturbed."""
+        index, disturbed = -1, 0
+        stream = None
+        while index < len(self.texts) - 1 or stream is None:
+            if stream is None:
+                stream = self.daemon.stream()
+                asked = stream.feeds[0]
+                known = [
+                    number for number in range(index + 1)
+                    if "epoch" in asked and self.version(number) == (asked["epoch"], asked["revision"]) and self.reloads[number]]
+                if known and self.rng.random() < 0.8:
+                    stream.message(*self.texts[known[-1] + 1 : index + 1])
+                    stream.up_to_date("f", **({} if self.reloads[index] else {"partition": None}))
+                elif index >= 0:
+                    self.state(stream, index)
+                continue
+            index += 1
+            what = self.rng.random()
+            if what < 0.04:
+                disturbed += 1
+                self.rng.choice([stream.cut, stream.end])()
+                stream = None
+            elif what < 0.08:
+                disturbed += 1
+                stream.send("must-refetch", {"feed": "f", "reason": "it was slow"})
+                self.state(stream, index)
+            elif what < 0.1 and index > 1:
+                # It is sent twice.
+                stream.message(self.texts[index], self.texts[index])
+            elif what < 0.13 and self.value(index)["mode"] in ("diff", "reconfigure") and index + 1 < len(self.texts):
+                # One is lost: the client asks for the feed anew.
+                follows = self.value(index + 1)
+                if follows["mode"] in ("diff", "reconfigure") and follows["epoch"] == self.value(index)["epoch"]:
+                    disturbed += 1
+                    index += 1
+                    stream.message(self.texts[index])
+                    asked = self.daemon.patch().content
+                    assert asked == {"add": [{"feed": "f"}], "remove": ["f"]}, asked
+                    self.state(stream, index)
+                else:
+                    stream.message(self.texts[index])
+            else:
+                stream.message(self.texts[index])
+        self.state(stream, index)
+        return disturbed
+
+
+class RandomHistories(StoreTest):
+    def test_whatever_happens_to_the_stream_the_end_is_that_of_the_replay(self):
+        print(f"FEEDSTORE_SEED={SEED}")
+        disturbed = 0
+        for seed in range(SEED, SEED + 10):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                lines = [{**line, "key": "f"} for line in RandomRecords(rng).lines(250)]
+                lines.append({"key": "f", "ts": 10**6, "value": {"op": "item.upsert", "section": "end", "item": "end"}})
+                history = History(self.daemon, replay(lines, ["coalesce.window=0"])["output"], rng)
+                feed, faults = self.store().feed("f"), []
+                last = [()]
+
+                def check(update):
+                    try:
+                        check_identities(last[0], update.view.sections)
+                    except AssertionError as fault:
+                        faults.append(fault)
+                    last[0] = update.view.sections
+
+                feed.subscribe(check)
+                seen = Seen(feed)
+                disturbed += history.play()
+                head = history.last.head
+                seen.wait(lambda update: (update.view.epoch, update.view.revision, update.view.standing.name) == (
+                    head.epoch, head.revision, "live"), "the end")
+                self.assertEqual(plain(feed.view.sections), plain(history.last.sections))
+                self.assertEqual((feed.view.checksum, faults), (head.checksum, []))
+                feed._store.close()
+        self.assertGreater(disturbed, 10)
+
+
+class Encrypted(StoreTest):
+    def test_https(self):
+        folder = self.stack.enter_context(tempfile.TemporaryDirectory())
+        certificate, key = f"{folder}/certificate", f"{folder}/key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
+             certificate, "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.daemon.server.socket = context.wrap_socket(self.daemon.server.socket, server_side=True)
+        url = self.daemon.url.replace("http:", "https:")
+        seen = Seen(self.store(url).feed("news"))
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", seen.standing("stale", "disconnected").standing.detail)
+        store = self.store(url, ssl_context=ssl.create_default_context(cafile=certificate))
+        seen = Seen(store.feed("news"))
+        stream = self.daemon.stream()
+        stream.message(reload("news", TWO))
+        seen.kind("state")
+        Seen(store.feed("weather"))
+        self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "weather"}]})
+        store.close()
+        self.wait_for_end(stream)
 
 
 def jwt(end, name):

@@ -56,6 +56,12 @@ def _line(update: Update) -> str:
     return f"{feed}: {described(view.standing) if update.kind == 'standing' else 'there is no such feed'}"
 
 
+def _terminal_size() -> os.terminal_size:
+    # Before Python 3.11 a terminal without a size has 0 lines.
+    columns, lines = shutil.get_terminal_size()
+    return os.terminal_size((columns or 80, lines or 24))
+
+
 def _draw(store: FeedStore, feed_id: str) -> None:
     # What there is to do: "update" once at a time, or "resize". A signal may come while it is used.
     work: "queue.SimpleQueue[str]" = queue.SimpleQueue()
@@ -66,20 +72,21 @@ def _draw(store: FeedStore, feed_id: str) -> None:
             waiting[0] = True
             work.put("update")
 
-    screen, terminal = Screen(), shutil.get_terminal_size()
+    screen, terminal = Screen(), _terminal_size()
     feed = store.feed(feed_id, Window(first=terminal.lines))
     feed.subscribe(on_update)
-    former = signal.signal(signal.SIGWINCH, lambda *_: work.put("resize"))
+    resized = getattr(signal, "SIGWINCH", None)
+    if resized is not None:
+        signal.signal(resized, lambda *_: work.put("resize"))
     try:
         print(Screen.BEGIN, end="")
         while True:
             print(screen.drawn(lines_of(feed.view, terminal.lines), terminal.columns), end="", flush=True)
             if work.get() == "resize":
-                terminal = shutil.get_terminal_size()
+                terminal = _terminal_size()
                 feed.show(Window(first=terminal.lines))
             waiting[0] = False
     finally:
-        signal.signal(signal.SIGWINCH, former)
         print(Screen.END, end="", flush=True)
 
 

@@ -6,12 +6,16 @@ import threading
 from concurrent.futures import Future
 from typing import Any, Callable, Optional, TypeVar
 
+from .errors import FeedStoreError
+
 _T = TypeVar("_T")
 
 
 class Engine:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="feedstore", daemon=True)
         self._thread.start()
 
@@ -19,13 +23,13 @@ class Engine:
         self.loop.run_forever()
         self.loop.close()
 
-    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Has the thread call a function later."""
-        try:
-            self.loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:
-            # The loop was stopped: nobody is interested any more.
-            pass
+    def post(self, function: Callable[..., Any], *arguments: Any) -> bool:
+        """Has the thread call a function later; returns whether it will. After the end nobody is interested any more."""
+        # What is posted before the end is called before the end.
+        with self._lock:
+            if not self._is_stopped:
+                self.loop.call_soon_threadsafe(function, *arguments)
+            return not self._is_stopped
 
     def run(self, function: Callable[[], _T]) -> _T:
         """Has the thread call a function, and waits for its result."""
@@ -39,7 +43,8 @@ class Engine:
             except BaseException as fault:
                 future.set_exception(fault)
 
-        self.loop.call_soon_threadsafe(call)
+        if not self.post(call):
+            raise FeedStoreError("the store is closed")
         return future.result()
 
     def in_thread(self, function: Callable[[], _T], then: Callable[[_T], None]) -> None:
@@ -50,7 +55,11 @@ class Engine:
         return self.loop.call_later(seconds, function)
 
     def stop(self) -> None:
-        self.post(self.loop.stop)
+        with self._lock:
+            if self._is_stopped:
+                return
+            self._is_stopped = True
+            self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 def running_loop() -> Optional[asyncio.AbstractEventLoop]:

@@ -67,10 +67,7 @@ class FeedStore:
 
     def close(self) -> None:
         """Ends everything: the connections, the iterations and the subscriptions."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        self._engine.run(self._close)
+        self._run_if_open(self._close)
         self._engine.stop()
 
     def __enter__(self) -> "FeedStore":
@@ -92,6 +89,7 @@ class FeedStore:
     # In the engine's thread, from here on.
 
     def _close(self) -> None:
+        self._is_closed = True
         for streams in self._streams.values():
             for stream in streams:
                 stream.close()
@@ -101,9 +99,19 @@ class FeedStore:
             iteration.end()
 
     def _run(self, function: Callable[[], Any]) -> Any:
-        if self._is_closed:
-            raise FeedStoreError("the store is closed")
-        return self._engine.run(function)
+        def run() -> Any:
+            if self._is_closed:
+                raise FeedStoreError("the store is closed")
+            return function()
+
+        return self._engine.run(run)
+
+    def _run_if_open(self, function: Callable[[], None]) -> None:
+        try:
+            self._run(function)
+        except FeedStoreError:
+            # Everything has ended already.
+            pass
 
     def _asked_token(self) -> Optional[str]:
         """The token; blocks."""
@@ -144,6 +152,8 @@ class FeedStore:
     def _settle(self) -> None:
         """Puts each feed onto one stream of each instance that is to be asked for it, and nowhere else."""
         self._is_to_settle = False
+        if self._is_closed:
+            return
         targets = {followed: set(followed.targets) for followed in self._followed.values()}
         for url, streams in self._streams.items():
             for stream in streams:
@@ -246,7 +256,7 @@ class Feed:
                     self._remove(deliver)
 
         self._store._run(lambda: self._add(deliver))
-        return lambda: None if self._store._is_closed else self._store._run(lambda: self._remove(deliver))
+        return lambda: self._store._run_if_open(lambda: self._remove(deliver))
 
     def write(self, events: Union[Event, Sequence[Event]], wait: float = 10) -> Write:
         """Writes one event or several, all of them or nothing. Views show the effect at once, as pending.
@@ -387,9 +397,7 @@ class _Iteration:
         self._event.clear()
 
     def close(self) -> None:
-        store = self._feed._store
-        if not store._is_closed:
-            store._run(self._close)
+        self._feed._store._run_if_open(self._close)
 
     def _close(self) -> None:
         self._feed._remove(self._put)

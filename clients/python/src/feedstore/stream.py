@@ -10,7 +10,7 @@ from .engine import Engine
 from .event_stream import StreamEvent
 from .followed import Followed
 from .model import Standing
-from .transport import FAILURES, Answer, Origin, Problem, StreamReader, answer_of, token_end
+from .transport import Answer, Origin, Problem, StreamReader, answer_of, token_end
 
 log = logging.getLogger("feedstore")
 
@@ -226,6 +226,7 @@ class Stream:
             feed = followed.feed
             if feed in self._sent and feed not in self._refetching:
                 self._switching.add(feed)
+        before = (self._sent, set(self._refetching))
         members: Dict[str, Any] = {}
         if add:
             members["add"] = [followed.request(followed.feed not in self._switching) for followed in add]
@@ -235,7 +236,7 @@ class Stream:
         self._switching.difference_update(remove)
         self._sent.update((followed.feed, followed) for followed in add)
         self._refetching.clear()
-        self._request(members, self._used_token, lambda problem: self._patched(problem, add))
+        self._request(members, self._used_token, lambda problem: self._patched(problem, add, *before))
 
     def _request(self, members: Dict[str, Any], token: Optional[str], then: Callable[[Optional[Problem]], None]) -> None:
         self._is_patching = True
@@ -249,7 +250,8 @@ class Stream:
                     return answer.problem
                 finally:
                     connection.close()
-            except FAILURES as fault:
+            except Exception as fault:
+                # Whatever it is: a stream that does not learn of it would not change any more.
                 return Problem(0, None, str(fault))
 
         def done(problem: Optional[Problem]) -> None:
@@ -259,18 +261,23 @@ class Stream:
 
         self._engine.in_thread(send, done)
 
-    def _patched(self, problem: Optional[Problem], add: List[Followed]) -> None:
+    def _patched(
+        self, problem: Optional[Problem], add: List[Followed], sent: Dict[str, Followed], refetching: Set[str]
+    ) -> None:
+        bad = None if problem is None else _named(problem, "add", add)
         if problem is None:
             self._patch()
-            return
-        bad = _named(problem, "add", add)
-        if bad is not None:
+        elif bad is not None:
+            # Nothing of the request was done. The next one leaves this feed out.
+            self._sent, self._refetching = sent, self._refetching | refetching
+            self._switching.difference_update(followed.feed for followed in add)
             bad.refuse(problem.detail)
             self._on_moved()
-        elif problem.status != 404:
-            log.warning("%s does not change the stream: %s", self.url, problem.detail)
-        # Nothing of the request was done. The next connection asks for everything.
-        self._restart()
+        else:
+            if problem.status != 404:
+                log.warning("%s does not change the stream: %s", self.url, problem.detail)
+            # The next connection asks for everything.
+            self._restart()
 
     # Tokens.
 
@@ -287,7 +294,7 @@ class Stream:
         def fetch() -> Optional[str]:
             try:
                 return self._token()
-            except FAILURES as fault:
+            except OSError as fault:
                 log.warning("there is no newer token: %s", fault)
                 return None
 
@@ -299,7 +306,7 @@ class Stream:
                 self._renewal = self._engine.later(0.1, lambda: send(token))
                 return
             self._used_token = token
-            self._request({}, token, lambda problem: self._patched(problem, []))
+            self._request({}, token, lambda problem: self._patched(problem, [], self._sent, set()))
             self._renew_later()
 
         self._engine.in_thread(fetch, send)

@@ -8,7 +8,7 @@ import ssl
 import threading
 import urllib.parse
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional
 
 from .event_stream import EventStreamParser, StreamEvent
 
@@ -17,9 +17,6 @@ CONNECT_SECONDS = 10.0
 # Of what was read of a stream, and not yet taken.
 _MOST_PIECES = 16
 _PIECE_BYTES = 65536
-
-#: What goes wrong in a request, other than its answer. ValueError: an unreadable stream, or a socket that another thread closed.
-FAILURES = (OSError, http.client.HTTPException, ValueError)
 
 
 @dataclass(frozen=True)
@@ -108,9 +105,9 @@ class StreamReader:
         origin: Origin,
         token: Callable[[], Optional[str]],
         content: Callable[[Optional[str]], str],
-        on_open: Callable[[], None],
-        on_events: Callable[[List[StreamEvent], Optional[float]], None],
-        on_end: Callable[[Optional[Problem], str], None],
+        on_open: Callable[[], object],
+        on_events: Callable[[List[StreamEvent], Optional[float]], object],
+        on_end: Callable[[Optional[Problem], str], object],
     ):
         self._origin, self._token, self._content = origin, token, content
         self._on_open, self._on_events, self._on_end = on_open, on_events, on_end
@@ -142,7 +139,8 @@ class StreamReader:
             finally:
                 _shut(connection)
                 connection.close()
-        except FAILURES as fault:
+        except Exception as fault:
+            # Whatever it is: a store that does not learn of it would wait forever.
             detail = str(fault) or type(fault).__name__
         self._on_end(problem, detail)
 

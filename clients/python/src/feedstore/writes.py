@@ -1,6 +1,7 @@
 """The writes of one feed: sent one after the other, and shown until they are published."""
 
 import asyncio
+import math
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
@@ -9,7 +10,7 @@ from .errors import WriteFailed, WriteRejected
 from .jsontext import text_of
 from .model import Written
 from .replica import Head
-from .transport import FAILURES, Answer, Origin, Problem, answer_of
+from .transport import Answer, Origin, Problem, answer_of
 
 if TYPE_CHECKING:
     from .followed import Followed
@@ -125,11 +126,9 @@ class FeedWrites:
 
     def forget_covered(self) -> None:
         """Called after each change of a state."""
-        followed = [one for one in self._followed() if one.replica.head is not None]
-        if followed:
-            self._writes = [write for write in self._writes if not all(map(write.is_covered, followed))]
-        elif not self._followed():
-            self._writes = [write for write in self._writes if write.written is None]
+        # Of a feed that does not exist there is nothing to show.
+        followed = [one for one in self._followed() if one.replica.head is not None or not one.is_known]
+        self._writes = [write for write in self._writes if write.written is None or not all(map(write.is_covered, followed))]
 
     def _begin(self) -> None:
         # One after the other: requests at the same time are applied in any order.
@@ -176,19 +175,20 @@ def sent(
     for origin in origins:
         try:
             connection = origin.connect()
-        except FAILURES as fault:
+        except OSError as fault:
             unreached.append(str(fault))
             continue
         try:
             connection.sock.settimeout(write.wait + _ANSWER_SECONDS)
-            preference = {"Prefer": f"wait={write.wait:g}"} if write.wait > 0 else {}
+            preference = {"Prefer": f"wait={math.ceil(write.wait)}"} if write.wait > 0 else {}
             answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
             if answer.status == 401:
                 # Nothing was written: it is safe to try once more.
                 connection.close()
                 answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
             return _outcome(answer)
-        except FAILURES as fault:
+        except Exception as fault:
+            # Whatever it is: a write that does not learn of it would be pending forever.
             return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}"), False
         finally:
             connection.close()
