@@ -1,12 +1,21 @@
 """A daemon that does what a test says: streams that a test writes, cuts and ends, and answers that are errors."""
 
+import contextlib
 import http.server
 import json
+import logging
 import queue
 import socket
 import threading
+import unittest
 
-from support import PATIENCE_SECONDS
+from support import PATIENCE_SECONDS, Seen, reload, section
+
+from feedstore import FeedStore
+
+TWO = [section("top", "a", "b", "c"), section("more")]
+CHANGED = [section("top", ("a", 7), "b", "c"), section("more")]
+CHANGE = {"mode": "reconfigure", "items": {"reconfigure": [{"id": "a", "section": "top", "index": 0, "data": 7}]}}
 
 
 class Stream:
@@ -145,3 +154,33 @@ class Asked:
 
     def reply(self, status, **value):
         self.answer.put((status, value))
+
+
+class StoreTest(unittest.TestCase):
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+        self.daemon = self.new_daemon()
+        logging.getLogger("feedstore").setLevel(logging.CRITICAL)
+
+    def new_daemon(self):
+        daemon = FakeDaemon()
+        self.stack.callback(daemon.close)
+        return daemon
+
+    def store(self, *urls, **more):
+        return self.stack.enter_context(FeedStore(urls or self.daemon.url, **more))
+
+    def wait_for_end(self, stream):
+        while not stream.has_ended.wait(0.01):
+            stream.raw(": heartbeat\n")
+
+    def followed(self, **more):
+        """A feed that is live, its updates, and its stream."""
+        feed = self.store(**more).feed("news")
+        seen = Seen(feed)
+        stream = self.daemon.stream()
+        stream.message(reload("news", TWO))
+        stream.up_to_date("news")
+        seen.live()
+        return feed, seen, stream

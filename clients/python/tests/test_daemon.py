@@ -6,7 +6,6 @@ import random
 import unittest
 from contextlib import closing
 
-import confluent_kafka as kafka
 from confluent_kafka import admin
 
 from support import PATIENCE_SECONDS, SEED, Daemon, RandomRecords, Seen, plain, until

@@ -20,7 +20,7 @@ from support import (
 from test_replica import encoded, states
 
 from feedstore import FeedStore, KafkaRefused, WriteFailed
-from feedstore import kafka
+from feedstore import kafka, kafka_clients
 from feedstore.kafka import Follower, Producer
 
 
@@ -252,11 +252,11 @@ class Refusals(unittest.TestCase):
         consumer = mock.Mock()
         consumer.list_topics.return_value = mock.Mock(topics={"t": topic, "denied": denied})
         with self.assertLogs("feedstore") as logs:
-            self.assertEqual(kafka._partitions(consumer, "t"), [0, 1])
+            self.assertEqual(kafka_clients.partitions_of(consumer, "t"), [0, 1])
         self.assertIn("waiting for partition 0 of t: ", logs.output[0])
         for name, words in [("tt", "there is no topic tt, .*check its name"), ("denied", "topic denied: .*check your rights")]:
             with self.assertRaisesRegex(KafkaRefused, words):
-                kafka._partitions(consumer, name)
+                kafka_clients.partitions_of(consumer, name)
 
     def test_an_error_while_it_is_read_names_the_topic(self):
         found = follower()
@@ -273,7 +273,7 @@ class Refusals(unittest.TestCase):
             found.read_to_end()
 
     def test_brokers_that_cannot_be_reached(self):
-        with mock.patch.object(kafka, "_WAIT_SECONDS", 0.1), self.assertRaisesRegex(KafkaRefused, "no broker answers.*check the address"):
+        with mock.patch.object(kafka_clients, "WAIT_SECONDS", 0.1), self.assertRaisesRegex(KafkaRefused, "no broker answers.*check the address"):
             Follower("127.0.0.1:1")
         result = run_command("follow", "127.0.0.1:1", "--once")
         self.assertEqual((result.returncode, result.stdout), (1, ""))
@@ -364,7 +364,7 @@ class OnABroker(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "this is no event"):
                 producer.write("f", "text")
         with self.assertRaises(KafkaRefused):
-            with mock.patch.object(kafka, "_WAIT_SECONDS", 0.1):
+            with mock.patch.object(kafka_clients, "WAIT_SECONDS", 0.1):
                 Producer("127.0.0.1:1")
 
 

@@ -49,21 +49,21 @@ def own(section):
 
 def check_identities(before, after):
     """What is equal is the same object, and what is not is another one; nothing that was handed out has changed."""
-    items = {item.id: item for section in before for item in section.items}
-    sections = {section.id: section for section in before}
+    items = {item.id: item for one in before for item in one.items}
+    sections = {one.id: one for one in before}
     same = 0
-    for section in after:
-        for item in section.items:
+    for new in after:
+        for item in new.items:
             other = items.get(item.id)
             if other is not None:
                 is_equal = (item.kind, item.data_text, item.section) == (other.kind, other.data_text, other.section)
                 assert (item is other) == is_equal, item
                 same += item is other
-        other = sections.get(section.id)
+        other = sections.get(new.id)
         if other is not None:
-            is_equal = own(section) == own(other) and len(section.items) == len(other.items) and all(
-                one is another for one, another in zip(section.items, other.items))
-            assert (section is other) == is_equal, section.id
+            is_equal = own(new) == own(other) and len(new.items) == len(other.items) and all(
+                one is another for one, another in zip(new.items, other.items))
+            assert (new is other) == is_equal, new.id
     return same
 
 

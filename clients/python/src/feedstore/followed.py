@@ -86,8 +86,10 @@ class Followed:
             assert outcome.change is not None
             self.expects_reload = False
             self._is_known = True
-            self._standing = LIVE if self._standing == LIVE and outcome.change.mode != "reload" else CATCHING_UP
-            self._show("state" if outcome.change.mode == "reload" else "changed", outcome.change)
+            is_reload = outcome.change.mode == "reload"
+            self.refetches = self.refetches if is_reload else 0
+            self._standing = LIVE if self._standing == LIVE and not is_reload else CATCHING_UP
+            self._show("state" if is_reload else "changed", outcome.change)
         elif outcome.type == "removed" or (outcome.type == "skipped" and record.mode == "delete"):
             self._leave(url)
             self._become_absent()
@@ -107,7 +109,6 @@ class Followed:
                 if self.view.exists and self.view.partition != self._partition:
                     self.view = dataclasses.replace(self.view, partition=self._partition)
             if not self.expects_reload or "partition" not in value:
-                self.refetches = 0
                 self.set_standing(LIVE)
         elif name == "window" and not self.expects_reload:
             try:

@@ -105,6 +105,9 @@ class Reader:
 
     def next(self) -> str:
         """Goes to the next token, and returns its first character; "" at the end."""
+        found = self.text[self.at : self.at + 1]
+        if found > " ":
+            return found
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
         return self.text[self.at : self.at + 1]
 

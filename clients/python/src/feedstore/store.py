@@ -9,7 +9,7 @@ import urllib.parse
 from collections import deque
 from types import TracebackType
 from typing import (
-    Any, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union,
+    Any, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union,
 )
 
 from .engine import Engine, resolved, running_loop
