@@ -26,6 +26,8 @@ cp "$root/config/feedstore.json5" "$source/examples/"
 cp -R "$root/config/prometheus" "$root/config/grafana" "$source/examples/"
 cp "$root"/examples/*.mjs "$source/examples/clients/"
 cp -R "$root/clients/python/src" "$root/clients/python/pyproject.toml" "$root/clients/python/README.md" "$source/examples/clients/python/"
+# Neither what Python compiled, nor an empty file among the documents.
+find "$source/examples/clients/python" \( -name __pycache__ -o -name py.typed \) -prune -exec rm -r {} +
 cp "$root/clients/js/package.json" "$source/examples/clients/js/"
 cp "$root"/clients/js/src/*.js "$source/examples/clients/js/src/"
 cp "$binary" "$source/built/feedstore"

@@ -9,9 +9,10 @@ from contextlib import closing
 from confluent_kafka import admin
 
 from support import PATIENCE_SECONDS, SEED, Daemon, RandomRecords, Seen, plain, until
+from test_optimistic import random_event, random_sections
 from test_replica import check_identities
 
-from feedstore import FeedStore, Window
+from feedstore import WHOLE, FeedStore, Window, WriteRejected
 
 SERVERS = os.environ.get("FEEDSTORE_TEST_BOOTSTRAP")
 
@@ -82,6 +83,36 @@ class OnCluster(unittest.TestCase):
                 store.feed(name).write(event, wait=0).result(PATIENCE_SECONDS)
             for name, updates in seen.items():
                 updates.wait(lambda update: update.view.exists and update.view.item("b") is not None)
+
+
+class Writers(unittest.TestCase):
+    def test_programs_that_write_one_feed_end_with_the_same_view(self):
+        """Each shows its own writes at once, applied to what the others have written."""
+        print(f"FEEDSTORE_SEED={SEED}")
+        rng = random.Random(SEED)
+        with contextlib.ExitStack() as stack:
+            daemon = stack.enter_context(closing(Daemon().wait_until_ready()))
+            feeds = [stack.enter_context(FeedStore(daemon.url)).feed("f", window) for window in (WHOLE, WHOLE, Window(first=4))]
+            seen = [Seen(feed) for feed in feeds]
+            feeds[0].write({"op": "feed.replace", "sections": random_sections(rng)}).result(PATIENCE_SECONDS)
+            for updates in seen:
+                updates.wait(lambda update: update.view.exists)
+            writes, shown_early = [], 0
+            for _ in range(150):
+                feed = rng.choice(feeds)
+                before = feed.view
+                writes.append(feed.write([random_event(rng) for _ in range(rng.choice([1, 1, 2]))], wait=rng.choice([0, 10])))
+                shown_early += feed.view is not before
+            outcomes = {type(write._future.exception(PATIENCE_SECONDS)) for write in writes}
+            feeds[0].write({"op": "item.upsert", "item": "end", "section": "s0", "at": "first"}).result(PATIENCE_SECONDS)
+            for feed in feeds:
+                until(lambda: feed.view.item("end") and not feed.view.is_pending and feed.view.standing.name == "live",
+                      lambda: f"the end of {feed.view}")
+            self.assertEqual(plain(feeds[0].view.sections), plain(feeds[1].view.sections))
+            self.assertEqual(plain(feeds[2].view.sections), [one[0] for one in shown(plain(feeds[0].view.sections), Window(first=4))])
+            self.assertGreater(shown_early, 20)
+            # Some anchors are gone when the daemon sees them.
+            self.assertEqual(outcomes, {type(None), WriteRejected})
 
 
 def shown(sections, window):

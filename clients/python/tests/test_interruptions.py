@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
 from support import SEED, RandomRecords, Seen, difference, plain, reload, replay
@@ -101,6 +102,14 @@ class Interruptions(StoreTest):
             stream.raw(text)
         stream.send("window", {"feed": "news", "window": [7]})
         stream.message(difference("news", CHANGED, 2, **CHANGE))
+        seen.kind("changed")
+
+    def test_a_fault_of_the_client_itself_does_not_stop_a_stream(self):
+        feed, seen, stream = self.followed()
+        with mock.patch.object(Replica, "apply", side_effect=ZeroDivisionError):
+            stream.message(difference("news", CHANGED, 2, **CHANGE))
+            seen.standing("stale", "disconnected")
+        self.daemon.stream().message(difference("news", CHANGED, 2, **CHANGE))
         seen.kind("changed")
 
     def test_answers_that_are_errors(self):

@@ -85,12 +85,17 @@ class Stream:
                 self._on_moved()
 
         def take(events: List[StreamEvent], retry: Optional[float]) -> None:
-            if counts():
+            try:
                 self._retry = self._retry if retry is None else retry
                 for event in events:
                     if counts():
                         self._take(event)
-            readers[0].taken()
+            except Exception:
+                # Else the stream would stand still in silence.
+                log.exception("%s sends what cannot be taken; connecting again", self.url)
+                self._restart()
+            finally:
+                readers[0].taken()
 
         def end(problem: Optional[Problem], detail: str) -> None:
             if counts():
