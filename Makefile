@@ -47,7 +47,7 @@ TESTS ?=
 CLANG ?= $(dir $(shell command -v $(SWIFT)))clang
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources \
   examples/swift-follower/Package.swift examples/swift-follower/Sources \
-  clients/swift/Package.swift clients/swift/Sources clients/swift/Tests
+  clients/swift/Package.swift clients/swift/Sources clients/swift/Tests clients/swift/Examples
 
 .DEFAULT_GOAL := help
 .PHONY: clients docs screenshots setup-docs test-documents
@@ -174,6 +174,7 @@ test-cluster: setup-test ## test the daemon on FEEDSTORE_TEST_BOOTSTRAP or a sta
 
 clients: setup-test ## build what would be published of the clients: .build/clients
 	$(PYTHON) clients/python/build.py .build/clients
+	$(PYTHON) clients/swift/build.py $(SWIFT) .build/clients
 
 docs: setup-docs ## build the documentation as a web site, with search and the Swift API: .build/site
 	$(SWIFT) build --target FeedClient

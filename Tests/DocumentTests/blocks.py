@@ -33,6 +33,9 @@ TESTED = {
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
     "js page": "test_languages.py runs it in Node",
     "python producer": "ExampleTests run it",
+    "swift program": "the tests of clients/swift run it, and `make clients` builds it as a package",
+    "swift client": "the tests of clients/swift compile it",
+    "swift lists": "the tests of clients/swift compile it, with modules that stand in for Apple's",
     "python client": "clients/python/tests/test_package.py runs it, in an environment with the wheel",
     "text printed": "the same compares it with what the block before it prints",
 }
@@ -41,6 +44,7 @@ EXAMPLE = re.compile(r"ndjson (?:\w+\.)?(?:input|output|rejected|terms)(?: [\w.]
 
 # Blocks that no document test runs, with the reason and the file that tests the same.
 ELSEWHERE = {
+    "swift package": ("builds a package: `make clients`", "clients/swift/build.py"),
     "sh wheel": ("installs a package", "clients/python/tests/test_package.py"),
     "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_operating.py"),
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),

@@ -12,7 +12,12 @@ let package = Package(
   targets: [
     .target(name: "FeedStoreClient"),
     .target(name: "FeedStoreUI", dependencies: ["FeedStoreClient"]),
-    .testTarget(name: "FeedStoreClientTests", dependencies: ["FeedStoreClient"]),
+    .executableTarget(name: "TapToShowAll", dependencies: ["FeedStoreClient"], path: "Examples/TapToShowAll"),
+    .executableTarget(name: "TapAStar", dependencies: ["FeedStoreClient"], path: "Examples/TapAStar"),
+    .testTarget(
+      name: "FeedStoreClientTests",
+      dependencies: ["FeedStoreClient", "TapToShowAll", "TapAStar"]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

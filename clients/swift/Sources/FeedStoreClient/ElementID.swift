@@ -2,7 +2,9 @@
 ///
 /// Ids are compared byte by byte, as the protocol demands. Swift's `String` is not: to it, `"é"` with one code point equals
 /// `"é"` with two, so two items could become one.
-public struct ElementID<Element>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+public struct ElementID<Element>: Hashable, Sendable, ExpressibleByStringInterpolation,
+  CustomStringConvertible
+{
   public let rawValue: String
 
   public init(_ rawValue: String) { self.rawValue = rawValue }

@@ -31,6 +31,44 @@ import Testing
     }
   }
 
+  @Test(arguments: Checkout.vectors("window")) func `the replica passes every vector of windows`(
+    _ name: String
+  ) throws {
+    var replicas: [FeedID: [Replica]] = [:]
+    for (number, line) in try Checkout.lines(name).enumerated() {
+      let place: Comment = "\(name), line \(number + 1)"
+      let data = try #require(line["data"]?.string)
+      let message = try #require(JSONObject(try JSONText(checking: data)))
+      let feed = FeedID(try #require(message["feed"]?.string))
+      // The id may be in two partitions: the replica that has the epoch, or one that has nothing.
+      let known = replicas[feed] ?? []
+      let index =
+        known.firstIndex { $0.view.epoch == message["epoch"]?.string }
+        ?? known.firstIndex { !$0.view.exists || message["epoch"] == nil } ?? known.count
+      var replica = index < known.count ? known[index] : Replica(feed)
+      switch line["event"]?.string {
+      case "message": _ = try replica.apply(data)
+      case "window": replica.setTotals(WindowTotal.list(message["window"]))
+      case "must-refetch": replica.expectReload()
+      case "absent": _ = replica.remove()
+      default: Issue.record("an unknown event", sourceLocation: #_sourceLocation)
+      }
+      replicas[feed, default: []].replaceSubrange(index..<min(index + 1, known.count), with: [replica])
+      let then = try #require(JSONObject(line["then"]))
+      let view = replica.view
+      #expect(view.epoch == then["epoch"]?.string, place)
+      #expect(view.revision == then["revision"]?.count, place)
+      #expect(view.checksum == then["checksum"]?.string, place)
+      if let sections = then["sections"] { #expect(view.state.document == sections.text, place) }
+      if let window = then["window"] {
+        let totals = view.sections.map {
+          "{\"section\":\(JSONValue.quoted($0.id.rawValue)),\"from\":\($0.from),\"shown\":\($0.items.count),\"of\":\($0.of)}"
+        }
+        #expect("[\(totals.joined(separator: ","))]" == window.text, place)
+      }
+    }
+  }
+
   @Test func `checksums are as in the vectors`() throws {
     for line in try Checkout.lines("checksum.ndjson") {
       for term in try #require(line["terms"]?.elements).compactMap(JSONObject.init) {

@@ -180,4 +180,16 @@ import UIKit
     #expect(model.standing == .connecting)
     #expect(model.sections.isEmpty)
   }
+
+  @Test func `the blocks of the README compile`() throws {
+    let blocks = try Readme.blocks("swift lists")
+    #expect(blocks.count == 2)
+    for block in blocks {
+      let code = block.replacingOccurrences(
+        of: "import FeedStoreUI\n",
+        with: "import FeedStoreUIOnStandIns\n"
+      )
+      #expect(try Readme.compile(code, ["-typecheck", "-parse-as-library"]) == "")
+    }
+  }
 }

@@ -1,0 +1,1 @@
+../../../FeedStoreClientTests/ReadmeTests.swift
