@@ -68,7 +68,6 @@ let package = Package(
       dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service", "Spelling"],
       swiftSettings: swiftSettings
     ),
-    .target(name: "FeedIngest", dependencies: ["Feed", "FeedConfiguration"], swiftSettings: swiftSettings),
     .target(
       name: "FeedKafka",
       dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
@@ -78,6 +77,14 @@ let package = Package(
       name: "FeedWorker",
       dependencies: [
         "CBuild", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedIngest",
+      dependencies: [
+        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -102,8 +109,8 @@ let package = Package(
     .target(
       name: "FeedDaemon",
       dependencies: [
-        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools",
-        "FeedWorker", "Kafka", "Service",
+        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedIngest", "FeedKafka", "FeedStore",
+        "FeedTools", "FeedWorker", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -305,8 +312,8 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "CRdkafka", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
-        "FeedTestSupport", "HTTPTestSupport", "Oracle", "FeedTools",
+        "CRdkafka", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedWorker", "FeedKafka",
+        "FeedStore", "FeedTestSupport", "HTTPTestSupport", "IngestTestSupport", "Oracle", "FeedTools",
         "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings

@@ -55,7 +55,11 @@ package struct Daemon: Sendable {
     if isEmbedded {
       // Checked before anything starts.
       _ = try KafkaSettings(configuration.kafka, embedded: [])
-      broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
+      broker = try EmbeddedBroker(
+        topics: configuration.store.topics,
+        others: configuration.ingest.topics,
+        log: log
+      )
     }
     defer { broker?.stop() }
     var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: true)
@@ -175,7 +179,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
+  func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
     let tokens = try configuration.http.acceptedTokens()
     let tls = try configuration.http.tlsCredentials()

@@ -11,7 +11,7 @@ enum FeedStoreCommand {
   private static var subcommands: [any Subcommand.Type] {
     [
       RunCommand.self, ConfigCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self,
-      InspectCommand.self,
+      InspectCommand.self, IngestCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
       CompletionsCommand.self,

@@ -72,7 +72,7 @@ enum RunCommand: Subcommand {
   }
 
   /// Ends the process suddenly in tests; not in the help.
-  private static func crashInjection(_ log: Log) throws(ConfigurationError) -> CrashInjection? {
+  static func crashInjection(_ log: Log) throws(ConfigurationError) -> CrashInjection? {
     guard let text = ProcessInfo.processInfo.environment["FEEDSTORE_CRASH_AT"] else { return nil }
     guard let crash = CrashInjection(text) else {
       let points = CrashInjection.Point.allCases.map(\.rawValue).joined(separator: ", ")

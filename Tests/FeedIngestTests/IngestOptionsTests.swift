@@ -19,7 +19,10 @@ import Testing
     ("[1]", "--set: ingest.sources[0] is 1; allowed: an object"),
     ("[{}]", "--set: ingest.sources[0].topic is missing; allowed: 1 to 249 of"),
     ("[{topic: \"a b\"}]", "--set: ingest.sources[0].topic is \"a b\"; allowed: 1 to 249"),
-    ("[{\(valid), fed: 1}]", "--set: ingest.sources[0].fed is not a known key; did you mean feed?"),
+    (
+      "[{\(valid), fed: 1}]",
+      "--set: ingest.sources[0].fed (1) is not a known key; did you mean ingest.sources[0].feed?"
+    ),
     (
       "[{\(valid), format: \"avro\"}]",
       "--set: ingest.sources[0].format is \"avro\"; allowed: one of \"json\", \"debezium\""
@@ -45,20 +48,23 @@ import Testing
     ),
     (
       "[{\(valid), where: {x: [1]}}]",
-      "--set: ingest.sources[0].where[\"x\"] is a list; allowed: an object of"
+      "--set: ingest.sources[0].where is an object; allowed: an object of"
     ),
     (
       "[{\(valid), where: {\"/x\": [1.5]}}]",
-      "--set: ingest.sources[0].where[\"/x\"] is 1.5; allowed: an object of"
+      "--set: ingest.sources[0].where is an object; allowed: an object of"
     ),
-    ("[{\(valid), order: [{by: \"x\"}]}]", "--set: ingest.sources[0].order is \"[{"),
+    (
+      "[{\(valid), order: [{by: \"x\"}]}]",
+      "--set: ingest.sources[0].order is a list; allowed: an order of a section; it must have a JSON Pointer"
+    ),
     (
       "[{\(valid), order: [{bi: \"/x\"}]}]",
-      "--set: ingest.sources[0].order[0].by is missing; allowed: a JSON Pointer"
+      "--set: ingest.sources[0].order[0].bi is not a known key; did you mean ingest.sources[0].order[0].by?"
     ),
     (
       "[{\(valid), order: []}]",
-      "--set: ingest.sources[0].order is \"[]\"; allowed: an order: it must have at least one key"
+      "--set: ingest.sources[0].order is a list; allowed: an order of a section; it must have at least one key"
     ),
     (
       "[{\(valid), keep: 0}]",
@@ -66,11 +72,11 @@ import Testing
     ),
     (
       "[{\(valid)}, {\(valid)}]",
-      "--set: ingest.sources[1].topic is \"rows\", and so is ingest.sources[0].topic; map it"
+      "--set: ingest.sources[1].topic is \"rows\": another element has it already; map it"
     ),
     (
       "[{topic: \"feeds.items\", feed: \"f\", section: \"s\", item: \"{key}\"}]",
-      "--set: ingest.sources[0].topic is \"feeds.items\", and so is topics.items, which is not a topic of rows"
+      "--set: ingest.sources[0].topic is \"feeds.items\": it is one of topics.*, which have no rows"
     ),
   ])
   func `a mistake is refused with its place and what is allowed`(_ sources: String, _ message: String) {

@@ -57,7 +57,7 @@ public struct TableScript: Sendable {
   public func source(topic: String) -> String {
     let (feed, item) =
       format == .json
-      ? ("customer-{key/customer}", "order-{key/id}") : ("customer-{/customer_id}", "order-{/id}")
+      ? ("client-{key/customer}", "order-{key/id}") : ("customer-{/customer_id}", "order-{/id}")
     return """
       {topic: "\(topic)", format: "\(format == .json ? "json" : "debezium")", feed: "\(feed)", section: "{/status}",
        item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "change"], where: {"/region": ["eu", "us"]},
@@ -70,7 +70,8 @@ public struct TableScript: Sendable {
     var feeds: [String: [String: [Row]]] = [:]
     for row in rows.values where ["eu", "us"].contains(row.region) {
       guard let customer = row.customer, let status = row.status, !status.isEmpty else { continue }
-      feeds["customer-\(customer)", default: [:]][status, default: []].append(row)
+      feeds["\(format == .json ? "client" : "customer")-\(customer)", default: [:]][status, default: []]
+        .append(row)
     }
     return feeds.mapValues { sections in
       sections.mapValues { rows in

@@ -12,13 +12,14 @@ enum BacklogCost {
   private static let windowMilliseconds = 100
   private static let runs = 5
 
-  private struct Run {
+  struct Run {
     /// From the start of reading until everything is committed.
+    var records: Int
     var nanoseconds: UInt64
     var processorNanoseconds: UInt64
     var peakBytes: Int
-    var recordsPerSecond: Double { Double(recordCount) * 1e9 / Double(nanoseconds) }
-    var secondsPerMillion: Double { Double(processorNanoseconds) / 1e9 / Double(recordCount) * 1e6 }
+    var recordsPerSecond: Double { Double(records) * 1e9 / Double(nanoseconds) }
+    var secondsPerMillion: Double { Double(processorNanoseconds) / 1e9 / Double(records) * 1e6 }
   }
 
   static func run(feedstore: String, runs: Int?) {
@@ -59,11 +60,12 @@ enum BacklogCost {
     return start + SampleData.object(number, count: count - start.utf8.count - 1) + "}"
   }
 
-  private static func measure(
+  static func measure(
     _ program: BenchmarkCluster.Program,
     _ cluster: BenchmarkCluster,
     _ input: String,
-    _ name: String
+    _ name: String,
+    count: Int = recordCount
   ) -> Run {
     let topics = BenchmarkCluster.Topics(items: input, name: name)
     cluster.create(topics)
@@ -71,8 +73,9 @@ enum BacklogCost {
     let process = cluster.start(program, group: name, on: topics)
     let start = now()
     let processor = process.processorNanoseconds
-    cluster.wait(for: recordCount, by: name, of: topics, while: process, seconds: 120)
+    cluster.wait(for: count, by: name, of: topics, while: process, seconds: 120)
     let run = Run(
+      records: count,
       nanoseconds: now() - start,
       processorNanoseconds: process.processorNanoseconds - processor,
       peakBytes: process.peakBytes
@@ -87,20 +90,7 @@ enum BacklogCost {
   }
 
   private static func print(_ daemons: [Run], _ loops: [Run], _ cluster: BenchmarkCluster) {
-    var table = MarkdownTable("", "daemon", "bare loop in C", "daemon to loop")
-    func add(_ name: String, _ value: (Run) -> Double, _ format: (Double) -> String) {
-      // The ratios of consecutive runs, so that a machine that slows down has no effect.
-      let ratios = zip(daemons, loops).map { value($0) / value($1) }
-      table.add(
-        name,
-        format(median(daemons.map(value)) ?? 0),
-        format(median(loops.map(value)) ?? 0),
-        Format.decimal(median(ratios) ?? 0)
-      )
-    }
-    add("records/s", \.recordsPerSecond) { Format.grouped(Int($0)) }
-    add("processor seconds per million records", \.secondsPerMillion, Format.decimal)
-    add("most memory", { Double($0.peakBytes) }, { Format.megabytes(Int($0)) })
+    let table = table("daemon", daemons, loops)
     Swift.print("### A backlog\n")
     Swift.print(
       """
@@ -112,6 +102,25 @@ enum BacklogCost {
       """
     )
     Swift.print(table.text)
+  }
+
+  /// What programs and loops have taken, by turns.
+  static func table(_ name: String, _ programs: [Run], _ loops: [Run]) -> MarkdownTable {
+    var table = MarkdownTable("", name, "bare loop in C", "\(name) to loop")
+    func add(_ name: String, _ value: (Run) -> Double, _ format: (Double) -> String) {
+      // The ratios of consecutive runs, so that a machine that slows down has no effect.
+      let ratios = zip(programs, loops).map { value($0) / value($1) }
+      table.add(
+        name,
+        format(median(programs.map(value)) ?? 0),
+        format(median(loops.map(value)) ?? 0),
+        Format.decimal(median(ratios) ?? 0)
+      )
+    }
+    add("records/s", \.recordsPerSecond) { Format.grouped(Int($0)) }
+    add("processor seconds per million records", \.secondsPerMillion, Format.decimal)
+    add("most memory", { Double($0.peakBytes) }, { Format.megabytes(Int($0)) })
+    return table
   }
 
   private static func median(_ values: [Double]) -> Double? {

@@ -75,6 +75,8 @@ final class BenchmarkCluster {
   /// The programs to measure.
   enum Program {
     case daemon(settings: [String])
+    /// A mapping of the topic of `items` to that of the changesets.
+    case ingest(source: String)
     /// The loop in C, with a window in milliseconds.
     case bareLoop(window: Int, recordsPerOutput: Int)
   }
@@ -90,6 +92,17 @@ final class BenchmarkCluster {
         ["run"] + arguments + topics.arguments + all.flatMap { ["--set", $0] }
       )
       process.wait(for: " restored ", seconds: 60)
+    case .ingest(let source):
+      var output = topics
+      output.items = topics.changesets
+      output.changesets = topics.sections
+      output.sections = topics.changesets
+      process = RunningProcess(
+        feedstore,
+        ["ingest"] + arguments + output.arguments
+          + ["--set", "ingest.group=\(group)", "--set", "ingest.sources=\(source)"]
+      )
+      process.wait(for: "event=group.assigned", seconds: 60)
     case .bareLoop(let window, let recordsPerOutput):
       process = RunningProcess(
         "/proc/self/exe",

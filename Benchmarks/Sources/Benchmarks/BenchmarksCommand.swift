@@ -5,7 +5,8 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let outsideNames = [
-    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "fanout", "windows", "metrics",
+    "replay", "memory", "kafka", "backlog", "ingest", "latency", "members", "http", "fanout", "windows",
+    "metrics",
   ]
   private static let names = outsideNames + ["change", "ordered", "replace", "snapshot", "restore"]
   private static let usage = """
@@ -13,7 +14,7 @@ enum BenchmarksCommand {
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all: \(names.joined(separator: ", "))
-    --runs N          how often backlog, latency and fanout are measured, instead of 5, 3 and 3 times
+    --runs N          how often backlog, ingest, latency and fanout are measured, instead of 5, 5, 3 and 3 times
     --members OPTIONS for Benchmarks/Members, in one argument, such as "--items 50000,600000"
 
     """
@@ -60,6 +61,7 @@ enum BenchmarksCommand {
       if isWanted("memory") { MemoryCost.run(feedstore: feedstore) }
       if isWanted("kafka") { await KafkaCost.run(feedstore: feedstore) }
       if isWanted("backlog") { BacklogCost.run(feedstore: feedstore, runs: runs) }
+      if isWanted("ingest") { IngestCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("latency") { LatencyCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("members") { MembersCost.run(feedstore: feedstore, options: members) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }

@@ -1,4 +1,6 @@
 package import Feed
+import FeedKafka
+import FeedStore
 package import Service
 
 /// What `feedstore ingest` reads, and how it maps rows to feeds (docs/ingest.md).
@@ -6,6 +8,7 @@ package struct IngestOptions: Sendable, Equatable {
   /// The consumer group of `feedstore ingest`, which is not the daemon's.
   package var group = "feedstore-ingest"
   package var sources: [IngestSource] = []
+  package var topics: [String] { sources.map(\.topic) }
 
   /// The defaults: nothing to read.
   package init() {}
@@ -15,8 +18,30 @@ package struct IngestOptions: Sendable, Equatable {
     "ingest.sources is empty; name the topics to read and how their rows become items, as docs/ingest.md shows"
   )
 
-  /// The names of the sources' topics.
-  package var topics: [String] { sources.map(\.topic) }
+  mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    let allowed = "a string that is not empty"
+    group = try reader.string("ingest.group", default: group, allowed: allowed) { !$0.isEmpty }
+    for (index, var source) in try reader.objects("ingest.sources").enumerated() {
+      sources.append(try IngestSource(&source, "ingest.sources[\(index)]"))
+      try source.finish()
+    }
+  }
+
+  /// Refuses topics that would be read twice, or that FeedStore itself reads or writes.
+  func checkTopics(_ names: TopicNames, _ reader: ConfigurationReader) throws(ConfigurationError) {
+    for (index, topic) in topics.enumerated() {
+      let isTwice = topics[..<index].contains(topic)
+      guard isTwice || names.distinct.contains(topic) else { continue }
+      let remedy =
+        isTwice
+        ? "another element has it already; map it a second time with another ingest.group, in a process of its own"
+        : "it is one of topics.*, which have no rows"
+      throw ConfigurationError(
+        "ingest.sources[\(index)].topic is \"\(topic)\": \(remedy)",
+        place: reader.place(of: "ingest.sources")
+      )
+    }
+  }
 }
 
 /// A topic of rows or change events, and the places of its rows in feeds.
@@ -28,35 +53,11 @@ package struct IngestSource: Sendable, Equatable {
     case debezium
   }
 
-  /// What becomes an item's data.
-  package enum Content: Sendable, Equatable {
-    /// The value at a pointer; the row is at `""`.
-    case pointer(JSONPointer, text: String)
-    /// An object of some of the row's members, whose names are in quotes.
-    case members([(name: String, pointer: JSONPointer)])
-
-    package static func == (one: Content, other: Content) -> Bool {
-      switch (one, other) {
-      case (.pointer(_, let one), .pointer(_, let other)): one == other
-      case (.members(let one), .members(let other)): one.map(\.name) == other.map(\.name)
-      default: false
-      }
-    }
-  }
-
-  /// A member of the row, and the values that it may have.
+  /// What members of the row must be.
   package struct Condition: Sendable, Equatable {
     package let pointer: JSONPointer
-    /// In JSON; numbers as they are spelled.
-    package let values: [ConditionValue]
-  }
-
-  package enum ConditionValue: Sendable, Equatable {
-    case string([UInt8])
-    /// A number, `true` or `false`, as it is spelled.
-    case literal([UInt8])
-    /// Null, or no member.
-    case null
+    /// Strings, integers, booleans and null, which is also no member.
+    package let values: [ConfigurationValue]
   }
 
   package let topic: String
@@ -65,15 +66,118 @@ package struct IngestSource: Sendable, Equatable {
   package let section: IngestTemplate
   package let item: IngestTemplate
   package let kind: IngestTemplate?
-  package let content: Content
+  /// What is the item's data, if `members` is nil.
+  package let data: JSONPointer
+  /// The names of the members of the row that are the item's data.
+  package let members: [String]?
   package let conditions: [Condition]
-  /// The order of the sections that it feeds, as JSON; nil if they have none.
-  package let order: String?
-  /// The number of items that these sections keep; nil for all.
-  package let keep: Int?
+  /// The fields `order` and `keep` of the sections that it fills, each with a comma before; empty if they have none.
+  package let settings: String
 
   /// Whether the key alone says which item a row is.
   package var isKeyed: Bool { feed.usesOnlyKey && item.usesOnlyKey }
-  /// Whether the sections have settings, so that an event for a section precedes its items.
-  package var hasSettings: Bool { order != nil || keep != nil }
+
+  fileprivate init(_ reader: inout ConfigurationReader, _ name: String) throws(ConfigurationError) {
+    let topicKey = name + ".topic"
+    topic = try reader.string(topicKey, default: "", allowed: TopicName.allowed)
+    guard Array(topic.utf8).withUnsafeBytes({ TopicName.isLegal(ByteSpan($0)) }) else {
+      throw reader.refusal(topicKey, TopicName.allowed)
+    }
+    format = try reader.choice(name + ".format", default: .json)
+    feed = try reader.template(name + ".feed", isKeyed: format == .json)
+    section = try reader.template(name + ".section")
+    item = try reader.template(name + ".item", isKeyed: format == .json)
+    kind = reader.value(name + ".kind") == nil ? nil : try reader.template(name + ".kind")
+    (data, members) = try reader.data(name + ".data")
+    conditions = try reader.conditions(name + ".where")
+    settings = try reader.order(name + ".order") + reader.keep(name + ".keep")
+  }
+}
+
+extension ConfigurationReader {
+  /// - Parameter isKeyed: whether it may use only the key.
+  fileprivate mutating func template(
+    _ key: String,
+    isKeyed: Bool = false
+  ) throws(ConfigurationError) -> IngestTemplate {
+    let text = try string(key, default: "", allowed: IngestTemplate.allowed)
+    guard let template = IngestTemplate(text) else { throw refusal(key, IngestTemplate.allowed) }
+    guard !isKeyed || template.usesOnlyKey else {
+      throw refusal(
+        key,
+        """
+        with "format": "json", literals, {key} and {key/pointer} only, because a row does not say where it was before; key \
+        the topic by what is needed, or read change events ("format": "debezium")
+        """
+      )
+    }
+    return template
+  }
+
+  fileprivate mutating func data(_ key: String) throws(ConfigurationError) -> (JSONPointer, [String]?) {
+    switch value(key) {
+    case nil: return (JSONPointer(members: []), nil)
+    case .string(let text)?:
+      if let pointer = JSONPointer(text) { return (pointer, nil) }
+    case .array(let values)?:
+      let names = values.compactMap { if case .string(let name) = $0 { name } else { nil } }
+      if !names.isEmpty, names.count == values.count { return (JSONPointer(members: []), names) }
+    default: break
+    }
+    throw refusal(key, "a JSON Pointer into the row, \"\" for all of it, or a list of names of its members")
+  }
+
+  fileprivate mutating func conditions(_ key: String) throws(ConfigurationError) -> [IngestSource.Condition] {
+    guard let value = value(key) else { return [] }
+    if case .object(let members) = value {
+      let conditions = members.sorted { $0.key < $1.key }.compactMap {
+        text,
+        value -> IngestSource.Condition? in
+        guard let pointer = JSONPointer(text), case .array(let values) = value, !values.isEmpty else {
+          return nil
+        }
+        let isPlain = values.allSatisfy { value in
+          switch value {
+          case .string, .integer, .boolean, .null: true
+          case .number, .array, .object: false
+          }
+        }
+        return isPlain ? IngestSource.Condition(pointer: pointer, values: values) : nil
+      }
+      if conditions.count == members.count { return conditions }
+    }
+    throw refusal(
+      key,
+      """
+      an object of JSON Pointers into the row, each with a list of strings, whole numbers, true, false or null, as in \
+      {"/status": ["open", "paid"]}
+      """
+    )
+  }
+
+  fileprivate mutating func order(_ key: String) throws(ConfigurationError) -> String {
+    guard value(key) != nil else { return "" }
+    var keys: [String] = []
+    for (index, var reader) in try objects(key).enumerated() {
+      let by = try reader.string("\(key)[\(index)].by", default: "")
+      let direction = try reader.string("\(key)[\(index)].direction", default: "ascending")
+      try reader.finish()
+      keys.append("{\"by\":\(IngestTemplate.quoted(by)),\"direction\":\(IngestTemplate.quoted(direction))}")
+    }
+    var text = "[" + keys.joined(separator: ",") + "]"
+    let bytes = text.withUTF8 { OwnedSpan(ByteSpan(UnsafeRawBufferPointer($0))) }
+    do throws(SectionOrder.Fault) {
+      let order = try SectionOrder(bytes.span)
+      return withExtendedLifetime((bytes, order.text)) { ",\"order\":" + order.text.span.text }
+    } catch {
+      throw refusal(key, "an order of a section; it \(error.problem)")
+    }
+  }
+
+  fileprivate mutating func keep(_ key: String) throws(ConfigurationError) -> String {
+    var keep = 0
+    guard value(key) != nil else { return "" }
+    try read(key, into: &keep, from: 1, to: SectionSettings.greatestBound)
+    return ",\"keep\":\(keep)"
+  }
 }

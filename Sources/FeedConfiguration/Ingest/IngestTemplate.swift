@@ -12,15 +12,11 @@ package struct IngestTemplate: Sendable, Equatable {
 
   /// As it is written.
   package let text: String
-  package let parts: [Part]
-  /// What it names of a record, for messages: `/customer_id` for each part.
-  package let names: [String]
+  package private(set) var parts: [Part] = []
 
   /// Whether the key alone decides.
   package var usesOnlyKey: Bool {
-    parts.allSatisfy { part in
-      if case .row = part { false } else { true }
-    }
+    parts.allSatisfy { if case .row = $0 { false } else { true } }
   }
 
   package static let allowed = """
@@ -29,43 +25,44 @@ package struct IngestTemplate: Sendable, Equatable {
     """
 
   /// - Returns: nil if the text is no template.
-  package init?(_ text: String) {
-    var (parts, names): ([Part], [String]) = ([], [])
-    var literal: [UInt8] = []
+  init?(_ text: String) {
+    self.text = text
     var rest = text[...]
-    func end(_ literal: [UInt8]) {
-      guard !literal.isEmpty else { return }
-      parts.append(.literal(literal))
-      names.append("")
-    }
-    while let character = rest.first {
-      rest.removeFirst()
+    while let character = rest.popFirst() {
       if character == "{" || character == "}", rest.first == character {
         rest.removeFirst()
-        literal += Array(String(character).utf8)
+        append(character)
       } else if character == "{" {
         guard let close = rest.firstIndex(of: "}"), let part = Self.part(rest[..<close]) else { return nil }
-        end(literal)
-        literal = []
         parts.append(part)
-        names.append(String(rest[..<close]))
         rest = rest[rest.index(after: close)...]
       } else {
         guard character != "}" else { return nil }
-        literal += Array(String(character).utf8)
+        append(character)
       }
     }
-    end(literal)
-    guard !parts.isEmpty else { return nil }
-    (self.text, self.parts, self.names) = (text, parts, names)
+    if parts.isEmpty { return nil }
+  }
+
+  private mutating func append(_ character: Character) {
+    var bytes = Array(String(character).utf8)
+    if case .literal(let before)? = parts.last { bytes = before + bytes }
+    if case .literal? = parts.last { parts.removeLast() }
+    parts.append(.literal(bytes))
   }
 
   private static func part(_ name: Substring) -> Part? {
     if name == "key" { return .key }
-    let isKeys = name.hasPrefix("key/")
-    guard isKeys || name.hasPrefix("/"), let pointer = JSONPointer(String(isKeys ? name.dropFirst(3) : name))
-    else { return nil }
-    return isKeys ? .keyMember(pointer) : .row(pointer)
+    if name.hasPrefix("key/") { return JSONPointer(String(name.dropFirst(3))).map { .keyMember($0) } }
+    return name.hasPrefix("/") ? JSONPointer(String(name)).map { .row($0) } : nil
+  }
+
+  /// A JSON string.
+  package static func quoted(_ text: String) -> String {
+    let writer = ByteWriter()
+    var text = text
+    text.withUTF8 { writer.append(quoted: ByteSpan(UnsafeRawBufferPointer($0))) }
+    return writer.written.text
   }
 }
 
@@ -73,8 +70,9 @@ extension JSONPointer {
   /// - Returns: nil if the text is no pointer, or too long.
   init?(_ text: String) {
     var text = text
-    let pointer = text.withUTF8 { JSONPointer(ByteSpan(UnsafeRawBufferPointer($0))) }
-    guard let pointer else { return nil }
+    guard let pointer = text.withUTF8({ JSONPointer(ByteSpan(UnsafeRawBufferPointer($0))) }) else {
+      return nil
+    }
     self = pointer
   }
 }

@@ -1,5 +1,6 @@
 package import Feed
 package import FeedConfiguration
+import Service
 
 /// Maps the records of one source to records of feeds: a row to the upsert or the deletion of an item (docs/ingest.md).
 ///
@@ -7,26 +8,27 @@ package import FeedConfiguration
 /// as the record's bytes.
 package final class RowMapper {
   package let source: IngestSource
-  private let number: Int
+  let number: Int
   private let limits: Limits
   private let sections: SentSections
+  private let memberNames: [(quoted: String, pointer: JSONPointer)]
   private let indexer = JSONIndexer()
+  private let keyIndexer = JSONIndexer()
   private let arena = ScratchArena()
-  private let key: RowKey
   private let output = ByteWriter()
   /// The data of an item that has some of the row's members.
   private let members = ByteWriter()
   private var parts: [ByteSpan] = []
+  private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
 
-  /// A record for the items topic.
-  private struct Output {
-    let feed: ByteSpan
-    let value: Range<Int>
-  }
+  /// The latest record's key, and its structure if it is JSON.
+  private var keyBytes: ByteSpan?
+  private var key: Value?
 
-  private var outputs: [Output] = []
-  /// Whether the latest record says that its table was truncated.
-  package private(set) var isTruncation = false
+  /// A value in a text: its first token.
+  private typealias Value = (text: JSONText, token: Int)
+  /// An item, and the feed that it is in.
+  private typealias Place = (feed: ByteSpan, item: ByteSpan)
 
   /// What a record has become.
   package enum Outcome {
@@ -37,12 +39,17 @@ package final class RowMapper {
     case skipped
     /// The row is in no feed: if it is known where it was, there is a record that deletes it there.
     case rejected(Rejection)
-  }
 
-  /// An item, and the feed that it is in.
-  private struct Place {
-    let feed: ByteSpan
-    let item: ByteSpan
+    /// A word for people; the code of a rejection.
+    package var name: String {
+      switch self {
+      case .upserted: "upserted"
+      case .deleted: "deleted"
+      case .filtered: "filtered"
+      case .skipped: "skipped"
+      case .rejected(let rejection): rejection.code.rawValue
+      }
+    }
   }
 
   /// - Parameter number: the source's, in the list of sources.
@@ -51,7 +58,7 @@ package final class RowMapper {
     self.number = number
     self.limits = limits
     self.sections = sections
-    key = RowKey(source.format, arena)
+    memberNames = (source.members ?? []).map { (IngestTemplate.quoted($0), JSONPointer(members: [$0])) }
   }
 
   /// The records that the latest one becomes; two if the row goes from one feed to another.
@@ -66,49 +73,51 @@ package final class RowMapper {
     arena.reset()
     output.removeAll(keepCapacity: 1 << 20)
     outputs.removeAll(keepingCapacity: true)
-    isTruncation = false
-    self.key.begin(key)
     defer { if let value, value.count > 1 << 20 { indexer.trim() } }
     do throws(Rejection) {
-      guard let value else { return try mapTombstone() }
-      let text = try parse(value, keyBytes: key?.count ?? 0)
+      read(key)
+      guard let value else { return try mapNull() }
+      let text = try parse(value)
       return switch source.format {
-      case .json: try change(from: try place(nil), to: 0, in: text)
-      case .debezium: try mapEvent(text)
+      case .json: try change(from: try place(nil), to: (text, 0))
+      case .debezium: try mapEvent(payload(of: text))
       }
     } catch {
       return .rejected(error)
     }
   }
 
-  private func parse(_ value: ByteSpan, keyBytes: Int) throws(Rejection) -> JSONText {
-    guard value.count + keyBytes <= limits.maxRecordBytes else {
-      throw Rejection(
-        .limitExceeded,
-        "the record has \(value.count + keyBytes) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))"
-      )
+  private func read(_ key: ByteSpan?) {
+    keyBytes = key
+    let text = key.flatMap { try? keyIndexer.validatedWithPairedSurrogates($0) }
+    self.key = text.map { source.format == .debezium ? payload(of: $0) : ($0, 0) }
+  }
+
+  private func parse(_ value: ByteSpan) throws(Rejection) -> JSONText {
+    guard value.count <= limits.maxRecordBytes else {
+      throw tooLong("the record", value.count, "maxRecordBytes", limits.maxRecordBytes)
     }
     let text: JSONText
     do throws(JSONFault) {
       text = try indexer.validatedWithPairedSurrogates(value)
     } catch {
-      throw error.reason == .invalidUTF8
-        ? RecordDecoder.notUTF8("value", value) : RecordDecoder.notJSON(error, value)
+      let isText = error.reason != .invalidUTF8
+      throw isText ? RecordDecoder.notJSON(error, value) : RecordDecoder.notUTF8("value", value)
     }
-    guard Self.isObject(0, text) else {
+    guard text.character(0) == UInt8(ascii: "{") else {
       throw Rejection(.invalidField, "the value is not an object, found \(value.valueForMessage())")
     }
     return text
   }
 
-  private static func isObject(_ token: Int, _ text: JSONText) -> Bool {
-    text.character(token) == UInt8(ascii: "{")
+  private func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int) -> Rejection {
+    Rejection(.limitExceeded, "\(what) has \(count) bytes, more than limits.\(limit) (\(most))")
   }
 
   // MARK: Rows
 
   /// A null says that the row is gone. If the key does not say where it was, the event before has said so.
-  private func mapTombstone() throws(Rejection) -> Outcome {
+  private func mapNull() throws(Rejection) -> Outcome {
     guard source.isKeyed else { return .skipped }
     delete(try place(nil))
     return .deleted
@@ -116,22 +125,19 @@ package final class RowMapper {
 
   /// Writes what a row has become.
   ///
-  /// - Parameters:
-  ///   - former: where the row may have been; nil if nowhere.
-  ///   - row: its token.
-  private func change(from former: Place?, to row: Int, in text: JSONText) throws(Rejection) -> Outcome {
-    guard passes(row, text) else {
+  /// - Parameter former: where the row may have been; nil if nowhere.
+  private func change(from former: Place?, to row: Value) throws(Rejection) -> Outcome {
+    guard passes(row) else {
       if let former { delete(former) }
       return .filtered
     }
     do throws(Rejection) {
-      let place = if source.isKeyed, let former { former } else { try place((text, row)) }
-      let section = try self.text(of: source.section, "section", (text, row))
-      let kind: ByteSpan? =
-        if let kind = source.kind { try self.text(of: kind, "kind", (text, row), mayBeEmpty: true) } else {
-          nil
-        }
-      upsert(place, section, kind, try data(of: row, in: text), after: former)
+      let place = try place(row)
+      let section = try text(of: source.section, "section", row)
+      let kind = try source.kind.map { (kind) throws(Rejection) in
+        try text(of: kind, "kind", row, mayBeEmpty: true)
+      }
+      upsert(place, section, kind, try data(of: row), after: former)
       return .upserted
     } catch {
       if let former { delete(former) }
@@ -140,226 +146,58 @@ package final class RowMapper {
   }
 
   /// Whether the row has the members that the source wants.
-  private func passes(_ row: Int, _ text: JSONText) -> Bool {
-    for condition in source.conditions {
-      let field = condition.pointer.find(in: text, from: row)
-      let isMatch = condition.values.contains { wanted in
-        guard let field, text.character(field.first) != UInt8(ascii: "n") else { return wanted == .null }
-        switch wanted {
-        case .null: return false
-        case .string(let bytes):
-          return text.character(field.first) == UInt8(ascii: "\"")
-            && text.string(field.first, arena: arena).buffer.elementsEqual(bytes)
-        case .literal(let bytes):
-          return text.span(from: field.first, to: field.end).buffer.elementsEqual(bytes)
+  private func passes(_ row: Value) -> Bool {
+    source.conditions.allSatisfy { condition in
+      let field = condition.pointer.find(in: row.text, from: row.token)
+      guard let field, row.text.character(field.first) != UInt8(ascii: "n") else {
+        return condition.values.contains(.null)
+      }
+      return condition.values.contains { wanted in
+        if case .string(let text) = wanted {
+          return row.text.character(field.first) == UInt8(ascii: "\"")
+            && row.text.string(field.first, arena: arena).buffer.elementsEqual(text.utf8)
         }
+        return row.text.span(from: field.first, to: field.end).buffer.elementsEqual((wanted.text ?? "").utf8)
       }
-      if !isMatch { return false }
     }
-    return true
   }
 
-  private func place(_ row: (text: JSONText, token: Int)?) throws(Rejection) -> Place {
-    Place(feed: try text(of: source.feed, "feed", row), item: try text(of: source.item, "item", row))
+  /// - Parameter row: nil if the key alone decides.
+  private func place(_ row: Value?) throws(Rejection) -> Place {
+    (try text(of: source.feed, "feed", row), try text(of: source.item, "item", row))
   }
 
-  private func data(of row: Int, in text: JSONText) throws(Rejection) -> ByteSpan {
+  private func data(of row: Value) throws(Rejection) -> ByteSpan {
     let data: ByteSpan
-    switch source.content {
-    case .pointer(let pointer, let name):
-      guard let field = pointer.find(in: text, from: row) else {
-        throw Rejection(.unmappable, "'data' is \"\(name)\", which the row does not have")
+    if source.members == nil {
+      guard let field = source.data.find(in: row.text, from: row.token) else {
+        throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
       }
-      data = text.span(from: field.first, to: field.end)
-    case .members(let names):
+      data = row.text.span(from: field.first, to: field.end)
+    } else {
       members.removeAll(keepCapacity: 1 << 20)
-      for (name, pointer) in names {
-        guard let field = pointer.find(in: text, from: row) else { continue }
+      for (name, pointer) in memberNames {
+        guard let field = pointer.find(in: row.text, from: row.token) else { continue }
         members.append(members.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
         members.append(string: name)
         members.append(UInt8(ascii: ":"))
-        members.append(text.span(from: field.first, to: field.end))
+        members.append(row.text.span(from: field.first, to: field.end))
       }
       members.append(members.count == 0 ? "{}" : "}")
       data = members.written
     }
     guard data.count <= limits.maxDataBytes else {
-      throw Rejection(
-        .limitExceeded,
-        "'data' has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))"
-      )
+      throw tooLong("'data'", data.count, "maxDataBytes", limits.maxDataBytes)
     }
     return data
   }
-}
 
-/// Change events of Debezium.
-extension RowMapper {
-  private enum Pointers {
-    static let schema = JSONPointer(members: ["schema"])
-    static let payload = JSONPointer(members: ["payload"])
-    static let operation = JSONPointer(members: ["op"])
-    static let before = JSONPointer(members: ["before"])
-    static let after = JSONPointer(members: ["after"])
-    /// Transactions' metadata have one.
-    static let status = JSONPointer(members: ["status"])
-    /// Heartbeats have nothing else.
-    static let time = JSONPointer(members: ["ts_ms"])
-  }
+  // MARK: Events
 
-  private func mapEvent(_ text: JSONText) throws(Rejection) -> Outcome {
-    var event = 0
-    if Pointers.schema.find(in: text, from: 0) != nil, let payload = Pointers.payload.find(in: text, from: 0)
-    {
-      event = payload.first
-      if text.character(event) == UInt8(ascii: "n") { return try mapTombstone() }
-    }
-    guard Self.isObject(event, text), let operation = Pointers.operation.find(in: text, from: event) else {
-      let isSkipped = [Pointers.status, Pointers.time].contains { $0.find(in: text, from: event) != nil }
-      if isSkipped { return .skipped }
-      throw Rejection(
-        .missingField,
-        "the value is no change event: it has no 'op'; if it is the row itself, the format is json"
-      )
-    }
-    func row(_ pointer: JSONPointer) -> Int? {
-      pointer.find(in: text, from: event).flatMap { Self.isObject($0.first, text) ? $0.first : nil }
-    }
-    let name = text.span(from: operation.first, to: operation.end)
-    // A letter in quotes.
-    switch name.count == 3 ? name[1] : 0 {
-    case UInt8(ascii: "c"): return try change(from: nil, to: try after(row(Pointers.after)), in: text)
-    case UInt8(ascii: "r"):
-      return try change(
-        from: source.isKeyed ? try place(nil) : nil,
-        to: try after(row(Pointers.after)),
-        in: text
-      )
-    case UInt8(ascii: "u"):
-      let (before, after) = (row(Pointers.before), try after(row(Pointers.after)))
-      return try change(from: try former(before, text), to: after, in: text)
-    case UInt8(ascii: "d"):
-      delete(source.isKeyed ? try place(nil) : try place((text, try before(row(Pointers.before)))))
-      return .deleted
-    case UInt8(ascii: "t"):
-      isTruncation = true
-      throw Rejection(
-        .unmappable,
-        """
-        the table was truncated, and which rows it had is not known here; delete the feeds or the sections that the source \
-        fills (feed.delete, or section.replace without items)
-        """
-      )
-    case UInt8(ascii: "m"): return .skipped
-    default: throw Rejection(.unknownOp, "'op' is \(name.valueForMessage()); expected c, u, d, r, t or m")
-    }
-  }
-
-  private func after(_ row: Int?) throws(Rejection) -> Int {
-    guard let row else { throw Rejection(.missingField, "the change event has no object 'after'") }
-    return row
-  }
-
-  private func before(_ row: Int?) throws(Rejection) -> Int {
-    guard let row else {
-      throw Rejection(
-        .unmappable,
-        """
-        the change event has no 'before', and the mapping of feed or item needs it; have the database log it (PostgreSQL: \
-        REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
-        """
-      )
-    }
-    return row
-  }
-
-  /// Where a row was before an update; nil if it was nowhere: it did not pass, or could not be mapped.
-  private func former(_ row: Int?, _ text: JSONText) throws(Rejection) -> Place? {
-    if source.isKeyed { return try place(nil) }
-    let row = try before(row)
-    return passes(row, text) ? try? place((text, row)) : nil
-  }
-}
-
-/// Templates.
-extension RowMapper {
-  private func text(
-    of template: IngestTemplate,
-    _ member: StaticString,
-    _ row: (text: JSONText, token: Int)?,
-    mayBeEmpty: Bool = false
-  ) throws(Rejection) -> ByteSpan {
-    parts.removeAll(keepingCapacity: true)
-    var count = 0
-    for (index, part) in template.parts.enumerated() {
-      let span = try self.span(of: part, row)
-      guard let span else { throw Self.fault(template, index, member) }
-      parts.append(span)
-      count += span.count
-    }
-    guard count > 0 || mayBeEmpty else {
-      throw Rejection(.unmappable, "'\(member)' is \"\(template.text)\", which is empty for this record")
-    }
-    guard count <= limits.maxIdBytes else {
-      throw Rejection(
-        .limitExceeded,
-        "'\(member)' is \"\(template.text)\", which has \(count) bytes for this record, more than limits.maxIdBytes (\(limits.maxIdBytes))"
-      )
-    }
-    if parts.count == 1 { return parts[0] }
-    let copy = arena.allocate(count)
-    var at = 0
-    for part in parts {
-      (copy + at).update(from: part.base, count: part.count)
-      at += part.count
-    }
-    return ByteSpan(UnsafePointer(copy), count)
-  }
-
-  private static func fault(_ template: IngestTemplate, _ index: Int, _ member: StaticString) -> Rejection {
-    Rejection(
-      .unmappable,
-      "'\(member)' is \"\(template.text)\", and {\(template.names[index])} is no string, number, true or false in this record"
-    )
-  }
-
-  /// The text of a part; nil if it has none.
-  private func span(
-    of part: IngestTemplate.Part,
-    _ row: (text: JSONText, token: Int)?
-  ) throws(Rejection) -> ByteSpan? {
-    switch part {
-    case .literal(let bytes): return literal(bytes)
-    case .key: return try key.whole()
-    case .keyMember(let pointer): return try key.find(pointer).flatMap { scalar($0.field, $0.text) }
-    case .row(let pointer):
-      guard let row else { return nil }
-      return pointer.find(in: row.text, from: row.token).flatMap { scalar($0, row.text) }
-    }
-  }
-
-  private func literal(_ bytes: [UInt8]) -> ByteSpan {
-    let copy = arena.allocate(bytes.count)
-    bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
-    return ByteSpan(UnsafePointer(copy), bytes.count)
-  }
-
-  /// The text of a string, or a number or boolean as it is spelled; nil for everything else.
-  private func scalar(_ field: JSONText.Field, _ text: JSONText) -> ByteSpan? {
-    switch text.character(field.first) {
-    case UInt8(ascii: "\""): text.string(field.first, arena: arena)
-    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): nil
-    default: text.span(from: field.first, to: field.end)
-    }
-  }
-}
-
-/// Events.
-extension RowMapper {
   private func delete(_ place: Place) {
     let start = output.count
     appendDeletion(of: place.item)
-    outputs.append(Output(feed: place.feed, value: start..<output.count))
+    outputs.append((place.feed, start..<output.count))
   }
 
   private func upsert(
@@ -369,57 +207,184 @@ extension RowMapper {
     _ data: ByteSpan,
     after former: Place?
   ) {
-    var replaced: Place?
-    if let former {
-      if !former.feed.hasSameBytes(as: place.feed) {
-        delete(former)
-      } else if !former.item.hasSameBytes(as: place.item) {
-        replaced = former
-      }
-    }
-    let isNew = source.hasSettings && sections.insert(source: number, feed: place.feed, section: section)
+    let isElsewhere = former.map { !$0.feed.hasSameBytes(as: place.feed) } ?? false
+    if let former, isElsewhere { delete(former) }
+    let replaced = former.flatMap { isElsewhere || $0.item.hasSameBytes(as: place.item) ? nil : $0.item }
+    let isNew =
+      !source.settings.isEmpty && sections.insert(source: number, feed: place.feed, section: section)
     let start = output.count
     if replaced != nil || isNew { output.append("[") }
     if let replaced {
-      appendDeletion(of: replaced.item)
+      appendDeletion(of: replaced)
       output.append(",")
     }
     if isNew {
-      appendSettings(of: section)
-      output.append(",")
+      append("{\"op\":\"section.upsert\",\"section\":", section)
+      output.append(string: source.settings)
+      output.append("},")
     }
-    output.append("{\"op\":\"item.upsert\",\"item\":")
-    output.append(quoted: place.item)
-    output.append(",\"section\":")
-    output.append(quoted: section)
-    if let kind {
-      output.append(",\"kind\":")
-      output.append(quoted: kind)
-    }
+    append("{\"op\":\"item.upsert\",\"item\":", place.item)
+    append(",\"section\":", section)
+    if let kind { append(",\"kind\":", kind) }
     output.append(",\"data\":")
     output.append(data)
-    output.append("}")
-    if replaced != nil || isNew { output.append("]") }
-    outputs.append(Output(feed: place.feed, value: start..<output.count))
+    output.append(replaced != nil || isNew ? "}]" : "}")
+    outputs.append((place.feed, start..<output.count))
+  }
+
+  private func append(_ name: StaticString, _ id: ByteSpan) {
+    output.append(name)
+    output.append(quoted: id)
   }
 
   private func appendDeletion(of item: ByteSpan) {
-    output.append("{\"op\":\"item.delete\",\"item\":")
-    output.append(quoted: item)
+    append("{\"op\":\"item.delete\",\"item\":", item)
     output.append("}")
   }
 
-  private func appendSettings(of section: ByteSpan) {
-    output.append("{\"op\":\"section.upsert\",\"section\":")
-    output.append(quoted: section)
-    if let order = source.order {
-      output.append(",\"order\":")
-      output.append(string: order)
+  // MARK: Templates
+
+  private func text(
+    of template: IngestTemplate,
+    _ name: StaticString,
+    _ row: Value?,
+    mayBeEmpty: Bool = false
+  ) throws(Rejection) -> ByteSpan {
+    parts.removeAll(keepingCapacity: true)
+    for part in template.parts {
+      guard let span = try span(of: part, row) else {
+        let problem = "a place of it is no string, number, true or false in this record"
+        throw Rejection(.unmappable, "'\(name)' is \"\(template.text)\", and \(problem)")
+      }
+      parts.append(span)
     }
-    if let keep = source.keep {
-      output.append(",\"keep\":")
-      output.append(decimal: keep)
+    let count = parts.reduce(0) { $0 + $1.count }
+    guard count > 0 || mayBeEmpty else {
+      throw Rejection(.unmappable, "'\(name)' is \"\(template.text)\", which is empty for this record")
     }
-    output.append("}")
+    guard count <= limits.maxIdBytes else {
+      throw tooLong("'\(name)'", count, "maxIdBytes", limits.maxIdBytes)
+    }
+    if parts.count == 1 { return parts[0] }
+    let copy = arena.allocate(count)
+    _ = parts.reduce(copy) { at, part in
+      at.update(from: part.base, count: part.count)
+      return at + part.count
+    }
+    return ByteSpan(UnsafePointer(copy), count)
+  }
+
+  /// The text of a part; nil if it has none.
+  private func span(of part: IngestTemplate.Part, _ row: Value?) throws(Rejection) -> ByteSpan? {
+    switch part {
+    case .literal(let bytes):
+      let copy = arena.allocate(bytes.count)
+      bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
+      return ByteSpan(UnsafePointer(copy), bytes.count)
+    case .row(let pointer): return row.flatMap { scalar(pointer, $0) }
+    case .key, .keyMember:
+      guard let keyBytes, !keyBytes.isEmpty else {
+        throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
+      }
+      if case .keyMember(let pointer) = part { return key.flatMap { scalar(pointer, $0) } }
+      // A JSON string stands for its text, everything else for itself.
+      guard let key else {
+        guard JSONIndexer.isUTF8(keyBytes) else { throw RecordDecoder.notUTF8("key", keyBytes) }
+        return keyBytes
+      }
+      return scalar(JSONPointer(members: []), key)
+        ?? key.text.span(from: key.token, to: key.text.tokenAfterValue(key.token))
+    }
+  }
+
+  /// The text of a string, or a number or boolean as it is spelled; nil for everything else.
+  private func scalar(_ pointer: JSONPointer, _ value: Value) -> ByteSpan? {
+    guard let field = pointer.find(in: value.text, from: value.token) else { return nil }
+    switch value.text.character(field.first) {
+    case UInt8(ascii: "\""): return value.text.string(field.first, arena: arena)
+    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): return nil
+    default: return value.text.span(from: field.first, to: field.end)
+    }
+  }
+}
+
+/// Change events of Debezium.
+extension RowMapper {
+  private enum Member {
+    static let schema = JSONPointer(members: ["schema"])
+    static let payload = JSONPointer(members: ["payload"])
+    static let operation = JSONPointer(members: ["op"])
+    static let before = JSONPointer(members: ["before"])
+    static let after = JSONPointer(members: ["after"])
+    /// Transactions' metadata have a status, and heartbeats nothing but the time.
+    static let ofOthers = [JSONPointer(members: ["status"]), JSONPointer(members: ["ts_ms"])]
+  }
+
+  /// What is in an envelope with a schema; else the value itself.
+  private func payload(of text: JSONText) -> Value {
+    guard Member.schema.find(in: text, from: 0) != nil, let payload = Member.payload.find(in: text, from: 0)
+    else {
+      return (text, 0)
+    }
+    return (text, payload.first)
+  }
+
+  private func mapEvent(_ event: Value) throws(Rejection) -> Outcome {
+    func member(_ pointer: JSONPointer) -> Value? {
+      pointer.find(in: event.text, from: event.token).map { (event.text, $0.first) }
+    }
+    func row(_ pointer: JSONPointer) -> Value? {
+      member(pointer).flatMap { event.text.character($0.token) == UInt8(ascii: "{") ? $0 : nil }
+    }
+    if event.text.character(event.token) == UInt8(ascii: "n") { return try mapNull() }
+    guard let operation = member(Member.operation) else {
+      if Member.ofOthers.contains(where: { member($0) != nil }) { return .skipped }
+      throw Rejection(
+        .missingField,
+        "the value is no change event: it has no 'op'; if it is the row itself, the format is json"
+      )
+    }
+    let name = event.text.span(from: operation.token, to: operation.token + 1)
+    let before = row(Member.before)
+    // A letter in quotes.
+    switch name.count == 3 ? name[1] : 0 {
+    case UInt8(ascii: "c"), UInt8(ascii: "r"), UInt8(ascii: "u"):
+      guard let after = row(Member.after) else {
+        throw Rejection(.missingField, "the change event has no object 'after'")
+      }
+      return try change(from: name[1] == UInt8(ascii: "c") ? nil : try former(before, name[1]), to: after)
+    case UInt8(ascii: "d"):
+      delete(try place(source.isKeyed ? nil : try known(before)))
+      return .deleted
+    case UInt8(ascii: "m"): return .skipped
+    case UInt8(ascii: "t"):
+      throw Rejection(
+        .unmappable,
+        """
+        the table was truncated, and which rows it had is not known here; delete the feeds or the sections that the source \
+        fills (feed.delete, or section.replace without items)
+        """
+      )
+    default: throw Rejection(.unknownOp, "'op' is \(name.valueForMessage()); expected c, u, d, r, t or m")
+    }
+  }
+
+  private func known(_ before: Value?) throws(Rejection) -> Value {
+    if let before { return before }
+    throw Rejection(
+      .unmappable,
+      """
+      the change event has no 'before', and the mapping of feed or item needs it; have the database log it (PostgreSQL: \
+      REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+      """
+    )
+  }
+
+  /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
+  private func former(_ before: Value?, _ operation: UInt8) throws(Rejection) -> Place? {
+    if source.isKeyed { return try place(nil) }
+    guard operation == UInt8(ascii: "u") else { return nil }
+    let row = try known(before)
+    return passes(row) ? try? place(row) : nil
   }
 }

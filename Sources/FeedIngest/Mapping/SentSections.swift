@@ -2,15 +2,13 @@ import Feed
 
 /// The sections whose settings this process has sent. Of many the oldest are forgotten, and sent once more, which changes nothing.
 package final class SentSections {
-  /// Some 100 bytes each; two generations of half as many.
-  package static let usualCapacity = 65_536
-
   private let generationCapacity: Int
   private var recent: [BytesKey: OwnedSpan] = [:]
   private var older: [BytesKey: OwnedSpan] = [:]
   private let key = ByteWriter(capacity: 1024)
 
-  package init(capacity: Int = usualCapacity) { generationCapacity = max(1, capacity / 2) }
+  /// - Parameter capacity: how many it remembers, at some 100 bytes each.
+  package init(capacity: Int = 65_536) { generationCapacity = max(1, capacity / 2) }
 
   /// Notes a section.
   ///
@@ -35,8 +33,5 @@ package final class SentSections {
   }
 
   /// Forgets all, as what was sent is not known to be written.
-  package func removeAll() {
-    recent.removeAll(keepingCapacity: true)
-    older.removeAll()
-  }
+  package func removeAll() { (recent, older) = ([:], [:]) }
 }

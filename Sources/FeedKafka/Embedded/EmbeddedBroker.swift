@@ -19,14 +19,14 @@ package final class EmbeddedBroker: Sendable {
   /// The number of partitions of each topic.
   package static let partitionCount: Int32 = 4
 
-  /// Starts the cluster and creates the topics.
+  /// Starts the cluster and creates the topics, and others that it does not gate.
   ///
   /// - Throws: ``DaemonError`` if the cluster cannot start.
-  package init(topics: TopicNames, log: Log) throws(DaemonError) {
+  package init(topics: TopicNames, others: [String] = [], log: Log) throws(DaemonError) {
     let gate: InputGate
     do throws(KafkaError) {
       cluster = try EmbeddedCluster(log: log.kafkaHandler)
-      for name in topics.distinct { try cluster.createTopic(name, partitions: Self.partitionCount) }
+      for name in topics.distinct + others { try cluster.createTopic(name, partitions: Self.partitionCount) }
       let servers = cluster.bootstrapServers
       let inputs = topics.inputs.flatMap { name in
         (0..<Self.partitionCount).map { TopicPartition(topic: name, partition: $0) }

@@ -1,5 +1,6 @@
 package import Feed
 package import FeedConfiguration
+import FeedIngest
 package import FeedStore
 package import Service
 
@@ -46,10 +47,19 @@ package struct Replay: Sendable {
       reader.onJumpBack = { log.write(.replayTimeJumped, $0) }
     }
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
-    let rows = ingest.map {
-      RowReader(reader, $0, options) { (record) throws(ReplayError) in try writer.write(record) }
+    var (rows, rejects): (Int, [RejectCode: Int]) = (0, [:])
+    let mapped = ingest.map { ingest in
+      MappedRows(reader, ingest, options, SentSections()) { row, outcome, source in
+        guard source != nil else {
+          throw reader.refusal("the topic is none of ingest.sources; add it there, or leave the line out")
+        }
+        rows += 1
+        guard case .rejected(let rejection) = outcome else { return }
+        rejects[rejection.code, default: 0] += 1
+        try writer.write(RejectedRecord(row, rejection))
+      }
     }
-    let batch: any InputBatch = rows ?? reader
+    let batch: any InputBatch = mapped ?? reader
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
     do {
       var outcome = ApplyOutcome.flushDue
@@ -71,10 +81,10 @@ package struct Replay: Sendable {
     progress.finish()
     try writer.finish()
     var counters = store.counters
-    for (code, count) in rows?.rejects ?? [:] { counters.rejects[code, default: 0] += count }
+    counters.rejects.merge(rejects, uniquingKeysWith: +)
     return ReplayReport(
       counters: counters,
-      rows: rows?.count,
+      rows: ingest == nil ? nil : rows,
       ignoredFields: store.ignoredFields,
       feedCount: store.feedCount,
       stateBytes: store.stateBytes,

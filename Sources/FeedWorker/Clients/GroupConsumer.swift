@@ -1,16 +1,16 @@
-import Changesets
-import Kafka
+package import Changesets
+package import Kafka
 
 /// A worker's consumer: a member of the group, which reads input.
 ///
 /// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
 /// record.
-protocol GroupConsumer: RecordConsumer {
+package protocol GroupConsumer: RecordConsumer {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
   /// Records that were fetched and wait for a poll.
   var fetchedCount: Int { get }
 
-  func subscribe(_ topic: String, companions: [String]) throws(KafkaError)
+  func subscribe(_ topics: [String], companions: [String]) throws(KafkaError)
   func unsubscribe() throws(KafkaError)
   func complete(_ rebalance: Rebalance) throws(KafkaError)
   func pause(_ partitions: [TopicPartition]) throws(KafkaError)
@@ -27,18 +27,18 @@ protocol GroupConsumer: RecordConsumer {
 }
 
 /// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
-protocol GroupMembership: AnyObject {
+package protocol GroupMembership: AnyObject {
   /// The member's id; nil if it is not known.
   var member: String? { get }
 }
 
 extension ConsumerGroupMetadata: GroupMembership {
-  var member: String? { memberID }
+  package var member: String? { memberID }
 }
 
 extension Consumer: GroupConsumer {
-  func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }
-  func resume(_ partitions: [TopicPartition]) throws(KafkaError) { try resume(partitions[...]) }
-  func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
-  func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
+  package func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }
+  package func resume(_ partitions: [TopicPartition]) throws(KafkaError) { try resume(partitions[...]) }
+  package func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
+  package func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
 }

@@ -1,5 +1,5 @@
 import FeedStore
-import Kafka
+package import Kafka
 
 /// The producer by which a worker publishes.
 ///
@@ -46,7 +46,7 @@ extension TransactionalProducer: RecordProducer, TransactionClient {
     try writer.write(part, to: self)
   }
 
-  func sendOffsets(
+  package func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],
     _ membership: any GroupMembership,
     timeoutMilliseconds: Int32

@@ -4,7 +4,7 @@ import Service
 ///
 /// It counts every record, so it does as little as possible: records of one topic come together, and at full load
 /// many of one millisecond.
-struct TakenInput {
+package struct TakenInput {
   /// Of one topic.
   struct Amount: Sendable, Equatable {
     var records = 0

@@ -212,7 +212,7 @@ enum ReplacementReason: String, CaseIterable, Sendable {
 }
 
 /// What became of a transaction.
-enum TransactionOutcome: String, CaseIterable, Sendable {
+package enum TransactionOutcome: String, CaseIterable, Sendable {
   case committed
   /// It was aborted, and its input is read again.
   case withdrawn

@@ -1,11 +1,11 @@
 import FeedConfiguration
 import FeedKafka
-import Kafka
+package import Kafka
 import Service
 
 /// Where reading of an input partition begins, and why.
-struct InputStart: Equatable {
-  enum Finding: Equatable {
+package struct InputStart: Equatable {
+  package enum Finding: Equatable {
     /// At the group's committed offset.
     case committed
     /// At the earliest record, because the group has never committed an offset.
@@ -71,7 +71,7 @@ struct InputStart: Equatable {
   }
 
   /// What has happened to the records from an offset on, with exactly what is missing.
-  static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
+  package static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset
       let range = count == 1 ? "offset \(offset)" : "offsets \(offset) to \(ends.low - 1)"

@@ -1,6 +1,6 @@
 package import Changesets
 package import FeedStore
-import Kafka
+package import Kafka
 import Service
 import Synchronization
 
@@ -31,7 +31,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// A worker's own.
-  func worker(_ number: Int) -> WorkerStatus {
+  package func worker(_ number: Int) -> WorkerStatus {
     state.withLock { state in
       if let known = state.workers[number] { return known }
       let status = WorkerStatus(number: number)
@@ -166,12 +166,12 @@ package final class DaemonStatus: Sendable {
   }
 
   /// - Parameter rejected: the rejected records whose copies were committed.
-  func committed(_ counters: StoreCounters, rejected: [RejectedRecord] = [], by worker: Int) {
+  package func committed(_ counters: StoreCounters, rejected: [RejectedRecord] = [], by worker: Int) {
     self.worker(worker).update { $0.counters = counters }
     if !rejected.isEmpty { state.withLock { $0.rejections.add(rejected, at: WallClock.milliseconds()) } }
   }
 
-  func lags(_ lag: [TopicPartition: Int64], of worker: Int) {
+  package func lags(_ lag: [TopicPartition: Int64], of worker: Int) {
     self.worker(worker).update { $0.inputLag = lag }
   }
 

@@ -23,7 +23,7 @@ package final class WorkerStatus: Sendable {
   func silence(at now: Int64) -> Int64 { max(0, now - lastHeartbeat.load(ordering: .relaxed)) }
 
   /// The worker goes on: told in each turn of whatever it loops in.
-  func heartbeat() { lastHeartbeat.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
+  package func heartbeat() { lastHeartbeat.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
 
   /// The same, with the records that wait.
   func heartbeat(waitingRecords: Int) {
@@ -31,7 +31,7 @@ package final class WorkerStatus: Sendable {
     waiting.store(waitingRecords, ordering: .relaxed)
   }
 
-  func update(_ change: (inout WorkerStatistics) -> Void) { state.withLock { change(&$0) } }
+  package func update(_ change: (inout WorkerStatistics) -> Void) { state.withLock { change(&$0) } }
 
   /// A flush was committed as a whole.
   ///
@@ -47,6 +47,17 @@ package final class WorkerStatus: Sendable {
     state.withLock { state in
       state.flushes.observe(clock)
       state.content = content
+    }
+    committed(&input, topic: topic)
+  }
+
+  /// Input was committed.
+  ///
+  /// - Parameters:
+  ///   - input: what was taken; emptied.
+  ///   - topic: a topic's name by its number.
+  package func committed(_ input: inout TakenInput, topic: (Int) -> String) {
+    state.withLock { state in
       for (number, amount) in input.topics().enumerated() where amount.records > 0 {
         let name = topic(number)
         state.input[name, default: TakenInput.Amount()].records += amount.records
@@ -56,7 +67,7 @@ package final class WorkerStatus: Sendable {
     }
   }
 
-  func ended(_ outcome: TransactionOutcome, withdrawnInARow: Int = 0) {
+  package func ended(_ outcome: TransactionOutcome, withdrawnInARow: Int = 0) {
     state.withLock {
       $0.transactions[outcome, default: 0] += 1
       $0.withdrawnInARow = withdrawnInARow

@@ -43,13 +43,13 @@ package final class CrashInjection: Sendable {
   }
 
   /// The execution is at a point.
-  func reach(_ point: Point) {
+  package func reach(_ point: Point) {
     guard point == self.point else { return }
     if reached.add(1, ordering: .relaxed).newValue == times { end() }
   }
 
   /// Whether the process is ended the next time that a point is reached.
-  func isNext(_ point: Point) -> Bool {
+  package func isNext(_ point: Point) -> Bool {
     point == self.point && reached.load(ordering: .relaxed) + 1 == times
   }
 }

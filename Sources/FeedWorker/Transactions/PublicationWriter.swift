@@ -2,7 +2,6 @@ import Feed
 import FeedKafka
 import FeedStore
 import Kafka
-import Synchronization
 
 /// Queues the records of one part of a flush for a transaction, and can be interrupted: when the producer's queue is
 /// full, the next call goes on with the record that did not fit.
@@ -101,28 +100,13 @@ struct PublicationWriter {
     _ record: RejectedRecord,
     to producer: some RecordProducer
   ) throws(KafkaError) {
-    headers.removeAll()
-    RejectedHeaders.forEach(record) { name, value in headers.append(name, value.rawBuffer) }
-    let (keyBytes, valueBytes) = limits.cut(
-      keyBytes: record.key?.count ?? 0,
-      valueBytes: record.value?.count ?? 0,
-      headerBytes: headers.byteCount
-    )
-    if let key = record.key, keyBytes < key.count {
-      headers.append("feedstore.key.truncated", String(key.count))
-    }
-    if let value = record.value, valueBytes < value.count {
-      headers.append("feedstore.value.truncated", String(value.count))
-    }
-    // Not closures: typed errors do not pass through `withUnsafeBytes`.
-    let key = OwnedBytes(record.key, first: keyBytes)
-    let value = OwnedBytes(record.value, first: valueBytes)
+    let message = RejectedMessage(record, limits)
     try producer.produce(
       topic: options.topics.rejected,
       partition: layout.rejectedPartition(of: record.partition),
-      key: key.bytes,
-      value: value.bytes,
-      headers: headers,
+      key: message.key.bytes,
+      value: message.value.bytes,
+      headers: message.headers,
       timestampMilliseconds: record.time
     )
   }
@@ -132,33 +116,5 @@ extension Publication {
   fileprivate func isKeyframe(_ record: OutputRecord) -> Bool {
     guard record.value != nil else { return false }
     return String(decoding: bytes(record.eventID).buffer, as: UTF8.self).contains("/keyframe")
-  }
-}
-
-/// How large a record on the rejected topic may be: what is longer is cut, as it could never be sent.
-///
-/// A class, as the topic's own limit is found out while the workers run already.
-final class RejectedRecordLimit: Sendable {
-  private let maxMessageBytes: Atomic<Int>
-
-  /// More than what Kafka adds to a record that is alone in its batch, and to its headers.
-  private static let overheadBytes = 1_024
-
-  init(maxMessageBytes: Int = Int(TopicRequirements.usualMessageBytes)) {
-    self.maxMessageBytes = Atomic(maxMessageBytes)
-  }
-
-  /// The topic tells its limit.
-  func set(maxMessageBytes: Int) {
-    self.maxMessageBytes.store(maxMessageBytes, ordering: .relaxed)
-  }
-
-  /// How much of a record's key and value can be sent: all of both if they fit; else the value is cut, and the
-  /// key only if it is too long by itself.
-  func cut(keyBytes: Int, valueBytes: Int, headerBytes: Int) -> (keyBytes: Int, valueBytes: Int) {
-    let limit = maxMessageBytes.load(ordering: .relaxed)
-    let available = max(0, limit - Self.overheadBytes - headerBytes)
-    let key = min(keyBytes, available)
-    return (key, min(valueBytes, available - key))
   }
 }

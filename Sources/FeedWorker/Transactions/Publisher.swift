@@ -1,7 +1,7 @@
 import Feed
-import FeedKafka
+package import FeedKafka
 import FeedStore
-import Kafka
+package import Kafka
 import Service
 
 /// Publishes what the store has pending: makes the calls that ``TransactionMachine`` asks for, and applies their results to
@@ -376,27 +376,29 @@ final class Publisher {
 }
 
 /// What has gone wrong with transactions and was not reported yet, and how large batches may be because of it.
-struct TransactionFailures {
+package struct TransactionFailures {
+  package init() {}
+
   /// What a call failed with last, since the last commit.
   private(set) var last: KafkaError?
   /// What the producer that is to be replaced was lost for.
   private(set) var lossCause: KafkaError?
   /// Records of the transaction that could not be delivered.
   private(set) var undelivered = DeliveryErrors()
-  private(set) var batchLimit = BatchLimit()
+  package private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
 
-  mutating func fail(_ error: KafkaError) { last = error }
+  package mutating func fail(_ error: KafkaError) { last = error }
 
-  mutating func commit() { last = nil }
+  package mutating func commit() { last = nil }
 
-  mutating func lose() { lossCause = last }
+  package mutating func lose() { lossCause = last }
 
   /// Records could not be delivered. If they came in too large a batch, the next producer's are smaller.
   ///
   /// - Parameter batchBytes: the maximum batch size before the first refusal.
   /// - Returns: the new limit in bytes; nil if it stays.
-  mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
+  package mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
     let wasTooLarge = undelivered.errors.contains(where: Self.isTooLarge)
     undelivered.append(errors)
     // Once for each transaction: its other batches were made before.
@@ -412,15 +414,15 @@ struct TransactionFailures {
   private static func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
 
   /// The first error of a record that is refused for good.
-  var refusal: KafkaError? {
+  package var refusal: KafkaError? {
     undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
   /// Why a transaction has ended, for the log.
-  var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
+  package var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
 
   /// Hands out the errors of records to report them, and forgets them and what the last call failed with.
-  mutating func takeUndelivered() -> [KafkaError] {
+  package mutating func takeUndelivered() -> [KafkaError] {
     defer {
       undelivered = DeliveryErrors()
       isRecordTooLarge = false

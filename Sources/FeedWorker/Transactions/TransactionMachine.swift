@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 import Service
 
 /// The life of a transactional producer and its transactions: returns the next call to make, and takes its result.
@@ -15,8 +15,8 @@ import Service
 /// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
 /// duplicates; and what arrives late of an aborted transaction must find its epoch over.
-struct TransactionMachine: Equatable {
-  enum State: Equatable {
+package struct TransactionMachine: Equatable {
+  package enum State: Equatable {
     /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
     case unregistered
     /// No transaction is open.
@@ -44,12 +44,12 @@ struct TransactionMachine: Equatable {
   }
 
   /// The call to be made next.
-  enum Step: String {
+  package enum Step: String {
     case nothing, register, begin, write, addOffsets, commit, abort, replace
   }
 
   /// What the caller has to do now, apart from the next step.
-  enum Effect: Equatable {
+  package enum Effect: Equatable {
     /// Nothing: go on with the next step.
     case proceed
     /// Wait for this long, then make the same call again.
@@ -67,7 +67,9 @@ struct TransactionMachine: Equatable {
     case stop(KafkaError)
   }
 
-  private(set) var state = State.unregistered
+  package private(set) var state = State.unregistered
+
+  package init() {}
   /// Failures of the same call one after the other.
   private(set) var failuresInARow = 0
   /// Transactions withdrawn, and producers replaced, since the last commit.
@@ -82,7 +84,7 @@ struct TransactionMachine: Equatable {
   /// refuse, and librdkafka logs a warning each time.
   static let abortMilliseconds: Int32 = 50
 
-  var step: Step {
+  package var step: Step {
     switch state {
     case .unregistered: .register
     case .idle: .nothing
@@ -97,7 +99,7 @@ struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
-  var isInTransaction: Bool {
+  package var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
     case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing, .retiring,
@@ -107,18 +109,18 @@ struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction can be begun.
-  var isReady: Bool { state == .idle }
+  package var isReady: Bool { state == .idle }
 
   // MARK: What is wanted
 
   /// A transaction is wanted.
-  mutating func begin() {
+  package mutating func begin() {
     precondition(state == .idle, "a transaction is begun in state \(state)")
     state = .beginning
   }
 
   /// Everything that belongs to the transaction is queued.
-  mutating func finishWriting() {
+  package mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
   }
@@ -132,7 +134,7 @@ struct TransactionMachine: Equatable {
   // MARK: Results of the call
 
   /// The call of `step` has succeeded.
-  mutating func succeed() -> Effect {
+  package mutating func succeed() -> Effect {
     failuresInARow = 0
     switch state {
     case .unregistered:
@@ -172,7 +174,7 @@ struct TransactionMachine: Equatable {
   }
 
   /// The call of `step` has failed.
-  mutating func fail(_ error: KafkaError) -> Effect {
+  package mutating func fail(_ error: KafkaError) -> Effect {
     // It empties while it is waited for; how often that is needed says nothing.
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
     // It would fail in the same way for every producer.
@@ -189,10 +191,10 @@ struct TransactionMachine: Equatable {
   }
 
   /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
-  mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
+  package mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.
-  mutating func giveUp() -> Effect {
+  package mutating func giveUp() -> Effect {
     switch state {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)
@@ -262,7 +264,7 @@ extension KafkaErrorCode {
   }
 
   /// Whether the brokers refuse access.
-  var isRefusal: Bool {
+  package var isRefusal: Bool {
     switch self {
     case .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
       .clusterAuthorizationFailed:
@@ -273,21 +275,23 @@ extension KafkaErrorCode {
 }
 
 /// Counts the transactions in a row that failed as they took the time they had, so that the next gets more.
-struct SlowTransactions: Equatable {
-  private(set) var inARow = 0
+package struct SlowTransactions: Equatable {
+  package private(set) var inARow = 0
   /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if there is none, or it has
   /// failed already.
   private var start: Int64?
 
-  /// A transaction was begun.
-  mutating func begin(at now: Int64) { start = now }
+  package init() {}
 
-  mutating func commit() { self = SlowTransactions() }
+  /// A transaction was begun.
+  package mutating func begin(at now: Int64) { start = now }
+
+  package mutating func commit() { self = SlowTransactions() }
 
   /// The transaction has failed; told more than once, it counts once.
   ///
   /// - Parameter timeoutMilliseconds: how long it had. What ends by its time may do so a little before.
-  mutating func fail(at now: Int64, timeoutMilliseconds: Int) {
+  package mutating func fail(at now: Int64, timeoutMilliseconds: Int) {
     guard let begun = start else { return }
     start = nil
     if now - begun >= Int64(timeoutMilliseconds) * 3 / 4 { inARow += 1 }

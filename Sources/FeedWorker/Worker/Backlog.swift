@@ -1,12 +1,12 @@
-import Kafka
+package import Kafka
 
 /// Whether the input is behind, so that more is published at once; when to look, and whose fetching to hasten.
 ///
 /// It is behind as soon as many records are unread, and until hardly any are: so the end of a backlog is published with the
 /// rest of it. Brokers count records of open transactions as well, which cannot be read yet; so it is not behind either
 /// when nothing comes. All times are milliseconds of the monotonic clock.
-struct Backlog {
-  private(set) var isBehind = false
+package struct Backlog {
+  package private(set) var isBehind = false
   /// As many unread records are a backlog.
   private let many: Int64
   /// When to look next.
@@ -24,10 +24,10 @@ struct Backlog {
   private static let memoryReturnMilliseconds: Int64 = 10_000
 
   /// - Parameter maxRecords: the most records that wait to be published when the input is not behind.
-  init(maxRecords: Int) { many = Int64(maxRecords) }
+  package init(maxRecords: Int) { many = Int64(maxRecords) }
 
   /// Whether to look after a poll: at once if it brought many records or the input was behind, now and then otherwise.
-  mutating func isDue(records: Int, at now: Int64) -> Bool {
+  package mutating func isDue(records: Int, at now: Int64) -> Bool {
     guard isBehind || records >= Self.manyRecords || now >= nextTime else { return false }
     nextTime = now + Self.intervalMilliseconds
     return true
@@ -38,7 +38,7 @@ struct Backlog {
   /// - Parameters:
   ///   - isEmpty: whether it brought no records.
   ///   - unread: records that no poll has brought yet, as far as the brokers have reported.
-  mutating func poll(isEmpty: Bool, unread: Int64) {
+  package mutating func poll(isEmpty: Bool, unread: Int64) {
     if isEmpty {
       isBehind = false
     } else if unread >= many {
@@ -57,7 +57,7 @@ struct Backlog {
   /// - Parameters:
   ///   - fetched: records that wait for a poll.
   ///   - partitions: those that have unread records.
-  mutating func wake(fetched: Int, of partitions: [TopicPartition]) -> TopicPartition? {
+  package mutating func wake(fetched: Int, of partitions: [TopicPartition]) -> TopicPartition? {
     if partitions.isEmpty { return nil }
     mostFetched = max(mostFetched, fetched)
     guard fetched < mostFetched / 2 else { return nil }

@@ -1,26 +1,26 @@
 import Changesets
-import FeedKafka
+package import FeedKafka
 import FeedStore
-import Kafka
+package import Kafka
 import Service
 
 /// A worker's membership in the consumer group: the consumer, what its polls bring, and when the next poll is due.
 ///
 /// Used on the worker's thread only.
-final class GroupMember {
+package final class GroupMember {
   private static let batchCapacity = 10_000
 
   private let configuration: KafkaConfiguration
   private let environment: WorkerEnvironment
   private let status: WorkerStatus
-  private(set) var consumer: any GroupConsumer
+  package private(set) var consumer: any GroupConsumer
   /// The records of the last poll that took input.
-  private(set) var batch: KafkaBatch
+  package private(set) var batch: KafkaBatch
   /// For polls during other work, when `batch` may hold records that are not applied.
-  private(set) var idleBatch: KafkaBatch
+  package private(set) var idleBatch: KafkaBatch
   private(set) var schedule: PollSchedule
 
-  init(
+  package init(
     _ configuration: KafkaConfiguration,
     _ settings: KafkaSettings,
     _ environment: WorkerEnvironment,
@@ -52,36 +52,36 @@ final class GroupMember {
   }
 
   /// Joins as a new member, with a new consumer.
-  func replace(closeMilliseconds: Int32) throws(KafkaError) {
+  package func replace(closeMilliseconds: Int32) throws(KafkaError) {
     close(timeoutMilliseconds: closeMilliseconds)
     (consumer, batch, idleBatch) = try Self.join(configuration, environment, status)
   }
 
   /// Polls for input. What the last poll brought must have been taken.
-  func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
+  package func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
     schedule.poll(at: environment.coarseClock())
   }
 
   /// Polls without taking input, so that the group keeps the member during other work. Inputs must be paused.
-  func pollIdle(timeoutMilliseconds: Int32 = 0) throws(KafkaError) {
+  package func pollIdle(timeoutMilliseconds: Int32 = 0) throws(KafkaError) {
     try idleBatch.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Whether the group has to be polled now.
-  var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
+  package var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
 
   /// Counts as a poll although it failed.
-  func postponePoll() { schedule.poll(at: environment.coarseClock()) }
+  package func postponePoll() { schedule.poll(at: environment.coarseClock()) }
 
   /// Drops what was polled, to be read again.
-  func dropInput() {
+  package func dropInput() {
     batch.taken.discard()
     batch.discard()
   }
 
   /// Leaves the group; what takes too long goes on in the background.
-  func close(timeoutMilliseconds: Int32) {
+  package func close(timeoutMilliseconds: Int32) {
     do {
       try consumer.close(timeoutMilliseconds: timeoutMilliseconds)
     } catch {

@@ -1,7 +1,7 @@
 import Changesets
-import Feed
+package import Feed
 import FeedStore
-import Kafka
+package import Kafka
 import Service
 
 /// What a poll brought, as input for the store: views of the client's messages, without a copy.
@@ -9,7 +9,7 @@ import Service
 /// It is handed out in slices, so that the group is polled in between however long applying takes.
 ///
 /// Unchecked: it belongs to the worker's thread, on which the store runs as well.
-final class KafkaBatch: InputBatch, @unchecked Sendable {
+package final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: any RecordConsumer
   private let batch: MessageBatch
   @exclusivity(unchecked) private var next = 0
@@ -26,7 +26,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// Partitions that went since the poll: nothing more of them is handed out.
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
   /// What was taken of it, and of batches before, since the last commit.
-  @exclusivity(unchecked) var taken = TakenInput()
+  @exclusivity(unchecked) package var taken = TakenInput()
   /// The record that was looked at last.
   @exclusivity(unchecked) private var currentTopic = 0
   @exclusivity(unchecked) private var currentBytes = 0
@@ -56,7 +56,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// The records that the last poll brought, by partition.
-  var spans: [InputSpan] {
+  package var spans: [InputSpan] {
     let messages = batch.messages
     var spans: [InputSpan] = []
     var start = 0
@@ -82,16 +82,16 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Records that the last poll brought.
-  var count: Int { batch.count }
-  var isEmpty: Bool { batch.isEmpty }
+  package var count: Int { batch.count }
+  package var isEmpty: Bool { batch.isEmpty }
   /// Errors and ends of partitions that the last poll brought.
-  var events: [ConsumerEvent] { batch.events }
+  package var events: [ConsumerEvent] { batch.events }
   /// The rebalance that the last poll brought.
-  var rebalance: Rebalance? { batch.rebalance }
+  package var rebalance: Rebalance? { batch.rebalance }
 
   /// Where the last poll has read partitions to their ends, once its records are taken. Not of paused partitions, whose records
   /// were withheld.
-  var ends: [TopicPartitionOffset] {
+  package var ends: [TopicPartitionOffset] {
     batch.events.compactMap { event in
       guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }
       let place = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
@@ -121,7 +121,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   // MARK: InputBatch
 
-  func current() -> InputRecord? {
+  package func current() -> InputRecord? {
     if !dropped.isEmpty {
       while next < batch.count, dropped.contains(batch.messages[next].partition) { next += 1 }
     }
@@ -144,7 +144,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     )
   }
 
-  func advance() {
+  package func advance() {
     taken.add(topic: currentTopic, bytes: currentBytes, timestamp: currentTimestamp)
     next += 1
     // Long enough before the look-ahead reads it.
@@ -154,7 +154,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     }
   }
 
-  func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
+  package func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
     guard next + distance < batch.count else { return nil }
     let message = batch.messages[next + distance]
     guard let key = message.key, let value = message.payload else { return nil }

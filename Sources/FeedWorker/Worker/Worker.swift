@@ -83,7 +83,7 @@ package final class Worker: @unchecked Sendable {
   /// The group assigns one of the input topics, and the same partitions of the others go along, so that those of one number are
   /// always with one worker.
   func join() throws(KafkaError) {
-    try consumer.subscribe(options.topics.inputs[0], companions: Array(options.topics.inputs.dropFirst()))
+    try consumer.subscribe([options.topics.inputs[0]], companions: Array(options.topics.inputs.dropFirst()))
     status.update { $0.phase = .joining }
   }
 
@@ -167,16 +167,16 @@ package struct WorkerEnvironment: Sendable {
   var clients: any WorkerClients = KafkaClients()
   /// Knows what restorations can continue from; nil if nothing does.
   package var standby: (any PartitionFollower)?
-  let stop: StopRequest
-  private(set) var log: Log
+  package let stop: StopRequest
+  package private(set) var log: Log
   /// How large a rejected record may be.
-  let rejectedLimit = RejectedRecordLimit()
+  package let rejectedLimit = RejectedRecordLimit()
   /// Counts the state of all workers.
   let stateBudget = StateBudget()
   /// Where the process is to end without warning, in tests.
-  let crash: CrashInjection?
+  package let crash: CrashInjection?
   /// Told what the workers have and have done.
-  let status: DaemonStatus
+  package let status: DaemonStatus
   /// Told what is read of the input, if producers are to wait for that.
   let backlog: InputBacklog?
   /// Milliseconds of the monotonic clock, looked at before every record; not exact.

@@ -107,8 +107,7 @@ extension Consumer {
   /// in the middle of a rebalance, even if it is the same one.
   private func joinAgain(_ client: OpaquePointer) throws(KafkaError) {
     joinsAgain = false
-    guard let subscription else { return }
-    try subscribe(subscription, client)
+    if !subscription.isEmpty { try subscribe(subscription, client) }
   }
 
   private func take(_ partitions: [TopicPartition], _ client: OpaquePointer) throws(KafkaError) {

@@ -57,8 +57,8 @@ public final class Consumer: KafkaClient {
   /// The member id at the time when the first of the held partitions was assigned.
   var memberID: String?
   var hasBeenAssigned = false
-  /// The topic that the group assigns; nil if it is not a member of a group.
-  private(set) var subscription: String?
+  /// The topics that the group assigns; none if it is not a member of a group.
+  private(set) var subscription: [String] = []
   var secondJoin = SecondJoin()
   /// Whether to join the group again when the rebalance that has come is completed, and until when no poll returns it: `SecondJoin`.
   var joinsAgain = false
@@ -114,16 +114,21 @@ public final class Consumer: KafkaClient {
   ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
   ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
   public func subscribe(_ topic: String, companions: [String] = []) throws(KafkaError) {
-    let client = try groupClient("subscribe to \(topic)")
-    self.companions = companions
-    try subscribe(topic, client)
-    isSubscribed = true
-    subscription = topic
+    try subscribe([topic], companions: companions)
   }
 
-  func subscribe(_ topic: String, _ client: OpaquePointer) throws(KafkaError) {
-    let list = TopicPartitionList([TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA)])
-    try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, "subscribe to \(topic)")
+  /// The same for several topics.
+  public func subscribe(_ topics: [String], companions: [String] = []) throws(KafkaError) {
+    let client = try groupClient("subscribe to \(topics)")
+    self.companions = companions
+    try subscribe(topics, client)
+    isSubscribed = true
+    subscription = topics
+  }
+
+  func subscribe(_ topics: [String], _ client: OpaquePointer) throws(KafkaError) {
+    let list = TopicPartitionList(topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) })
+    try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, "subscribe to \(topics)")
   }
 
   /// Leaves the group, after its partitions have been revoked. The next `subscribe` joins it again.
@@ -131,7 +136,7 @@ public final class Consumer: KafkaClient {
     let action = "unsubscribe"
     let client = try groupClient(action)
     try KafkaError.check(rd_kafka_unsubscribe(client), client: client, action)
-    subscription = nil
+    subscription = []
   }
 
   /// Creates a batch for polls of this consumer.

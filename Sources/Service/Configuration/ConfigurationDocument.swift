@@ -15,8 +15,19 @@ package struct ConfigurationDocument: Sendable, Equatable {
   /// All settings, by key.
   package private(set) var entries: [String: ConfigurationEntry] = [:]
 
+  /// The place of the object that it is of, in a list; nil for a whole configuration.
+  private(set) var base: String?
+
   /// A document without settings.
   package init() {}
+
+  /// The members of an object in a list; objects in them stay whole.
+  init(_ members: [String: ConfigurationValue], of name: String, _ source: ConfigurationSource) {
+    base = source.description
+    for (member, value) in members {
+      entries["\(name).\(member)"] = ConfigurationEntry(value: value, source: source)
+    }
+  }
 
   /// Parses JSON5 text.
   ///

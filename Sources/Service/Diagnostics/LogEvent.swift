@@ -95,6 +95,12 @@ package enum LogEvent: String, Sendable, CaseIterable {
   case publishRecordUndelivered = "error publish.record-undelivered"
   case publishWaitingForTime = "warning publish.waiting-for-time"
 
+  // `feedstore ingest`.
+  case ingestTopicMissing = "warning ingest.topic-missing"
+  case ingestRejected = "warning ingest.rejected"
+  case ingestProgress = "info ingest.progress"
+  case ingestNothingMapped = "warning ingest.nothing-mapped"
+
   // `feedstore replay`.
   case replayTimeJumped = "warning replay.time-jumped"
 

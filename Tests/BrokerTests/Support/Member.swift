@@ -27,11 +27,13 @@ final class Member: Sendable {
   /// - Parameters:
   ///   - settings: the configuration, by key.
   ///   - build: the build of the command.
+  ///   - command: what it does.
   ///   - crash: where it is to end without warning, if it is to; see `CrashInjection`.
   init(
     _ name: String,
     _ settings: [String: String],
     build: Build = .current,
+    command: String = "run",
     logPath: String,
     crash: String? = nil
   ) throws {
@@ -47,7 +49,7 @@ final class Member: Sendable {
     environment["FEEDSTORE_CRASH_AT"] = crash
     process = try ChildProcess(
       build.command.path,
-      ["run"] + Build.options(settings),
+      [command] + Build.options(settings),
       environment: environment,
       error: .file(log)
     )

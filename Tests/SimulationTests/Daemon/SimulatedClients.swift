@@ -74,10 +74,6 @@ extension SimulatedConsumer: GroupConsumer, GroupProbe {
     try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  func subscribe(_ topic: String, companions: [String]) throws(KafkaError) {
-    try subscribe([topic], companions: companions)
-  }
-
   func membership() throws(KafkaError) -> any GroupMembership { try groupMembership() }
 
   func wakeFetcher(of partition: TopicPartition) {}

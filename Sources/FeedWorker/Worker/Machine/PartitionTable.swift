@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 
 /// The partitions that the group has given a worker, and the state of each.
 ///
@@ -93,12 +93,12 @@ enum PartitionState: Equatable {
 }
 
 /// Records of one partition that a poll brought, one after the other.
-struct InputSpan: Equatable {
-  var partition: TopicPartition
+package struct InputSpan: Equatable {
+  package var partition: TopicPartition
   /// The offset of the first of them.
-  var first: Int64
+  package var first: Int64
   /// The offset of the last.
-  var last: Int64
+  package var last: Int64
 }
 
 /// From where each partition has to be read again if pending records are withdrawn, and what has to come next.

@@ -1,0 +1,61 @@
+package import Feed
+package import FeedConfiguration
+package import FeedStore
+
+/// Maps the rows of a batch, and hands out the records of feeds that they become.
+package final class MappedRows: InputBatch, @unchecked Sendable {
+  private let rows: any InputBatch
+  private let mappers: [[UInt8]: RowMapper]
+  private let items: [UInt8]
+  private let tell: (InputRecord, RowMapper.Outcome, _ source: Int?) throws -> Void
+  /// That of the latest topic, and whether it has mapped a row whose records are handed out.
+  private var mapper: RowMapper?
+  private var topic: [UInt8] = []
+  private var isMapped = false
+  private var timestamp: Int64 = 0
+  /// The number of the next record of that row, and the offset that it has.
+  private var next = 0
+  private var offset: Int64 = 0
+
+  /// - Parameters:
+  ///   - rows: records of the sources' topics.
+  ///   - tell: told what has become of each, and the number of its source, nil if it has none; its records follow.
+  package init(
+    _ rows: any InputBatch,
+    _ ingest: IngestOptions,
+    _ options: FeedStoreOptions,
+    _ sections: SentSections,
+    tell: @escaping (InputRecord, RowMapper.Outcome, _ source: Int?) throws -> Void
+  ) {
+    self.rows = rows
+    self.tell = tell
+    items = Array(options.topics.items.utf8)
+    let mappers = ingest.sources.enumerated().map { number, source in
+      (Array(source.topic.utf8), RowMapper(source, number: number, options.limits, sections))
+    }
+    self.mappers = Dictionary(uniqueKeysWithValues: mappers)
+  }
+
+  package func current() throws -> InputRecord? {
+    while !isMapped || next >= mapper?.recordCount ?? 0 {
+      if isMapped { rows.advance() }
+      isMapped = false
+      guard let row = try rows.current() else { return nil }
+      if row.position.topic != topic { (topic, mapper) = (row.position.topic, mappers[row.position.topic]) }
+      let outcome = mapper?.map(key: row.key, value: row.valueBytes)
+      (isMapped, next, timestamp) = (true, 0, row.position.timestamp)
+      try tell(row, outcome ?? .skipped, mapper?.number)
+    }
+    guard let (feed, value) = mapper?.record(next) else { return nil }
+    let position = RecordPosition(topic: items, offset: offset, timestamp: timestamp)
+    return InputRecord(partition: 0, position: position, key: feed, value: .bytes(value))
+  }
+
+  /// Forgets the latest row, as the batch was dropped.
+  package func restart() { isMapped = false }
+
+  package func advance() {
+    next += 1
+    offset += 1
+  }
+}

@@ -1,0 +1,54 @@
+import Feed
+package import FeedConfiguration
+import FeedIngest
+import FeedKafka
+import FeedStore
+import Kafka
+package import Service
+
+/// `feedstore ingest --dry-run`: what the first records of each source become.
+package enum IngestPreview {
+  /// Of each partition.
+  private static let recordCount: Int64 = 10
+  private static let patienceMilliseconds: Int64 = 10_000
+
+  /// - Parameter write: takes lines; false ends it.
+  package static func run(
+    _ configuration: FeedStoreConfiguration,
+    log: Log,
+    write: @escaping @Sendable (String) -> Bool
+  ) async throws {
+    try await WorkerThread.withKafka("preview", configuration) { settings in
+      for (number, source) in configuration.ingest.sources.enumerated() {
+        let topic = (source.topic, "ingest.sources[\(number)].topic")
+        let reader = try TopicReader(
+          settings,
+          configuration,
+          topic: topic,
+          patienceMilliseconds: patienceMilliseconds,
+          log: log
+        )
+        defer { try? reader.close() }
+        let mapper = RowMapper(source, number: number, configuration.store.limits, SentSections())
+        var ranges: [Int32: Range<Int64>] = [:]
+        for partition in 0..<(try reader.partitionCount()) {
+          let ends = try reader.watermarks(partition)
+          ranges[partition] = ends.low..<min(ends.high, ends.low + recordCount)
+        }
+        try reader.read(ranges) { message in
+          let outcome = mapper.map(
+            key: message.key.map { ByteSpan($0) },
+            value: message.payload.map { ByteSpan($0) }
+          )
+          var line = "\(source.topic)/\(message.partition)/\(message.offset): \(outcome.name)"
+          if case .rejected(let rejection) = outcome { line += ", \(rejection.message)" }
+          for index in 0..<mapper.recordCount {
+            let (feed, value) = mapper.record(index)
+            line += " \(feed.text) \(value.text)"
+          }
+          return write(UpdateText.printable(line))
+        }
+      }
+    }
+  }
+}
