@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import warnings
 
 import setuptools.build_meta
 
@@ -18,6 +19,8 @@ def main(folder):
         sources = pathlib.Path(copy) / "feedstore"
         shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("tests", "__pycache__", ".mypy_cache", "*.egg-info"))
         shutil.copy(PACKAGE.parents[1] / "LICENSE", sources)
+        # Debian 12's setuptools calls its settings in pyproject.toml experimental.
+        warnings.simplefilter("ignore")
         os.chdir(sources)
         # The build prints every file.
         output, silence = os.dup(1), os.open(os.devnull, os.O_WRONLY)

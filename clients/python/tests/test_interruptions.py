@@ -14,7 +14,7 @@ from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
 from support import SEED, RandomRecords, Seen, difference, plain, reload, replay
 from test_replica import check_identities, encoded
 
-from feedstore import FeedStore, Window
+from feedstore import FeedStore, Window, transport
 from feedstore.replica import Replica
 
 
@@ -98,7 +98,7 @@ class Interruptions(StoreTest):
         stream.message("no changeset")
         seen.standing("stale", "disconnected")
         stream = self.daemon.stream()
-        for text in ("event: up-to-date\ndata: 7\n\n", "event: new\ndata: {}\n\n", "data\n\n", ":\n", "id: x\n\n", "event: window\ndata: {\n\n"):
+        for text in ("event: up-to-date\ndata: 7\n\n", "event: new\ndata: {}\n\n", ":\n", "id: x\n\n", "event: window\ndata: {\n\n"):
             stream.raw(text)
         stream.send("window", {"feed": "news", "window": [7]})
         stream.message(difference("news", CHANGED, 2, **CHANGE))
@@ -124,6 +124,19 @@ class Interruptions(StoreTest):
                     seen = Seen(store.feed("news"))
                     self.daemon.stream()
                     self.assertEqual(seen.standing("stale", reason).standing.detail, f"it says {status}")
+
+    def test_it_comes_again_when_the_daemon_says_so(self):
+        self.daemon.refuse(503, {"code": "restoring", "detail": "it starts"}, Retry_After="777")
+        seen = Seen(self.store().feed("news"))
+        self.daemon.stream()
+        self.assertGreater(seen.standing("stale", "unavailable").standing.until, time.time() + 600)
+
+    def test_a_silent_connection_is_dead(self):
+        with mock.patch.object(transport, "SILENCE_SECONDS", 0.2):
+            seen = Seen(self.store().feed("news"))
+            self.daemon.stream()
+            self.assertIn("timed out", seen.standing("stale", "disconnected").standing.detail)
+            self.daemon.stream()
 
     def test_an_answer_that_is_no_stream(self):
         self.daemon.refuse(200, b"<html>")
