@@ -361,6 +361,17 @@ class Writes(StoreTest):
         asked.reply(202, feed="news", topic="t", partition=0, offset=1)
         write.result(PATIENCE_SECONDS)
 
+    def test_nothing_is_kept_of_feeds_that_nobody_follows_or_writes(self):
+        store = self.store()
+        write = store.feed("weather").write(self.PATCH, wait=0)
+        self.daemon.write().reply(202, feed="weather", topic="t", partition=0, offset=1)
+        write.result(PATIENCE_SECONDS)
+        seen = Seen(store.feed("news"))
+        self.daemon.stream().message(reload("news", TWO))
+        seen.kind("state")
+        seen.end()
+        self.assertEqual((store._run(lambda: dict(store._writes)), store._followed), ({}, {}))
+
     def test_pending_writes_are_bounded(self):
         feed = self.store().feed("news")
         writes = [feed.write(self.PATCH) for _ in range(1001)]

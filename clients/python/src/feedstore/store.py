@@ -86,18 +86,6 @@ class FeedStore:
     ) -> None:
         self.close()
 
-    # In the engine's thread, from here on.
-
-    def _close(self) -> None:
-        self._is_closed = True
-        for streams in self._streams.values():
-            for stream in streams:
-                stream.close()
-        for writes in self._writes.values():
-            writes.close()
-        for iteration in list(self._iterations):
-            iteration.end()
-
     def _run(self, function: Callable[[], Any]) -> Any:
         def run() -> Any:
             if self._is_closed:
@@ -124,6 +112,18 @@ class FeedStore:
             raise ConnectionError(f"the token's function failed: {fault!r}") from fault
         return None if token is None else str(token)
 
+    # In the engine's thread, from here on.
+
+    def _close(self) -> None:
+        self._is_closed = True
+        for streams in self._streams.values():
+            for stream in streams:
+                stream.close()
+        for writes in self._writes.values():
+            writes.close()
+        for iteration in list(self._iterations):
+            iteration.end()
+
     def _join(self, feed: str, window: Window, listener: Listener, view: FeedView, home: Optional[str] = None) -> Followed:
         """Has a listener, which shows a view, follow a feed."""
         followed = self._followed.get((feed, window))
@@ -141,7 +141,7 @@ class FeedStore:
         if not followed.listeners:
             del self._followed[followed.feed, followed.window]
             self._settle_soon()
-            self._writes_of(followed.feed).forget_covered()
+            self._forget_writes(followed.feed)
 
     def _settle_soon(self) -> None:
         # Once for all calls in one turn.
@@ -193,6 +193,13 @@ class FeedStore:
             writes = self._writes[feed] = FeedWrites(feed, lambda: self._views_of(feed), self._send, self._engine.later)
         return writes
 
+    def _forget_writes(self, feed: str) -> None:
+        """Keeps nothing for a feed that nobody follows or writes."""
+        writes = self._writes_of(feed)
+        writes.forget_covered()
+        if not writes and not self._views_of(feed):
+            del self._writes[feed]
+
     def _views_of(self, feed: str) -> List[Followed]:
         return [followed for followed in self._followed.values() if followed.feed == feed]
 
@@ -201,7 +208,12 @@ class FeedStore:
         homes = [followed.home for followed in self._views_of(feed) if followed.home in self._origins]
         origins = [self._origins[url] for url in dict.fromkeys([*homes, *self._urls]) if url is not None]
         path = f"/v1/feeds/{urllib.parse.quote(feed, safe='')}/events"
-        self._engine.in_thread(lambda: sent(origins, self._asked_token, path, write), lambda outcome: then(*outcome))
+
+        def answered(outcome: Tuple[Union[Written, Exception], bool]) -> None:
+            then(*outcome)
+            self._forget_writes(feed)
+
+        self._engine.in_thread(lambda: sent(origins, self._asked_token, path, write), answered)
 
 
 class Feed:

@@ -126,6 +126,8 @@ class FeedWrites:
 
     def forget_covered(self) -> None:
         """Called after each change of a state."""
+        if not self._writes:
+            return
         # Of a feed that does not exist there is nothing to show.
         followed = [one for one in self._followed() if one.replica.head is not None or not one.is_known]
         self._writes = [write for write in self._writes if write.written is None or not all(map(write.is_covered, followed))]
