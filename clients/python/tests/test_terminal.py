@@ -132,7 +132,7 @@ class Command(unittest.TestCase):
             text += os.read(main, 65536)
         self.assertIn("▌top", text.decode())
         self.assertGreater(first, 0)
-        process.send_signal(2)
+        process.terminate()
         self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
         text = b""
         while b"\x1b[?1049l" not in text:

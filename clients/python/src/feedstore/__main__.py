@@ -75,6 +75,8 @@ def _draw(store: FeedStore, feed_id: str) -> None:
     screen, terminal = Screen(), _terminal_size()
     feed = store.feed(feed_id, Window(first=terminal.lines))
     feed.subscribe(on_update)
+    # Otherwise it would end without giving back the screen.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     resized = getattr(signal, "SIGWINCH", None)
     if resized is not None:
         signal.signal(resized, lambda *_: work.put("resize"))
