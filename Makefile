@@ -175,6 +175,7 @@ test-cluster: setup-test ## test the daemon on FEEDSTORE_TEST_BOOTSTRAP or a sta
 clients: setup-test ## build what would be published of the clients: .build/clients
 	$(PYTHON) clients/python/build.py .build/clients
 	$(PYTHON) clients/swift/build.py $(SWIFT) .build/clients
+	npm pack --silent --pack-destination .build/clients ./clients/js
 
 docs: setup-docs ## build the documentation as a web site, with search and the Swift API: .build/site
 	$(SWIFT) build --target FeedClient

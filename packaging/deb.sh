@@ -20,16 +20,13 @@ mkdir -p "$source/built/bash" "$source/built/zsh" "$source/built/fish" "$source/
 cp -R "$root/packaging/debian" "$source/debian"
 cp -R "$root/docs" "$root/README.md" "$source/"
 cp "$root/packaging/feedstore.json5" "$source/config/"
-# Keep the relative paths by which the followers import each other's files.
-mkdir -p "$source/examples/clients/js/src" "$source/examples/clients/python"
+mkdir -p "$source/examples/clients/js" "$source/examples/clients/python"
 cp "$root/config/feedstore.json5" "$source/examples/"
 cp -R "$root/config/prometheus" "$root/config/grafana" "$source/examples/"
-cp "$root"/examples/*.mjs "$source/examples/clients/"
 cp -R "$root/clients/python/src" "$root/clients/python/pyproject.toml" "$root/clients/python/README.md" "$source/examples/clients/python/"
 # Neither what Python compiled, nor an empty file among the documents.
 find "$source/examples/clients/python" \( -name __pycache__ -o -name py.typed \) -prune -exec rm -r {} +
-cp "$root/clients/js/package.json" "$source/examples/clients/js/"
-cp "$root"/clients/js/src/*.js "$source/examples/clients/js/src/"
+cp -R "$root/clients/js/package.json" "$root/clients/js/README.md" "$root/clients/js/bin" "$root/clients/js/src" "$root/clients/js/types" "$source/examples/clients/js/"
 cp "$binary" "$source/built/feedstore"
 cp "$root/packaging/feedstore.1" "$source/built/"
 "$binary" completions bash >"$source/built/bash/feedstore"

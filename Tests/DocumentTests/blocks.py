@@ -31,7 +31,7 @@ TESTED = {
     "nginx location": "test_data.py follows a stream through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
-    "js page": "test_languages.py runs it in Node",
+    "js file": "test_shell.py writes it into the file that it names, for the blocks after it",
     "python producer": "ExampleTests run it",
     "swift program": "the tests of clients/swift run it, and `make clients` builds it as a package",
     "swift client": "the tests of clients/swift compile it",
@@ -52,6 +52,7 @@ ELSEWHERE = {
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
+    "sh npm": ("needs npm's registry; the test installs the packed package", "clients/js/test/package.test.mjs"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }
 # Blocks that are not code.

@@ -70,6 +70,9 @@ class Sandbox:
         for entry in ROOT.iterdir():
             if entry.name not in {".build", ".git"}:
                 (self.checkout / entry.name).symlink_to(entry)
+        # As `npm install` does it.
+        (self.checkout / "node_modules").mkdir()
+        (self.checkout / "node_modules" / "feedstore").symlink_to(ROOT / "clients" / "js")
         names = {
             "root": ROOT, "port": self.port, "feedstore": FEEDSTORE, "make": shutil.which("make"), "swift": shutil.which("swift"),
         }

@@ -1,7 +1,6 @@
-"""Blocks of Swift and JavaScript."""
+"""Blocks of Swift."""
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,35 +31,6 @@ public class UICollectionViewDiffableDataSource<SectionIdentifier: Hashable, Ite
 }}
 {code}
 """
-PAGE = """
-const sources = [];
-globalThis.EventSource = class {
-  static CLOSED = 2;
-  readyState = 1;
-  listeners = {};
-  constructor(url) { this.url = url; sources.push(this); }
-  addEventListener(name, listener) { this.listeners[name] = listener; }
-  close() { this.readyState = 2; }
-};
-globalThis.fetch = async () => ({ status: 404 });
-const again = [];
-globalThis.setTimeout = (closure) => { again.push(closure); };
-const { follow } = await import('./page.mjs');
-const drawn = [];
-follow('a/b', (sections, change) => drawn.push([sections.map((section) => section.id), change?.mode ?? null]));
-const [source] = sources;
-const changeset = (fields) => JSON.stringify({
-  feed: 'a/b', epoch: 't/0', revision: 1, base: 1, mode: 'reload', reason: 'keyframe', time: '2026-11-20T10:00:00.000Z', through: {},
-  checksum: '00000000', ...fields,
-});
-source.onmessage({ data: changeset({}) });
-source.onmessage({ data: changeset({ revision: 2, base: 1, mode: 'delete', reason: undefined }) });
-source.listeners['must-refetch']();
-source.readyState = EventSource.CLOSED;
-await source.onerror();
-again.forEach((closure) => closure());
-console.log(JSON.stringify({ drawn, urls: sources.map((source) => source.url) }));
-"""
 
 
 class Swift(unittest.TestCase):
@@ -77,22 +47,6 @@ class Swift(unittest.TestCase):
 
     def test_blocks_with_uikit_compile(self):
         self.compile("swift uikit", UIKIT)
-
-
-class JavaScript(unittest.TestCase):
-    def test_a_page_shows_a_feed_until_it_is_deleted(self):
-        for block in all_blocks("js page"):
-            with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
-                shutil.copy(ROOT / "clients" / "js" / "src" / "replica.js", folder)
-                (pathlib.Path(folder) / "package.json").write_text('{"type":"module"}')
-                (pathlib.Path(folder) / "page.mjs").write_text(block.code + "\nexport { follow };\n")
-                (pathlib.Path(folder) / "main.mjs").write_text(PAGE)
-                result = subprocess.run(["node", "main.mjs"], cwd=folder, capture_output=True, encoding="utf-8")
-                self.assertEqual(result.returncode, 0, result.stderr)
-                # A reload, the deletion, and a response that the feed does not exist.
-                self.assertEqual(
-                    result.stdout,
-                    '{"drawn":[[[],"reload"],[[],null],[[],null]],"urls":["/v1/feeds/a%2Fb/changes","/v1/feeds/a%2Fb/changes"]}\n')
 
 
 if __name__ == "__main__":

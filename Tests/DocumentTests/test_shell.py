@@ -48,6 +48,8 @@ class ShellBlocks(unittest.TestCase):
                     self.assertTrue(
                         program.output.wait(lambda lines: any(sign in line for line in lines) and not program.output.is_over),
                         f"{block.place} ends:\n" + "\n".join(program.output.lines))
+            elif block.kind == "js file":
+                sandbox.write(block.argument, code)
             elif block.kind == "sh parsed":
                 # What the reader has: a configuration, and the content of a repaired record.
                 sandbox.write("feedstore.json5", f'{{"kafka": {{"bootstrap.servers": "{self.cluster.servers}"}}}}')

@@ -1,4 +1,4 @@
-"""All followers reach the same states: FeedClient, clients/python, clients/js/src/replica.js, and HTTP."""
+"""All followers reach the same states: FeedClient, the Python and the JavaScript client, and HTTP."""
 
 import json
 import os
@@ -78,12 +78,12 @@ class Daemon(EmbeddedDaemon):
 
 
 class Page:
-    """examples/follow.mjs with --json: the newest state of each feed that it follows."""
+    """feedstore-follow of the JavaScript client with --json: the newest state of each feed that it follows."""
 
     def __init__(self, daemon, feeds):
         self.states, self.changed = {}, threading.Condition()
         self.process = subprocess.Popen(
-            [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs", daemon.url, *feeds, "--json"],
+            [os.environ.get("NODE", "node"), ROOT / "clients" / "js" / "bin" / "feedstore-follow.mjs", daemon.url, *feeds, "--json"],
             stdout=subprocess.PIPE, encoding="utf-8")
         self.reader = threading.Thread(target=self.read)
         self.reader.start()

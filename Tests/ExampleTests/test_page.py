@@ -1,4 +1,4 @@
-"""examples/follow.mjs, with a server that fails as the test requires."""
+"""feedstore-follow of the JavaScript client, with a server that fails as the test requires."""
 
 import http.server
 import itertools
@@ -16,10 +16,12 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "p
 
 from support import PATIENCE_SECONDS, ROOT  # noqa: E402
 
-COMMAND = [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs"]
-UP_TO_DATE = "event: up-to-date\ndata: {}\n\n"
+COMMAND = [os.environ.get("NODE", "node"), ROOT / "clients" / "js" / "bin" / "feedstore-follow.mjs"]
 CHECKSUM_OF_S = xxhash.xxh32_hexdigest(b"s\0\0s")
-MUST_REFETCH = "event: must-refetch\ndata: {}\n\n"
+
+
+def event(name, **members):
+    return f"event: {name}\ndata: {json.dumps(members)}\n\n"
 
 
 def reload(feed, epoch):
@@ -28,6 +30,11 @@ def reload(feed, epoch):
         "feed": feed, "epoch": epoch, "revision": 1, "base": 1, "mode": "reload", "reason": "keyframe",
         "time": "2026-11-20T10:00:00.000Z", "through": {}, "checksum": "00000000"}
     return f"id: {epoch}@1\ndata: {json.dumps(changeset)}\n\n"
+
+
+UP_TO_DATE = event("up-to-date", feed="f")
+MUST_REFETCH = event("must-refetch", feed="f", reason="the test wants it")
+ABSENT = event("absent", feed="f", reason="unknown-feed")
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -53,24 +60,26 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
+    def do_POST(self):
         """Status and events; None closes the connection without a response. A stream ends after its events."""
-        status, events = self.server.answer(self.path.split("/")[3])
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, events = self.server.answer([asked["feed"] for asked in content["feeds"]])
         if status is None:
             return
         self.send_response(status)
         self.send_header("Content-Type", "text/event-stream" if status == 200 else "application/problem+json")
         self.end_headers()
         # Reconnects so soon that a test sees many attempts.
-        for event in itertools.chain(["retry: 10\n\n"], events) if status == 200 else ["{}"]:
-            self.wfile.write(event.encode())
+        begin = ["retry: 10\n\n", event("stream", stream="1")]
+        for text in itertools.chain(begin, events) if status == 200 else ["{}"]:
+            self.wfile.write(text.encode())
 
     def log_message(self, *_):
         pass
 
 
 class Follower:
-    """The running example, and its output."""
+    """The running command, and its output."""
 
     def __init__(self, *arguments):
         self.lines, self.errors, self.changed = [], [], threading.Condition()
@@ -118,25 +127,26 @@ class PageTests(unittest.TestCase):
                 result = subprocess.run(
                     [*COMMAND, url, "news"], capture_output=True, encoding="utf-8", timeout=PATIENCE_SECONDS)
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
-                self.assertIn(f"'{url}' is not the URL of a daemon", result.stderr)
+                self.assertIn(f'"{url}" is not the URL of a daemon', result.stderr)
                 self.assertEqual(len(result.stderr.splitlines()), 1)
 
     def test_an_unreachable_daemon_is_reported_once_for_each_outage(self):
-        attempts, changed = {"a": 0, "b": 0}, threading.Condition()
+        attempts, changed = [], threading.Condition()
         is_up = threading.Event()
         is_down = threading.Event()
         is_up.set()
 
-        def answer(feed):
+        def answer(feeds):
             if is_up.is_set():
-                return 200, events(feed)
+                return 200, events(feeds)
             with changed:
-                attempts[feed] += 1
+                attempts.append(feeds)
                 changed.notify_all()
             return None, []
 
-        def events(feed):
-            yield reload(feed, "t/0")
+        def events(feeds):
+            for feed in feeds:
+                yield reload(feed, "t/0")
             # The stream is open until the daemon stops.
             is_down.wait(PATIENCE_SECONDS)
 
@@ -153,18 +163,17 @@ class PageTests(unittest.TestCase):
         is_up.clear()
         is_down.set()
         with changed:
-            asked = changed.wait_for(lambda: min(attempts.values()) >= 4, PATIENCE_SECONDS)
+            asked = changed.wait_for(lambda: len(attempts) >= 4, PATIENCE_SECONDS)
         self.assertTrue(asked, f"it does not go on trying: {attempts}")
         follower.close()
         self.assertEqual(len(follower.errors), 2, follower.errors)
         for line in follower.errors:
-            self.assertRegex(line, f"cannot reach {server.url};.* trying again")
+            self.assertRegex(line, f"cannot reach {server.url}/;.* trying again")
 
     def test_an_error_response_is_reported_once_until_it_changes(self):
         answers = iter([
-            (404, []), (200, [reload("f", "t/0")]), (404, []), (404, []), (503, []), (503, []), (404, []), (404, []),
-            # After an outage, errors are reported again.
-            (None, []), (404, []), (200, [reload("f", "t/1")]), (404, []),
+            (200, [ABSENT]), (200, [reload("f", "t/0"), UP_TO_DATE]), (503, []), (503, []), (400, []), (503, []),
+            (200, [reload("f", "t/1"), UP_TO_DATE]), (503, []),
         ])
         is_over = threading.Event()
 
@@ -172,26 +181,29 @@ class PageTests(unittest.TestCase):
             found = next(answers, None)
             if found is None:
                 is_over.set()
-            return found or (404, [])
+            return found or (503, [])
 
         server = self.serve(answer)
         server.listen()
         follower = self.follow(server.url, "f")
         self.assertTrue(is_over.wait(PATIENCE_SECONDS), follower.lines)
         follower.close()
-        shown, missing = "f reload revision 1: 0 sections, 0 items", "f: the server answers 404"
-        self.assertEqual(
-            follower.lines,
-            [missing, shown, "f: gone", "f: the server answers 503", missing, missing, shown, "f: gone"])
+        shown = "f reload revision 1: 0 sections, 0 items"
+        self.assertEqual(follower.lines, ["f: absent", shown, shown])
+        unavailable, refused = (f"feedstore-follow: f: {text}" for text in (
+            "unavailable: the daemon answered 503", "bad-request: the daemon answered 400"))
+        errors = [line for line in follower.errors if "cannot reach" not in line]
+        self.assertEqual(errors, [unavailable, refused, unavailable, unavailable])
 
-    def test_json_reports_a_deleted_feed(self):
+    def test_json_reports_a_missing_and_a_deleted_feed(self):
         delete = {**json.loads(reload("f", "t/0").split("data: ")[1]), "revision": 2, "mode": "delete"}
         answers = iter([
-            # It is deleted while it is followed, and is recreated.
-            (200, [reload("f", "t/0"), UP_TO_DATE, f"data: {json.dumps(delete)}\n\n"]), (404, []),
-            # It is deleted while the follower is disconnected, once after the follower has discarded its state.
-            (200, [reload("f", "t/1"), UP_TO_DATE]), (None, []), (404, []), (404, []),
-            (200, [reload("f", "t/2"), UP_TO_DATE, MUST_REFETCH]), (404, []),
+            (200, [ABSENT]), (200, [ABSENT]),
+            # It is deleted while it is followed, and is created anew.
+            (200, [reload("f", "t/0"), UP_TO_DATE, f"data: {json.dumps(delete)}\n\n", UP_TO_DATE]), (200, [ABSENT]),
+            # It is deleted while the follower is disconnected, once after its state was declared outdated.
+            (200, [reload("f", "t/1"), UP_TO_DATE]), (None, []), (200, [ABSENT]), (503, []), (200, [ABSENT]),
+            (200, [reload("f", "t/2"), UP_TO_DATE, MUST_REFETCH]), (200, [ABSENT]),
             (200, [reload("f", "t/3"), UP_TO_DATE]),
         ])
         server = self.serve(lambda _: next(answers, (503, [])))
@@ -202,23 +214,10 @@ class PageTests(unittest.TestCase):
         states = [
             {"feed": "f", "epoch": f"t/{life}", "revision": 1, "checksum": "00000000", "sections": []}
             for life in range(4)]
-        expected = [states[0], gone, states[1], gone, states[2], gone, states[3]]
+        expected = [{"feed": "f", "error": "absent"}, states[0], gone, states[1], gone, states[2], gone, states[3]]
         self.assertEqual([json.loads(line) for line in follower.lines], expected)
-
-    def test_json_reports_a_missing_feed(self):
-        answers = iter([
-            (404, []), (200, [reload("f", "t/0"), UP_TO_DATE]), (404, []), (404, []), (503, []), (404, []), (None, []), (404, []),
-            (200, [reload("f", "t/1"), UP_TO_DATE]),
-        ])
-        server = self.serve(lambda _: next(answers, (503, [])))
-        server.listen()
-        follower = self.follow(server.url, "f", "--json")
-        self.assertTrue(follower.wait(lambda: any("t/1" in line for line in follower.lines)), follower.lines)
-        found = [json.loads(line) for line in follower.lines]
-        self.assertEqual(
-            [line.get("epoch") or line.get("error") or line.get("mode") for line in found], ["absent", "t/0", "delete", "t/1"])
-        self.assertEqual(found[0], {"feed": "f", "error": "absent"})
-        self.assertTrue(follower.wait(lambda: "follow.mjs: f: the server answers 503" in follower.errors), follower.errors)
+        error = "feedstore-follow: f: unavailable: the daemon answered 503"
+        self.assertTrue(follower.wait(lambda: error in follower.errors), follower.errors)
 
     def test_a_standard_output_that_cannot_be_written_is_an_error(self):
         server = self.serve(lambda _: (200, [reload("f", "t/0"), UP_TO_DATE]))
@@ -251,7 +250,7 @@ class PageTests(unittest.TestCase):
                 result = subprocess.run(
                     [*COMMAND, server.url, "f", *options], capture_output=True, encoding="utf-8", timeout=PATIENCE_SECONDS)
                 self.assertEqual((result.returncode, result.stdout), (1, ""))
-                self.assertEqual(result.stderr, "follow.mjs: f: the server answers 401\n")
+                self.assertEqual(result.stderr, "feedstore-follow: f: the daemon answered 401\n")
 
 
 if __name__ == "__main__":

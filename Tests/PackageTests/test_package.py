@@ -71,9 +71,9 @@ class PackageTests(unittest.TestCase):
     def test_the_examples_find_their_imports(self):
         with tempfile.TemporaryDirectory() as folder:
             run("dpkg-deb", "--extract", self.package, folder)
-            example = pathlib.Path(folder) / "usr/share/doc/feedstore/examples/clients/follow.mjs"
+            example = pathlib.Path(folder) / "usr/share/doc/feedstore/examples/clients/js/bin/feedstore-follow.mjs"
             told = run(os.environ.get("NODE", "node"), example, check=False)
-            self.assertEqual((told.returncode, told.stderr.split()[:2]), (2, ["usage:", "follow.mjs"]))
+            self.assertEqual((told.returncode, told.stderr.split()[:2]), (2, ["usage:", "feedstore-follow"]))
 
     def test_the_unit_is_hardened(self):
         with tempfile.TemporaryDirectory() as folder:

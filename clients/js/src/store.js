@@ -218,8 +218,8 @@ const advice = 'The write may be published nevertheless. Whether it is safe to s
 /** @param {unknown} url */
 function checkedUrl(url) {
   try {
-    const { protocol, href } = new URL(String(url), globalThis.location?.href);
-    if (/^https?:$/.test(protocol)) return href.replace(/\/+$/, '');
+    const { protocol, username, href } = new URL(String(url), globalThis.location?.href);
+    if (/^https?:$/.test(protocol) && username === '') return href.replace(/\/+$/, '');
   } catch {
     // Said below.
   }

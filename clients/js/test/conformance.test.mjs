@@ -1,10 +1,10 @@
-// replica.js has the expected states after each record of the vectors in conformance/replica.
+// replica.js has the expected states after each record of the vectors in conformance/replica, and each message of those in window.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
 import { ReplicaFault, ReplicaPartition } from '../src/replica.js';
-import { Follower } from './support/follow-vectors.mjs';
+import { Follower, WindowFollower } from './support/follow-vectors.mjs';
 
 const folder = new URL('../../../conformance/', import.meta.url);
 const linesOf = (name) => readFileSync(new URL(name, folder), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
@@ -27,6 +27,18 @@ for (const file of readdirSync(new URL('replica/', folder)).sort()) {
         assert.equal(state[name], then[name], `${place}: ${name} after ${type}`);
       }
       if (then.sections) assert.deepEqual(plain(state.sections), plain(then.sections), place);
+    }
+  });
+}
+
+for (const file of readdirSync(new URL('window/', folder)).sort()) {
+  test(`replica.js passes the vector ${file} of a window`, () => {
+    const follower = new WindowFollower();
+    for (const [number, line] of linesOf(`window/${file}`).entries()) {
+      const { type, state } = follower.apply(line);
+      for (const [name, value] of Object.entries(line.then)) {
+        if (name !== 'feed') assert.deepEqual(plain(state[name]), plain(value), `line ${number + 1}: ${name} after ${type}`);
+      }
     }
   });
 }
