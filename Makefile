@@ -3,7 +3,7 @@
 # The only list of Debian packages: what the build needs, what `make run` needs in addition, and what `make test` does.
 PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 DEMO_PACKAGES := nodejs node-react node-react-dom
-TEST_PACKAGES := $(DEMO_PACKAGES) node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
+TEST_PACKAGES := $(DEMO_PACKAGES) esbuild node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
   chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography \
   mypy python3-pip python3-setuptools python3-venv python3-wheel
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
@@ -152,7 +152,7 @@ test-web: setup-test ## run the tests of web/ only, with Node 18 or later
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) web
 
-test-browser: setup-test ## test the inspector in a browser only; screenshots are written to .build/screenshots
+test-browser: setup-test ## test the inspector and the React hooks in a browser only; screenshots are written to .build/screenshots
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) browser
 

@@ -2,10 +2,13 @@
 
 import json
 import random
+import re
+import subprocess
 import unittest
 import urllib.error
 import urllib.request
 
+from replay import ROOT
 from test_daemon import URL, Feedstore
 from test_react import ReactTest
 
@@ -180,6 +183,53 @@ class WriteTests(LiveTest):
             "WriteRejected unknown-anchor", cell(starred, "false"), cell('{"n":1,"starred":false}', "true"), cell(starred, "false"),
         ])
         self.page.wait_for_text("output", "WriteRejected unknown-anchor")
+
+
+class ReadmeTests(LiveTest):
+    """The blocks of JSX in the client's README, in their order."""
+
+    BLOCKS = re.findall("^```jsx react\n(.*?)^```$", (ROOT / "clients" / "js" / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    RENDERED = """
+        import { FeedStore } from 'feedstore';
+        import { FeedStoreProvider } from 'feedstore/react';
+        import { createRoot } from 'react-dom/client';
+        const store = new FeedStore('http://127.0.0.1:8321');
+        createRoot(document.getElementById('root')).render(<FeedStoreProvider store={store}><Players /></FeedStoreProvider>);
+    """
+
+    def show_block(self, code):
+        code = code.replace("http://127.0.0.1:8321", self.url)
+        built = subprocess.run(["esbuild", "--loader=jsx", "--format=esm"], input=code, capture_output=True, encoding="utf-8")
+        self.assertEqual(built.returncode, 0, built.stderr)
+        self.open()
+        self.run_in_page("await import(URL.createObjectURL(new Blob(given, { type: 'text/javascript' })))", built.stdout)
+
+    def items(self):
+        return [item.text for item in self.page.all("li")]
+
+    def test_tap_to_show_5_and_tap_a_star(self):
+        self.write("albums", *({"op": "item.upsert", "item": f"{n}", "section": "all", "data": {"title": f"Album {n}"}} for n in range(12)))
+        self.show_block(self.BLOCKS[0])
+        albums = [f"Album {n} ☆" for n in range(12)]
+        self.page.wait(lambda: self.items() == albums[:5], "the first five are not shown")
+        first = self.page.first("li")
+        self.page.click("section > button")
+        self.page.wait(lambda: self.items() == albums, "not all are shown")
+        self.page.click("li:nth-child(8) button")
+        albums[7] = "Album 7 ★"
+        self.page.wait(lambda: self.items() == albums and not self.page.first("button:disabled"), "the star is not shown")
+        self.assertEqual(self.sections("albums")[0]["items"][7]["data"], {"title": "Album 7", "starred": True})
+        self.page.click("section > button")
+        self.page.wait(lambda: self.items() == albums[:5], "more than five are shown")
+        self.assertEqual(self.page.first("li"), first)
+
+    def test_a_virtual_list(self):
+        self.write("players", *({"op": "item.upsert", "item": f"{n}", "section": "all", "data": {"name": f"p{n}"}} for n in range(1000)))
+        self.show_block(self.BLOCKS[1] + self.RENDERED)
+        self.page.wait(lambda: self.items() == [f"{n + 1}. p{n}" for n in range(21)], "the first rows are not shown")
+        self.page.run("document.querySelector('ol').parentElement.scrollTop = 15000")
+        self.page.wait(lambda: self.items() == [f"{n + 1}. p{n}" for n in range(500, 521)], "the rows in the middle are not shown")
+        self.assertEqual(len(self.BLOCKS), 2)
 
 
 if __name__ == "__main__":

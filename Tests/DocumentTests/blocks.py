@@ -32,6 +32,7 @@ TESTED = {
     "ini unit": "test_data.py compares it with the unit of the package",
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
     "js file": "test_shell.py writes it into the file that it names, for the blocks after it",
+    "jsx react": "BrowserTests run it, with a daemon",
     "python producer": "ExampleTests run it",
     "swift program": "the tests of clients/swift run it, and `make clients` builds it as a package",
     "swift client": "the tests of clients/swift compile it",
