@@ -33,7 +33,9 @@ export class FeedStore {
   /** @type {Map<string, any>} When windows of a feed are asked for, because they do not tell what has become of writes. */
   #timers = new Map();
   #connection;
-  #closing = new AbortController();
+  #isClosed = false;
+  /** @type {Set<AbortController>} The requests in progress. */
+  #requests = new Set();
 
   /**
    * @param {string | readonly string[]} urls
@@ -53,7 +55,8 @@ export class FeedStore {
   }
 
   close() {
-    this.#closing.abort();
+    this.#isClosed = true;
+    for (const request of this.#requests) request.abort();
     for (const timer of this.#timers.values()) this.#connection.environment.clearTimer(timer);
     this.#connection.close();
     for (const { feeds } of this.#followed.values()) for (const feed of [...feeds]) feed.end();
@@ -70,7 +73,7 @@ export class FeedStore {
    * @param {Feed} feed @param {FollowedFeed} followed What the feed has shown. @returns {FollowedFeed} What it shows.
    */
   joined(feed, followed) {
-    if (this.#closing.signal.aborted) throw new Error('the FeedStore is closed');
+    if (this.#isClosed) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
     if (shown.feeds.size === 0) this.#connection.follow(shown);
@@ -170,7 +173,7 @@ export class FeedStore {
   #ask(feed, milliseconds) {
     const answered = () => this.#writes.get(feed)?.filter(({ written }) => written !== null) ?? [];
     const waiting = () => this.#followedOf(feed).filter((it) => it.window !== null && answered().some((write) => it.isPending(write)));
-    if (this.#closing.signal.aborted || this.#timers.has(feed) || waiting().length === 0) return;
+    if (this.#isClosed || this.#timers.has(feed) || waiting().length === 0) return;
     this.#timers.set(feed, this.#connection.environment.setTimer(() => {
       this.#timers.delete(feed);
       for (const followed of waiting()) this.#connection.refetch(followed);
@@ -184,13 +187,12 @@ export class FeedStore {
    * @returns {Promise<{ written: Written, isPublished: boolean }>}
    */
   async #send(feed, body, wait) {
-    if (this.#closing.signal.aborted) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
+    if (this.#isClosed) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
     const { environment, tokens } = this.#connection;
     const url = `${this.#connection.urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
     const controller = new AbortController();
-    const abort = () => controller.abort();
-    this.#closing.signal.addEventListener('abort', abort);
-    const timer = environment.setTimer(abort, 1000 * (wait + writeSeconds));
+    this.#requests.add(controller);
+    const timer = environment.setTimer(() => controller.abort(), 1000 * (wait + writeSeconds));
     const post = async () => {
       /** @type {Record<string, string>} */
       const headers = { 'Content-Type': 'application/json', ...(wait > 0 && { Prefer: `wait=${wait}` }), ...await tokens.get() };
@@ -208,7 +210,7 @@ export class FeedStore {
       throw new WriteFailed(null, `${url} has not answered: ${error instanceof Error ? error.message : error}. ${advice}`);
     } finally {
       environment.clearTimer(timer);
-      this.#closing.signal.removeEventListener('abort', abort);
+      this.#requests.delete(controller);
     }
   }
 }

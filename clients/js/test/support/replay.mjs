@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-const command = process.env.FEEDSTORE ?? join(root, '.build/debug/feedstore');
+/** The built command. */
+export const command = process.env.FEEDSTORE ?? join(root, '.build/debug/feedstore');
 
 /** @param {string} text Lines of JSON. */
 export const parsedLines = (text) => text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
