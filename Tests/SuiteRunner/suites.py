@@ -117,6 +117,8 @@ SLOW = [
     upgrade(),
     # Builds the client twice more, with modules that stand in for Apple's.
     swift_client("swift-lists", "Tests/UIKitStandIn", "Tests/AppKitStandIn"),
+    # Once more as its users do: with optimisation.
+    Suite("swift-package", [sys.executable, str(ROOT / "clients/swift/build.py"), os.environ.get("SWIFT", "swift"), str(ROOT / ".build/clients")]),
     swift("agreement", "--filter", RANDOM_RECORDS),
     swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)", "--skip", RANDOM_RECORDS),
     fuzz(seconds=30),

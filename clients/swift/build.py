@@ -24,7 +24,7 @@ def main():
     source.parent.mkdir(parents=True, exist_ok=True)
     (scratch / "Package.swift").write_text(block(readme, "package").replace("feedstore/clients/swift", str(package)))
     source.write_text(block(readme, "program"))
-    sys.exit(subprocess.run([swift, "build", "--package-path", scratch]).returncode)
+    sys.exit(subprocess.run([swift, "build", "-c", "release", "--package-path", scratch]).returncode)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,12 @@ struct Changeset: Sendable {
     self.body = body
   }
 
+  /// Whether another part is of the same changeset.
+  func isContinued(by other: Changeset) -> Bool {
+    head.epoch == other.head.epoch && head.revision == other.head.revision && mode == other.mode
+      && head.reason == other.head.reason && parts == other.parts && head.checksum == other.head.checksum
+  }
+
   /// The members `window` of a window's changesets.
   var totals: [WindowTotal] { WindowTotal.list(body["window"]) }
 

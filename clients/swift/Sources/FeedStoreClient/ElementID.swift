@@ -15,7 +15,8 @@ public struct ElementID<Element>: Hashable, Sendable, ExpressibleByStringInterpo
   public static func == (one: Self, other: Self) -> Bool { haveSameBytes(one.rawValue, other.rawValue) }
 
   public func hash(into hasher: inout Hasher) {
-    for byte in rawValue.utf8 { hasher.combine(byte) }
+    var text = rawValue
+    text.withUTF8 { bytes in hasher.combine(bytes: UnsafeRawBufferPointer(bytes)) }
     hasher.combine(0xff as UInt8)
   }
 }
@@ -26,6 +27,7 @@ public typealias ItemID = ElementID<FeedItem>
 
 /// Content has changed if its bytes differ; `==` of strings compares what they mean.
 func haveSameBytes(_ one: String, _ other: String) -> Bool {
-  // Most texts are kept contiguously, so this is a comparison of memory.
-  one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+  // Texts that are made of bytes are contiguous, so this does not copy.
+  var (one, other) = (one, other)
+  return one.withUTF8 { bytes in other.withUTF8 { otherBytes in bytes.elementsEqual(otherBytes) } }
 }

@@ -17,6 +17,8 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   private let lock = NSLock()
   private var receivers: [Int: Receiver] = [:]
+  /// The tasks whose head was passed on.
+  private var withHead: Set<Int> = []
   private var session: URLSession?
 
   init(configuration: URLSessionConfiguration) {
@@ -31,8 +33,6 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     // Streams occupy connections.
     configuration.httpMaximumConnectionsPerHost = 32
-    // A stream lasts for as long as somebody listens.
-    configuration.timeoutIntervalForResource = .greatestFiniteMagnitude
     return configuration
   }
 
@@ -59,28 +59,31 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private func receiver(_ task: URLSessionTask, isLast: Bool = false) -> Receiver? {
     lock.lock()
     defer { lock.unlock() }
+    if isLast { withHead.remove(task.taskIdentifier) }
     return isLast ? receivers.removeValue(forKey: task.taskIdentifier) : receivers[task.taskIdentifier]
   }
 
-  func urlSession(
-    _ session: URLSession,
-    dataTask: URLSessionDataTask,
-    didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-  ) {
-    let response = response as? HTTPURLResponse
-    var headers: [String: String] = [:]
-    for (name, value) in response?.allHeaderFields ?? [:] { headers["\(name)".lowercased()] = "\(value)" }
-    receiver(dataTask)?(.head(status: response?.statusCode ?? 0, headers: headers))
-    completionHandler(.allow)
-  }
+  // The head is read from the task with what comes after it, so that no answer is needed before the rest.
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    tellHead(dataTask)
     receiver(dataTask)?(.data(data))
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    if error == nil { tellHead(task) }
     receiver(task, isLast: true)?(.end(error.map { "\($0.localizedDescription)" }))
+  }
+
+  private func tellHead(_ task: URLSessionTask) {
+    lock.lock()
+    let isFirst = withHead.insert(task.taskIdentifier).inserted
+    lock.unlock()
+    guard isFirst else { return }
+    let response = task.response as? HTTPURLResponse
+    var headers: [String: String] = [:]
+    for (name, value) in response?.allHeaderFields ?? [:] { headers["\(name)".lowercased()] = "\(value)" }
+    receiver(task)?(.head(status: response?.statusCode ?? 0, headers: headers))
   }
 }
 

@@ -99,80 +99,89 @@ public struct Replica: Sendable {
 
   mutating func take(_ changeset: Changeset) -> ReplicaOutcome {
     let head = changeset.head
+    guard let known = view.head else { return takeWithoutState(changeset) }
+    let isOtherEpoch = head.epoch != known.epoch
     switch changeset.mode {
     case .delete:
-      if !view.exists || head.epoch == view.epoch { return remove() }
+      if !isOtherEpoch { return remove() }
       // The deletion of an unknown epoch, which implies that the current one ended before it.
       becomeStale()
       return .otherEpoch
     case .reload:
-      if head.epoch == view.epoch, let revision = view.revision, head.revision <= revision {
+      if !isOtherEpoch, head.revision <= known.revision {
         let isInStep = !isStale && haveSameBytes(head.checksum, hexadecimal(view.state.checksum))
-        if head.revision != revision || isInStep { return .skipped }
+        if head.revision != known.revision || isInStep { return .skipped }
         // The same revision with another checksum: the current state is wrong.
         isStale = true
       }
     case .diff, .reconfigure:
-      if let revision = view.revision, head.epoch == view.epoch, head.revision <= revision { return .skipped }
-      if view.exists, head.epoch != view.epoch {
+      if !isOtherEpoch, head.revision <= known.revision { return .skipped }
+      if isOtherEpoch || isStale || head.base != known.revision {
         becomeStale()
-        return .otherEpoch
-      }
-      if !view.exists || isStale || head.base != view.revision {
-        becomeStale()
-        return .gap
+        return isOtherEpoch ? .otherEpoch : .gap
       }
     }
     return join(changeset)
   }
 
+  private mutating func takeWithoutState(_ changeset: Changeset) -> ReplicaOutcome {
+    switch changeset.mode {
+    case .delete: return remove()
+    case .reload: return join(changeset)
+    case .diff, .reconfigure:
+      becomeStale()
+      return .gap
+    }
+  }
+
   /// Collects parts until the changeset is complete, and then applies it.
   private mutating func join(_ changeset: Changeset) -> ReplicaOutcome {
     if changeset.part == 0 { parts = [] }
-    let first = parts.first ?? changeset
-    let isNext =
-      parts.count == changeset.part && first.head.epoch == changeset.head.epoch
-      && first.head.revision == changeset.head.revision && first.mode == changeset.mode
-      && first.head.reason == changeset.head.reason && first.parts == changeset.parts
-      && first.head.checksum == changeset.head.checksum
-    guard isNext else {
+    guard parts.count == changeset.part, parts.first?.isContinued(by: changeset) ?? true else {
       becomeStale()
       return .gap
     }
     parts.append(changeset)
     guard parts.count == changeset.parts else { return .waiting }
-    defer { parts = [] }
+    let complete = parts
+    parts = []
     do {
-      var change: FeedChange
-      if changeset.mode == .reload {
-        let state = try FeedState(reload: parts, reusing: view.state)
-        guard hexadecimal(state.checksum) == changeset.head.checksum else {
-          throw ReplicaFault(
-            .checksum,
-            "the reload of revision \(changeset.head.revision) has \(hexadecimal(state.checksum)), expected \(changeset.head.checksum)"
-          )
-        }
-        change = FeedChange(
-          epoch: changeset.head.epoch,
-          revision: changeset.head.revision,
-          base: changeset.head.base,
-          mode: .reload,
-          reason: changeset.head.reason,
-          time: changeset.head.time
-        )
-        view.state = state
-        isStale = false
-      } else {
-        var state = view.state
-        change = try state.apply(parts)
-        view.state = state
-      }
+      let change = try changeset.mode == .reload ? reload(complete) : change(complete)
       view.head = changeset.head
       return .applied(change)
     } catch {
       isStale = true
       return .mismatch(error as? ReplicaFault ?? ReplicaFault(.invalidChangeset, "\(error)"))
     }
+  }
+
+  private mutating func reload(_ complete: [Changeset]) throws -> FeedChange {
+    let head = complete[0].head
+    let state = try FeedState(reload: complete, reusing: view.state)
+    let found = hexadecimal(state.checksum)
+    guard found == head.checksum else {
+      throw ReplicaFault(
+        .checksum,
+        "the reload of revision \(head.revision) has \(found), expected \(head.checksum)"
+      )
+    }
+    view.state = state
+    isStale = false
+    return FeedChange(
+      epoch: head.epoch,
+      revision: head.revision,
+      base: head.base,
+      mode: .reload,
+      reason: head.reason,
+      time: head.time
+    )
+  }
+
+  private mutating func change(_ complete: [Changeset]) throws -> FeedChange {
+    var state = view.state
+    let change = try state.apply(complete)
+    view.state = state
+    return change
   }
 }
 

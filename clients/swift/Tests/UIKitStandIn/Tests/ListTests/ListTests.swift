@@ -29,6 +29,44 @@ import UIKit
     }
   }
 
+  @Test(.enabled(if: Checkout.hasCommand))
+  func `writes are shown in the cells that they change, and taken back`() throws {
+    UIKitRules.violations = []
+    let collectionView = UICollectionView()
+    let list = FeedCollectionView(collectionView, feed()) { collectionView, path, item in
+      let cell = collectionView.dequeueReusableCell(withReuseIdentifier: item.kind, for: path)
+      cell.text = "\(item.dataText) \(item.isPending)"
+      return cell
+    }
+    var records = RandomRecords(random: SeededRandom("pending"))
+    var shown = 0
+    for update in try updates("confirmed") {
+      list.show(update)
+      let events = (0..<3).map { _ in records.event() }
+      let writes = events.enumerated().map {
+        PendingWrite(id: WriteID(number: $0), operations: PendingOperation.list($1))
+      }
+      var view = update.view
+      let overlay = PendingOverlay(writes, window: .all)
+      (view.state, view.isPending) = overlay.applied(to: view.state, former: list.view.state)
+      for next in [view, update.view] {
+        let (before, configured) = (list.view, list.dataSource.configured)
+        list.show(FeedUpdate(kind: .pending, view: next))
+        #expect(UIKitRules.violations.isEmpty, "\(UIKitRules.violations) with \(events)")
+        UIKitRules.violations = []
+        let items = next.sections.flatMap(\.items)
+        #expect(list.dataSource.snapshot().itemIdentifiers == items.map(\.id))
+        for item in items {
+          #expect(list.dataSource.cells[item.id]?.text == "\(item.dataText) \(item.isPending)")
+        }
+        guard before.exists else { continue }
+        #expect(list.dataSource.configured - configured == items.filter { before.item($0.id) !== $0 }.count)
+      }
+      if view.isPending { shown += 1 }
+    }
+    #expect(shown > 50)
+  }
+
   private func feed() -> Feed { FeedStore(URL(string: "http://127.0.0.1:9")!).feed("f") }
 
   @Test(.enabled(if: Checkout.hasCommand)) func `a collection view shows every state of a random history`()
