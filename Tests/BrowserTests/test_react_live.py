@@ -109,7 +109,7 @@ def elements(sections):
 
 
 class CountedRenders(LiveTest):
-    STEPS = 150
+    STEPS = 100
 
     def play(self, first, strict=False):
         """Writes random events, and returns how often each item and each section was rendered, and how often it changed."""
