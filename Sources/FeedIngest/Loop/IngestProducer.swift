@@ -19,8 +19,8 @@ final class IngestProducer {
   private let settings: KafkaSettings
   private let identity: WorkerIdentity
   private let environment: WorkerEnvironment
-  private var producer: TransactionalProducer
-  private var machine = TransactionMachine()
+  @exclusivity(unchecked) private var producer: TransactionalProducer
+  @exclusivity(unchecked) private var machine = TransactionMachine()
   private var failures = TransactionFailures()
   private var slow = SlowTransactions()
   private var offsets: Offsets = { () throws(KafkaError) in
@@ -29,7 +29,7 @@ final class IngestProducer {
   /// How large records may be.
   private(set) var limits: RecordLimits
   /// Bytes of the open transaction.
-  private(set) var bytes = 0
+  @exclusivity(unchecked) private(set) var bytes = 0
   /// Called between calls.
   var serve: () throws -> Void = {}
 

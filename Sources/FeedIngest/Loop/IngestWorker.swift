@@ -19,8 +19,8 @@ package final class IngestWorker {
   private let producer: IngestProducer
   private let sections = SentSections()
   /// The rows of the member's batch.
-  private var rows: MappedRows?
-  private var items = Murmur2Partitioner(partitionCount: 1)
+  @exclusivity(unchecked) private var rows: MappedRows?
+  @exclusivity(unchecked) private var items = Murmur2Partitioner(partitionCount: 1)
   private var rejectedPartitions: Int32 = 1
 
   /// The partitions that the group has given it, and a rebalance that is not completed.
@@ -38,7 +38,7 @@ package final class IngestWorker {
 
   /// What was committed, and what the open transaction has beside it.
   package private(set) var report: IngestReport
-  private var pending: IngestReport
+  @exclusivity(unchecked) private var pending: IngestReport
 
   private static let idleMilliseconds: Int32 = 100
   private static let askMilliseconds: Int32 = 1_000

@@ -9,13 +9,13 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
   private let items: [UInt8]
   private let tell: (InputRecord, RowMapper.Outcome, _ source: Int?) throws -> Void
   /// That of the latest topic, and whether it has mapped a row whose records are handed out.
-  private var mapper: RowMapper?
-  private var topic: [UInt8] = []
-  private var isMapped = false
-  private var timestamp: Int64 = 0
+  @exclusivity(unchecked) private var mapper: RowMapper?
+  @exclusivity(unchecked) private var topic: [UInt8] = []
+  @exclusivity(unchecked) private var isMapped = false
+  @exclusivity(unchecked) private var timestamp: Int64 = 0
   /// The number of the next record of that row, and the offset that it has.
-  private var next = 0
-  private var offset: Int64 = 0
+  @exclusivity(unchecked) private var next = 0
+  @exclusivity(unchecked) private var offset: Int64 = 0
 
   /// - Parameters:
   ///   - rows: records of the sources' topics.

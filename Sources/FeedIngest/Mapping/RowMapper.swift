@@ -9,6 +9,8 @@ import Service
 package final class RowMapper {
   package let source: IngestSource
   let number: Int
+  /// Whether the key alone says which item a row is.
+  private let isKeyed: Bool
   private let limits: Limits
   private let sections: SentSections
   private let memberNames: [(quoted: String, pointer: JSONPointer)]
@@ -18,12 +20,12 @@ package final class RowMapper {
   private let output = ByteWriter()
   /// The data of an item that has some of the row's members.
   private let members = ByteWriter()
-  private var parts: [ByteSpan] = []
-  private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
+  @exclusivity(unchecked) private var parts: [ByteSpan] = []
+  @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
 
   /// The latest record's key, and its structure if it is JSON.
-  private var keyBytes: ByteSpan?
-  private var key: Value?
+  @exclusivity(unchecked) private var keyBytes: ByteSpan?
+  @exclusivity(unchecked) private var key: Value?
 
   /// A value in a text: its first token.
   private typealias Value = (text: JSONText, token: Int)
@@ -55,6 +57,7 @@ package final class RowMapper {
   /// - Parameter number: the source's, in the list of sources.
   package init(_ source: IngestSource, number: Int, _ limits: Limits, _ sections: SentSections) {
     self.source = source
+    isKeyed = source.isKeyed
     self.number = number
     self.limits = limits
     self.sections = sections
@@ -118,7 +121,7 @@ package final class RowMapper {
 
   /// A null says that the row is gone. If the key does not say where it was, the event before has said so.
   private func mapNull() throws(Rejection) -> Outcome {
-    guard source.isKeyed else { return .skipped }
+    guard isKeyed else { return .skipped }
     delete(try place(nil))
     return .deleted
   }
@@ -132,7 +135,7 @@ package final class RowMapper {
       return .filtered
     }
     do throws(Rejection) {
-      let place = try place(row)
+      let place = if isKeyed, let former { former } else { try place(row) }
       let section = try text(of: source.section, "section", row)
       let kind = try source.kind.map { (kind) throws(Rejection) in
         try text(of: kind, "kind", row, mayBeEmpty: true)
@@ -354,7 +357,7 @@ extension RowMapper {
       }
       return try change(from: name[1] == UInt8(ascii: "c") ? nil : try former(before, name[1]), to: after)
     case UInt8(ascii: "d"):
-      delete(try place(source.isKeyed ? nil : try known(before)))
+      delete(try place(isKeyed ? nil : try known(before)))
       return .deleted
     case UInt8(ascii: "m"): return .skipped
     case UInt8(ascii: "t"):
@@ -382,7 +385,7 @@ extension RowMapper {
 
   /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
   private func former(_ before: Value?, _ operation: UInt8) throws(Rejection) -> Place? {
-    if source.isKeyed { return try place(nil) }
+    if isKeyed { return try place(nil) }
     guard operation == UInt8(ascii: "u") else { return nil }
     let row = try known(before)
     return passes(row) ? try? place(row) : nil
