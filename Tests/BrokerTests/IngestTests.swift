@@ -155,9 +155,10 @@ private final class IngestRun {
   }
 
   func restartBrokers() async throws {
-    let shell = try ShellCommand(TestCluster.restartCommand ?? "false")
-    while shell.exitCode == nil { try await Task.sleep(for: .milliseconds(20)) }
-    try BrokerFailure.check(shell.exitCode == 0, "the brokers were not restarted: \(shell.exitCode ?? -1)")
+    let status = try await onThread {
+      try ChildProcess("/bin/sh", ["-c", TestCluster.restartCommand ?? "false"]).waitForEnd().status
+    }
+    try BrokerFailure.check(status == 0, "the brokers were not restarted: \(status)")
   }
 
   /// Waits until everything that was sent is committed.
