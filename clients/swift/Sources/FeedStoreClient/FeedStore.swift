@@ -55,6 +55,7 @@ final class StoreCore: @unchecked Sendable {
   }
 
   deinit {
+    for task in tasks.values { client.cancel(task) }
     client.close()
     for timer in timers.values { timer.cancel() }
   }
@@ -118,7 +119,8 @@ final class StoreCore: @unchecked Sendable {
     case .show(let handle, let update): sinks[handle]?.show(update)
     case .askToken(let connection): askToken(connection)
     case .connect(let connection, let url, let body, let token): connect(connection, url, body, token)
-    case .disconnect(let connection): tasks.removeValue(forKey: connection)?.cancel()
+    case .disconnect(let connection):
+      if let task = tasks.removeValue(forKey: connection) { client.cancel(task) }
     case .patch(let connection, let url, let body, let token): patch(connection, url, body, token)
     case .setTimer(let timer, let seconds): set(timer, seconds)
     case .cancelTimer(let timer): timers.removeValue(forKey: timer)?.cancel()

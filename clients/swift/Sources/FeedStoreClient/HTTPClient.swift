@@ -20,11 +20,14 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   /// The tasks whose head was passed on.
   private var withHead: Set<Int> = []
   private var session: URLSession?
+  private let queue = OperationQueue()
 
   init(configuration: URLSessionConfiguration) {
     super.init()
-    let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
+    let configuration = (configuration.copy() as? URLSessionConfiguration) ?? configuration
+    // There is nothing to keep, and on Linux a task that is cancelled while it is looked up in a cache ends the process (Swift 6.3).
+    configuration.urlCache = nil
     session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
   }
 
@@ -46,6 +49,15 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     return task
   }
 
+  /// Ends a request; nothing more comes of it.
+  func cancel(_ task: URLSessionDataTask) {
+    lock.lock()
+    receivers[task.taskIdentifier] = nil
+    lock.unlock()
+    // Not while its end is being told: on Linux that ends the process, too.
+    queue.addOperation { task.cancel() }
+  }
+
   /// Ends all requests. The session keeps its delegate until then.
   func close() {
     lock.lock()
@@ -53,7 +65,7 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     session = nil
     receivers = [:]
     lock.unlock()
-    ended?.invalidateAndCancel()
+    ended?.finishTasksAndInvalidate()
   }
 
   private func receiver(_ task: URLSessionTask, isLast: Bool = false) -> Receiver? {

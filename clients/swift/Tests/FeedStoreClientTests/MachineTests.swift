@@ -103,6 +103,33 @@ struct MachineTests {
     #expect(BearerToken.renewal(of: "a.b.c", now: now) == nil)
   }
 
+  @Test func `writes that are not confirmed are bounded`() {
+    var machine = machine()
+    let handle = machine.add("f", .all).handle
+    _ = machine.listen(handle)
+    machine.flush()
+    let connection = connections(machine.takeEffects())[0]
+    machine.opened(connection)
+    machine.named(connection, id: "s", retry: nil)
+    let reload =
+      "{\"feed\":\"f\",\"epoch\":\"e\",\"revision\":1,\"base\":1,\"mode\":\"reload\",\"time\":\"\",\"through\":{},\"checksum\":\"00000000\"}"
+    machine.received(connection, StreamEvent(name: "message", data: reload))
+    func outcome(_ effects: [StoreMachine.Effect]) -> Result<Written, any Error>? {
+      effects.compactMap { if case .finish(_, let result) = $0 { result } else { nil } }.last
+    }
+    let event = FeedEvent.upsert("i", section: "s", data: 1).text
+    for _ in 0..<StoreMachine.maxPendingWrites {
+      _ = machine.write(event, handle, wait: 0)
+      #expect(outcome(machine.takeEffects()) == nil)
+    }
+    _ = machine.write(event, handle, wait: 0)
+    guard case .failure(let error) = outcome(machine.takeEffects()) else {
+      Issue.record("it is taken")
+      return
+    }
+    #expect((error as? WriteRejected)?.code == "too-many-pending")
+  }
+
   @Test func `ids are encoded for paths`() {
     #expect(StoreMachine.encoded("a/b ü.~-_%") == "a%2Fb%20%C3%BC.~-_%25")
     #expect(StoreMachine.encoded("..") == "%2E%2E")

@@ -250,20 +250,4 @@ struct OverlayOracle {
     }
     server.close()
   }
-
-  @Test func `writes that are not confirmed are bounded`() async throws {
-    let (feed, updates) = try await begin([])
-    server.intercept {
-      $0.path.hasSuffix("/events") ? (202, "{\"topic\":\"t\",\"partition\":0,\"offset\":9}", []) : nil
-    }
-    feed.core.run { machine in
-      for _ in 0..<StoreMachine.maxPendingWrites {
-        _ = machine.write("{\"op\":\"item.patch\",\"item\":\"b\",\"data\":1}", feed.handle, wait: 0)
-      }
-    }
-    let rejected = await #expect(throws: WriteRejected.self) { try await feed.write(.delete("b")) }
-    #expect(rejected?.code == "too-many-pending")
-    server.close()
-    withExtendedLifetime(updates) {}
-  }
 }
