@@ -24,8 +24,8 @@ package struct Daemon: Sendable {
   package var updater: ConfigurationUpdater?
   /// Where the process ends without warning; for tests.
   package var crash: CrashInjection?
-  /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
-  var backlog: InputBacklog?
+  /// The embedded broker, if that is not the daemon's own.
+  var otherBroker: EmbeddedBroker?
   /// A monotonic clock in milliseconds, read before every record; tests replace it.
   package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Changes what the workers share, before they start; for tests.
@@ -64,6 +64,8 @@ package struct Daemon: Sendable {
     defer { broker?.stop() }
     var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: true)
     settings.isCounting = configuration.http.isEnabled
+    // Writes over HTTP are held back like those of any producer.
+    settings.inputServers = (broker ?? otherBroker)?.bootstrapServers
     try settings.checkProperties()
     let process = ProcessIdentity(group: settings.groupID)
     let server = try makeServer(settings, process)
@@ -84,7 +86,7 @@ package struct Daemon: Sendable {
       log: log,
       crash: crash,
       status: status,
-      backlog: broker?.backlog ?? backlog,
+      backlog: (broker ?? otherBroker)?.backlog,
       coarseClock: coarseClock,
       onEvent: onEvent
     )

@@ -96,6 +96,12 @@ public struct ConformanceVectors: Sendable {
   /// What readers of windows are sent.
   private static func windows(_ store: StoreVector, _ changes: [OracleChange]) -> [WindowVector] {
     guard ["following", "lives", "ordered-random", "random"].contains(store.name) else { return [] }
+    // A stream has one feed of an id.
+    var partitions: [[UInt8]: Int] = [:]
+    for change in changes where partitions[change.key.id] == nil {
+      partitions[change.key.id] = change.key.partition
+    }
+    let changes = changes.filter { partitions[$0.key.id] == $0.key.partition }
     func vector(_ name: String, _ title: String, _ windows: OracleWindow...) -> WindowVector {
       let title = "\(String(decoding: store.title, as: UTF8.self)): \(title)"
       return WindowVector("\(store.name)-\(name)", title, windows, changes)

@@ -1,4 +1,5 @@
 import FeedStore
+import HTTPTestSupport
 import Kafka
 import ObservationSupport
 import Service
@@ -22,16 +23,25 @@ struct EmbeddedInputTests {
       #"{"key":"a","value":{"op":"section.upsert","section":"s","data":{"n":\#(number),"text":"\#(text)"}}}"#
   }
 
-  /// Runs a daemon with its embedded broker, and calls `use` once others may write.
-  ///
-  /// - Parameter use: writes to the broker while the daemon runs.
   private static func run(
     _ log: Log = Ground.quiet,
     publishing use: @escaping @Sendable (FeedStoreConfiguration) async throws -> Int
   ) async throws -> DaemonReport {
+    try await run(FeedStoreConfiguration(), log) { _, configuration in try await use(configuration) }
+  }
+
+  /// Runs a daemon with its embedded broker, and calls `use` once others may write.
+  ///
+  /// - Parameter use: writes to the broker while the daemon runs, by the daemon's URL or that of the broker.
+  private static func run(
+    _ configuration: FeedStoreConfiguration,
+    _ log: Log = Ground.quiet,
+    publishing use: @escaping @Sendable (_ url: String, FeedStoreConfiguration) async throws -> Int
+  ) async throws -> DaemonReport {
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
-    let daemon = Daemon(FeedStoreConfiguration(), isEmbedded: true, stop: stop, log: log) {
+    let isServing = configuration.http.isEnabled
+    let daemon = Daemon(configuration, isEmbedded: true, stop: stop, log: log) {
       continuation.yield($0)
     }
     async let running = {
@@ -41,13 +51,14 @@ struct EmbeddedInputTests {
     defer { stop.request() }
     var published: Int?
     var applied = 0
+    var settings = FeedStoreConfiguration()
     for await event in events {
       switch event {
       case .listening(let address):
-        var configuration = FeedStoreConfiguration()
-        configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: address)]
+        settings.kafka = [ConfigurationPair(name: "bootstrap.servers", value: address)]
         // At once: the daemon has no partitions yet.
-        published = try await use(configuration)
+        if !isServing { published = try await use("", settings) }
+      case .serving(let url): published = try await use(url, settings)
       case .committed(let counters): applied = counters.records
       default: break
       }
@@ -69,6 +80,29 @@ struct EmbeddedInputTests {
     withExtendedLifetime(file) {}
     #expect(report.counters.records == Self.recordCount)
     #expect(report.counters.rejectedRecords == 0 && report.counters.noOps.isEmpty)
+    #expect(report.feeds.map(\.feed) == ["a"])
+  }
+
+  @Test func `so is a burst of writes over HTTP`() async throws {
+    var configuration = FeedStoreConfiguration()
+    configuration.http.isEnabled = true
+    configuration.http.port = 0
+    configuration.http.takesWrites = true
+    let report = try await Self.run(configuration) { url, _ in
+      let port = try #require(Int(url.split(separator: ":").last ?? ""))
+      let thread = WorkerThread(name: "writer")
+      defer { thread.stop() }
+      let statuses = try await withTaskExecutorPreference(thread) { @concurrent in
+        let client = try HTTPTestClient(port: port)
+        return try Self.lines.map { line in
+          let value = String(line.dropFirst(#"{"key":"a","value":"#.count).dropLast())
+          return try client.ask("POST /v1/feeds/a/events", body: value).status
+        }
+      }
+      #expect(Set(statuses) == [202])
+      return statuses.count
+    }
+    #expect(report.counters.records == Self.recordCount)
     #expect(report.feeds.map(\.feed) == ["a"])
   }
 

@@ -82,7 +82,7 @@ package struct Demo: Sendable {
       }
       continuation.yield(event)
     }
-    daemon.backlog = broker.backlog
+    daemon.otherBroker = broker
     async let running = { [daemon] in
       // Ends the event stream if the daemon fails, so that its readers do not wait for ever.
       defer { continuation.finish() }

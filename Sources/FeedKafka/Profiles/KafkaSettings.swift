@@ -9,6 +9,8 @@ package import Service
 package struct KafkaSettings: Sendable, Equatable {
   /// Whether a worker's clients collect statistics.
   package var isCounting = false
+  /// Where the process's own producers of input connect, if not to the brokers themselves.
+  package var inputServers: String?
   /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
@@ -206,6 +208,7 @@ package struct KafkaSettings: Sendable, Equatable {
   package var writer: KafkaConfiguration {
     var configuration = producer
     configuration["delivery.report.only.error"] = "false"
+    if let inputServers { configuration["bootstrap.servers"] = inputServers }
     if configuration["delivery.timeout.ms"] == nil {
       configuration.setDefaults(["message.timeout.ms": "10000"])
     }
