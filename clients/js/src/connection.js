@@ -197,6 +197,7 @@ export class Following {
     environment.clearTimer(this.#timer);
     environment.clearTimer(this.#moving);
     for (const place of this.#places.values()) this.#remove(place);
+    this.follower.stand({ name: 'stale', reason: 'disconnected' });
   }
 
   /** @param {Place} place */

@@ -115,7 +115,11 @@ export class FeedStream {
     const added = wanted.filter((place) => this.#asked.get(place.following.follower.feed) !== keyOf(place));
     const ids = new Set(wanted.map(({ following }) => following.follower.feed));
     const remove = [...this.#asked.keys()].filter((feed) => !ids.has(feed));
-    if (added.length === 0 && remove.length === 0 && !isTokenNew) return;
+    if (added.length === 0 && remove.length === 0 && !isTokenNew) {
+      // What could not be asked for is not wanted any more.
+      if (this.trouble !== null) this.#setTrouble(null);
+      return;
+    }
     this.#isPatching = true;
     environment.clearTimer(this.#timer);
     const before = new Map(this.#asked);

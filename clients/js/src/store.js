@@ -42,7 +42,7 @@ export class FeedStore {
    * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
    */
   constructor(urls, options) {
-    const { token, share: _share, ...environment } = options ?? {};
+    const { token, ...environment } = options ?? {};
     const list = [urls].flat().map((url) => checkedUrl(url));
     if (list.length === 0) throw new TypeError('FeedStore needs the URL of a daemon, such as http://127.0.0.1:8321');
     this.#connection = new Connection([...new Set(list)], token, environment);

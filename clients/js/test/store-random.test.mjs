@@ -170,7 +170,7 @@ for (const instances of [1, 2]) {
       await wait(200_000);
       for (const screen of screens) screen.check(states, step);
     }
-    for (const kind of ['state', 'changed', 'absent', 'standing', 'live', 'catching-up', 'disconnected', 'token-needed', instances === 1 ? 'must-refetch' : 'moved']) {
+    for (const kind of ['state', 'changed', 'standing', 'live', 'catching-up', 'disconnected', 'forbidden', ...(instances > 1 ? ['moved'] : [])]) {
       assert.ok(seen[kind] > 0, `no ${kind}: ${JSON.stringify(seen)}`);
     }
     for (const { end } of screens) end();

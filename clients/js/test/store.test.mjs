@@ -79,6 +79,7 @@ test('the connection ends with the last listener, and what is resumed is not sen
   const view = feed.view;
   await scene.pass();
   assert.equal(scene.server.streamCount, 0);
+  assert.deepEqual(feed.view.standing, { name: 'stale', reason: 'disconnected' });
   assert.deepEqual(scene.asked.length, 1);
   const bytes = scene.server.sentBytes;
   const again = scene.listen(feed);

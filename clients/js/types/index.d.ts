@@ -10,8 +10,6 @@ export interface FeedStoreOptions {
    * about to end (`exp` of a JSON Web Token).
    */
   token?: () => string | null | undefined | Promise<string | null | undefined>;
-  /** Whether tabs of one origin share one connection, where the browser has shared workers. The default is true. */
-  share?: boolean;
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;

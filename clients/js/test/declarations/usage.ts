@@ -2,7 +2,7 @@
 import { FeedStore, FeedView, Item, Update, WriteFailed, WriteRejected } from 'feedstore';
 import { Replica } from 'feedstore/replica';
 
-const store = new FeedStore(['http://a', 'http://b'], { token: async () => 'x', share: false });
+const store = new FeedStore(['http://a', 'http://b'], { token: async () => 'x' });
 const feed = store.feed('news', { first: 10 });
 
 export async function show(): Promise<void> {
