@@ -30,7 +30,6 @@ TESTED = {
     "json5": "test_data.py has the command read it as a configuration",
     "nginx location": "test_data.py follows a stream through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
-    "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
     "js file": "test_shell.py writes it into the file that it names, for the blocks after it",
     "jsx react": "BrowserTests run it, with a daemon",
     "python producer": "ExampleTests run it",

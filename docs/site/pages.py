@@ -41,7 +41,7 @@ Three libraries have a public interface. Their documentation is generated from t
 
 | library | contents |
 |---|---|
-| <a href="api/documentation/feedclient/index.html"><code>FeedClient</code></a> | follows the changesets topic: replicas, subscriptions; see [Following feeds](following.md#swift) |
+| <a href="api/documentation/feedclient/index.html"><code>FeedClient</code></a> | follows the changesets topic: replicas, subscriptions; see [Following feeds](following.md#a-service-in-swift) |
 | <a href="api/documentation/feed/index.html"><code>Feed</code></a> | snapshots, differences, replicas, changesets and their encoding |
 | <a href="api/documentation/feedstore/index.html"><code>FeedStore</code></a> | the actor that holds feeds, coalesces updates and publishes changesets |
 """
