@@ -83,6 +83,12 @@ struct StreamDelivery {
         reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
       }
     }
+    // Nothing of what it has missed need tell the totals.
+    var knowsTotals = reader.isLagging || view.window == nil
+    if !knowsTotals, let current, let totals = current.totals, current.includes(reader.version) {
+      reader.notify(StreamNotice.window(feed.id, current.version, totals))
+      knowsTotals = true
+    }
     stopWaiting(for: feed.id, on: number)
     var place = place
     place.feed = feed
@@ -91,7 +97,10 @@ struct StreamDelivery {
     streams[number]?.places[feed.id] = place
     if let current { note(current.description, of: feed) }
     feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][number] = reader
-    if feeds[feed]?.views[view.window]?.totals == nil {
+    if !knowsTotals {
+      feeds[feed]?.views[view.window]?.totals = nil
+      awaitingTotals.insert(feed)
+    } else if feeds[feed]?.views[view.window]?.totals == nil {
       feeds[feed]?.views[view.window]?.totals = current?.totals
     }
     if reader.isLagging { lag(number, view) } else { awaitingNotice.insert(feed) }

@@ -107,6 +107,10 @@ struct ManyFeedsTests {
     #expect(change.data.contains(#""revision":3,"base":1,"#))
     #expect(change.data.contains(#""insert":[{"id":"z","#))
     let other = try #require(try await ground.open("a", "?first=2&lastEventId=\(change.id ?? "")"))
+    // It may have other totals.
+    let known = try #require(try await other.next())
+    #expect(known.name == "window")
+    #expect(known.data.hasSuffix(#","revision":3,"window":[{"section":"s","from":0,"shown":2,"of":2}]}"#))
     #expect(try await other.next()?.name == "up-to-date")
     let counts = try ground.ask("GET /metrics").text
     #expect(

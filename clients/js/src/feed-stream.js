@@ -160,6 +160,8 @@ export class FeedStream {
     if (response?.status === 400 && this.#refuse(problem, 'add')) return this.flushLater();
     const milliseconds = Math.min(3000 * 2 ** this.#failures, 30_000) * (1 + environment.random() / 4);
     this.#failures += 1;
+    // The next time, another token is asked for again.
+    this.#isTokenNew = false;
     this.#timer = environment.setTimer(() => this.#patch(), milliseconds);
     return this.#setTrouble({ ...troubleOf(response?.status, problem), until: environment.now() + milliseconds });
   }

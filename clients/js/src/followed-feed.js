@@ -41,11 +41,7 @@ export class FollowedFeed {
     this.view = new FeedView(replica, this.#standing, null);
   }
 
-  /** Of a window with some items of each section, none: who continues with a version is not told how many items there are meanwhile. */
-  get version() {
-    const { first, count } = this.window ?? {};
-    return first === undefined && count === undefined ? this.#replica.version : null;
-  }
+  get version() { return this.#replica.version; }
 
   get key() { return keyOf(this.feed, this.window); }
 

@@ -205,6 +205,24 @@ test('standings say what is wrong, and until when', async () => {
   await scene.close();
 });
 
+test('tokens are asked for until one is accepted, also for what is added to an open stream', async () => {
+  const tokens = ['first', 'wrong', 'another wrong', 'second'];
+  const scene = new Scene({ token: () => (tokens.length > 1 ? tokens.shift() : tokens[0]) });
+  let accepted = 'first';
+  scene.server.rightsOf = (given) => (given === accepted ? { sub: 'a', mayRead: () => true } : null);
+  scene.server.publish('g', sectionsOf(1));
+  scene.listen(scene.store.feed('f'));
+  await scene.pass();
+  accepted = 'second';
+  const { feed } = scene.listen(scene.store.feed('g'));
+  await scene.pass();
+  assert.equal(feed.view.standing.reason, 'token-needed');
+  await scene.pass(30_000);
+  assert.equal(feed.view.standing.name, 'live');
+  assert.equal(scene.server.streamCount, 1);
+  await scene.close();
+});
+
 test('a request that is not valid concerns only its feed', async () => {
   const scene = new Scene();
   for (const first of [20_000, undefined]) scene.listen(scene.store.feed(first ? 'g' : 'f', { first }));

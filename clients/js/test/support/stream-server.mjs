@@ -169,7 +169,8 @@ export class StreamServer {
     if (feed?.sections === undefined) return tell('absent', { reason: 'unknown-feed' });
     place.told = null;
     const had = version?.epoch === feed.epoch ? feed.states.get(version.revision) : undefined;
-    place.totals = this.#totals(feed, place.window);
+    // Who continues may have others.
+    place.totals = had === undefined || Object.keys(place.window).length === 0 ? this.#totals(feed, place.window) : undefined;
     if (had === undefined) {
       stream.message({ ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, place.window) });
       place.version = { epoch: feed.epoch, revision: feed.revision };
