@@ -140,7 +140,7 @@ class Writer {
 }
 
 /**
- * Writes to a feed, and says what came of it.
+ * Writes to a feed, and says what has become of it.
  * @type {Hooks['useWrite']}
  */
 export function useWrite(id) {

@@ -251,7 +251,7 @@ class Instances(StoreTest):
 
 
 class History:
-    """A daemon that has what a replay has written of a feed, and disturbs whoever follows it."""
+    """A daemon that has what a replay has written of a feed, and disturbs its followers."""
 
     def __init__(self, daemon, lines, rng):
         self.daemon, self.rng = daemon, rng

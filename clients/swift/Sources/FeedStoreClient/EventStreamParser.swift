@@ -7,7 +7,7 @@ struct StreamEvent: Equatable {
 }
 
 /// Parses Server-Sent Events as specified in
-/// https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. Ids are of no use in a stream of many
+/// https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. Ids have no meaning in a stream of many
 /// feeds.
 struct EventStreamParser {
   /// What the server wishes a client to wait before it comes again, in seconds.
