@@ -87,7 +87,7 @@ def changeset(value: Union[str, bytes]) -> Changeset:
         raise invalid("reason", reason)
     return Changeset(
         **{name: members[name] for name in _FIELDS}, reason=reason,
-        sections=members.get("sections"), items=members.get("items"), window=members.get("window"),
+        sections=members.get("sections", ABSENT), items=members.get("items", ABSENT), window=members.get("window"),
     )
 
 
@@ -102,19 +102,21 @@ def parsed_key(key: Optional[bytes]) -> Tuple[str, int, str]:
     return match[1], int(match[2]), match[3]
 
 
+#: In place of a list that is not there; null is not one.
+ABSENT: Any = ()
 LISTS = ("delete", "insert", "move", "reconfigure", "reload")
 
 
 def joined(parts: Sequence[Any]) -> Dict[str, List[Entry]]:
     """The lists of a difference's parts, joined."""
     for part in parts:
-        if part is not None and type(part) is not dict:
+        if part is not ABSENT and type(part) is not dict:
             raise invalid("lists", part)
-    return {name: [entry for part in parts if part for entry in entries(part.get(name))] for name in LISTS}
+    return {name: [entry for part in parts if part for entry in entries(part.get(name, ABSENT))] for name in LISTS}
 
 
 def entries(value: Any) -> List[Entry]:
-    if value is None:
+    if value is ABSENT:
         return []
     if type(value) is not list or not all(type(entry) is dict for entry in value):
         raise invalid("list", value)

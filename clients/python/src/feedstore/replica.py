@@ -7,7 +7,7 @@ and items are values: those that a changeset does not change are the same object
 from dataclasses import dataclass
 from typing import Any, Container, Dict, Generic, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, TypeVar, Union
 
-from .changesets import Changeset, Entry, changeset, data_text, entries, invalid, is_count, joined, parsed_key, text
+from .changesets import ABSENT, Changeset, Entry, changeset, data_text, entries, invalid, is_count, joined, parsed_key, text
 from .checksum import item_term, section_term
 from .errors import ReplicaFault
 from .jsontext import text_of
@@ -281,7 +281,7 @@ def _reloaded(parts: List[Changeset], former: Sequence[Section]) -> _State:
             sections.append((name, _settings(entry), []))
         items = sections[-1][2]
         previous = items[-1].id if items else ""
-        for listed in entries(entry.get("items")):
+        for listed in entries(entry.get("items", ABSENT)):
             item = Item(text(listed, "id"), text(listed, "kind", 0), name, data_text(listed), False)
             _check_new(item.id, state.item_terms)
             term = item_term(name, previous, item.id, item.kind)
