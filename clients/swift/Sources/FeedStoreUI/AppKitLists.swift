@@ -32,20 +32,16 @@
         source.view?.item(id).flatMap { item(collectionView, indexPath, $0) }
       }
       dataSource.supplementaryViewProvider = { [weak self] collectionView, kind, indexPath in
-        guard kind == NSCollectionView.elementKindSectionHeader, let sections = source.view?.sections,
-          sections.indices.contains(indexPath.section)
-        else { return nil }
-        return self?.header?(collectionView, indexPath, sections[indexPath.section])
+        guard kind == NSCollectionView.elementKindSectionHeader else { return nil }
+        return source.section(indexPath.section).flatMap { self?.header?(collectionView, indexPath, $0) }
       }
       follower = FeedFollower(feed) { [weak self] in self?.show($0) }
     }
 
     func show(_ update: FeedUpdate) {
       defer { onUpdate?(update) }
-      let plan = ListPlan(update, over: source.view)
       view = update.view
-      source.view = update.view
-      guard let plan else { return }
+      guard let plan = source.take(update) else { return }
       var snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>()
       snapshot.appendSections(plan.sections.map(\.id))
       for section in plan.sections { snapshot.appendItems(section.items, toSection: section.id) }

@@ -14,6 +14,27 @@
     }
   }
 
+  extension FeedSource {
+    typealias Snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>
+
+    /// Shows an update: all of it, or what changed and then the headers of sections.
+    func show(
+      _ update: FeedUpdate,
+      reload: (Snapshot) -> Void,
+      apply: (Snapshot) -> Void,
+      header: (_ index: Int, FeedSection) -> Void
+    ) {
+      guard let plan = take(update) else { return }
+      let snapshot = Snapshot(plan)
+      guard !plan.isReload else { return reload(snapshot) }
+      apply(snapshot)
+      for id in plan.headers {
+        guard let section = update.view.section(id), let index = snapshot.indexOfSection(id) else { continue }
+        header(index, section)
+      }
+    }
+  }
+
   /// Shows a feed in a `UICollectionView`, through a diffable data source of its own, for as long as it exists.
   ///
   ///     list = FeedCollectionView(collectionView, feed) { collectionView, indexPath, item in
@@ -53,32 +74,27 @@
         source.view?.item(id).flatMap { cell(collectionView, indexPath, $0) }
       }
       dataSource.supplementaryViewProvider = { [weak self] collectionView, kind, indexPath in
-        guard kind == UICollectionView.elementKindSectionHeader, let sections = source.view?.sections,
-          sections.indices.contains(indexPath.section)
-        else { return nil }
-        return self?.header?(collectionView, indexPath, sections[indexPath.section])
+        guard kind == UICollectionView.elementKindSectionHeader else { return nil }
+        return source.section(indexPath.section).flatMap { self?.header?(collectionView, indexPath, $0) }
       }
       follower = FeedFollower(feed) { [weak self] in self?.show($0) }
     }
 
     func show(_ update: FeedUpdate) {
       defer { onUpdate?(update) }
-      let plan = ListPlan(update, over: source.view)
       view = update.view
-      source.view = update.view
-      guard let plan else { return }
-      let snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>(plan)
-      guard !plan.isReload else { return dataSource.applySnapshotUsingReloadData(snapshot) }
-      dataSource.apply(snapshot, animatingDifferences: true)
-      for id in plan.headers {
-        guard let configureHeader, let section = view.section(id), let index = snapshot.indexOfSection(id),
+      source.show(
+        update,
+        reload: { dataSource.applySnapshotUsingReloadData($0) },
+        apply: { dataSource.apply($0, animatingDifferences: true) },
+        header: { index, section in
           let header = collectionView?.supplementaryView(
             forElementKind: UICollectionView.elementKindSectionHeader,
             at: IndexPath(item: 0, section: index)
           )
-        else { continue }
-        configureHeader(header, section)
-      }
+          if let header { configureHeader?(header, section) }
+        }
+      )
     }
   }
 
@@ -111,19 +127,15 @@
 
     func show(_ update: FeedUpdate) {
       defer { onUpdate?(update) }
-      let plan = ListPlan(update, over: source.view)
       view = update.view
-      source.view = update.view
-      guard let plan else { return }
-      let snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>(plan)
-      guard !plan.isReload else { return dataSource.applySnapshotUsingReloadData(snapshot) }
-      dataSource.apply(snapshot, animatingDifferences: true)
-      for id in plan.headers {
-        guard let configureHeader, let section = view.section(id), let index = snapshot.indexOfSection(id),
-          let header = tableView?.headerView(forSection: index)
-        else { continue }
-        configureHeader(header, section)
-      }
+      source.show(
+        update,
+        reload: { dataSource.applySnapshotUsingReloadData($0) },
+        apply: { dataSource.apply($0, animatingDifferences: true) },
+        header: { index, section in
+          if let header = tableView?.headerView(forSection: index) { configureHeader?(header, section) }
+        }
+      )
     }
   }
 #endif
