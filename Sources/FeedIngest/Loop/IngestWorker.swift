@@ -105,35 +105,20 @@ package final class IngestWorker {
   /// - Returns: false if a stop was requested meanwhile.
   private func findTopics() throws -> Bool {
     let topics = configuration.store.topics
-    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
-    while !environment.stop.isRequested {
-      status.heartbeat()
-      do {
-        let wanted = [topics.items, topics.rejected]
-        let metadata = try consumer.metadata(wanted, timeoutMilliseconds: Self.askMilliseconds)
-        if let count = metadata.partitionCounts[topics.items],
-          let rejected = metadata.partitionCounts[topics.rejected]
-        {
-          items = Murmur2Partitioner(partitionCount: count)
-          rejectedPartitions = rejected
-          return true
-        }
-        guard wait.lasts(for: metadata.missing, at: MonotonicClock.milliseconds(), log) else {
-          let names = metadata.missing.joined(separator: ", ")
-          let remedy = "create them (feedstore topics --create), or set topics.* to other names"
-          throw DaemonError(
-            .missingTopic,
-            "these topics do not exist, or may not be read: \(names); \(remedy)"
-          )
-        }
-        try member.pollIdle(timeoutMilliseconds: TopicWait.pauseMilliseconds)
-      } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        if !error.isConnectionFault {
-          log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
-        }
-      }
+    let wait = configuration.startupTimeoutMilliseconds
+    guard let metadata = try member.findTopics([topics.items, topics.rejected], waitMilliseconds: wait) else {
+      return false
     }
-    return false
+    guard let count = metadata.partitionCounts[topics.items],
+      let rejected = metadata.partitionCounts[topics.rejected]
+    else {
+      let names = metadata.missing.joined(separator: ", ")
+      let remedy = "create them (feedstore topics --create), or set topics.* to other names"
+      throw DaemonError(.missingTopic, "these topics do not exist, or may not be read: \(names); \(remedy)")
+    }
+    items = Murmur2Partitioner(partitionCount: count)
+    rejectedPartitions = rejected
+    return true
   }
 
   // MARK: The loop

@@ -9,6 +9,7 @@ import Service
 /// Used on the worker's thread only.
 package final class GroupMember {
   private static let batchCapacity = 10_000
+  private static let metadataMilliseconds: Int32 = 1_000
 
   private let configuration: KafkaConfiguration
   private let environment: WorkerEnvironment
@@ -49,6 +50,29 @@ package final class GroupMember {
       )
     }
     return (consumer, makeBatch(batchCapacity), makeBatch(1))
+  }
+
+  /// Waits for the brokers, and so long for topics that are missing.
+  ///
+  /// - Returns: what is known of the topics then; nil if a stop was requested meanwhile.
+  package func findTopics(_ topics: [String], waitMilliseconds: Int64) throws(KafkaError) -> TopicMetadata? {
+    var wait = TopicWait(milliseconds: waitMilliseconds)
+    while !environment.stop.isRequested {
+      status.heartbeat()
+      do throws(KafkaError) {
+        let metadata = try consumer.metadata(topics, timeoutMilliseconds: Self.metadataMilliseconds)
+        let (missing, now) = (metadata.missing, environment.clients.milliseconds())
+        guard !missing.isEmpty, wait.lasts(for: missing, at: now, environment.log) else { return metadata }
+        try pollIdle(timeoutMilliseconds: TopicWait.pauseMilliseconds)
+      } catch {
+        guard error.isRetriable, !error.isFatal else { throw error }
+        // The client logs refused connections.
+        if !error.isConnectionFault {
+          environment.log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
+        }
+      }
+    }
+    return nil
   }
 
   /// Joins as a new member, with a new consumer.

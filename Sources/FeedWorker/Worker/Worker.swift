@@ -51,7 +51,6 @@ package final class Worker: @unchecked Sendable {
 
   var backlog: Backlog
 
-  private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
 
   /// - Parameter identity: what the producer and the group know the worker by.
@@ -114,30 +113,13 @@ package final class Worker: @unchecked Sendable {
 
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
   func findTopics() throws -> TopicLayout? {
-    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
-    while !stop.isRequested {
-      status.heartbeat()
-      do {
-        let metadata = try consumer.metadata(
-          options.topics.distinct,
-          timeoutMilliseconds: Self.metadataMilliseconds
-        )
-        let (missing, now) = (metadata.missing, clock.milliseconds())
-        if !missing.isEmpty, wait.lasts(for: missing, at: now, log) {
-          try member.pollIdle(timeoutMilliseconds: TopicWait.pauseMilliseconds)
-          continue
-        }
-        let layout = try TopicLayout(options.topics, metadata)
-        environment.status.found(TopicChanges(options.topics, metadata))
-        return layout
-      } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        // The client logs refused connections.
-        if !error.isConnectionFault {
-          log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
-        }
-      }
+    let wait = configuration.startupTimeoutMilliseconds
+    guard let metadata = try member.findTopics(options.topics.distinct, waitMilliseconds: wait) else {
+      return nil
     }
-    return nil
+    let layout = try TopicLayout(options.topics, metadata)
+    environment.status.found(TopicChanges(options.topics, metadata))
+    return layout
   }
 
   /// Logs ids that several of the worker's partitions have. If feeds are served, their follower does, which sees the
