@@ -139,46 +139,47 @@ public struct ConformanceVectors: Sendable {
     text.add("{\n\"format\":1,\n\"protocol\":\"1.1\",\n\"store\":")
     addLines(
       stores.map { store in
-        var text = OracleText()
-        text.add("{")
-        text.addField("name", string: Array(store.name.utf8), isFirst: true)
-        text.addField("title", string: store.title)
-        text.addField("sections", json: store.sections)
-        text.addField("settings", json: store.settingsText)
-        text.add(",\"exact\":\(store.isExact)}")
-        return text.bytes
+        line(store.name, store.title) { text in
+          text.addField("sections", json: store.sections)
+          text.addField("settings", json: store.settingsText)
+          text.add(",\"exact\":\(store.isExact)")
+        }
       },
       to: &text
     )
     text.add(",\n\"replica\":")
     addLines(
       replicas.map { replica in
-        var text = OracleText()
-        text.add("{")
-        text.addField("name", string: Array(replica.name.utf8), isFirst: true)
-        text.addField("title", string: replica.title)
-        let sections = replica.sections.map { "\"\($0)\"" }.joined(separator: ",")
-        text.add(",\"sections\":[\(sections)],\"file\":\"replica/\(replica.name).ndjson\"}")
-        return text.bytes
+        line(replica.name, Array(replica.title.utf8)) { text in
+          let sections = replica.sections.map { "\"\($0)\"" }.joined(separator: ",")
+          text.add(",\"sections\":[\(sections)],\"file\":\"replica/\(replica.name).ndjson\"")
+        }
       },
       to: &text
     )
     text.add(",\n\"window\":")
     addLines(
       windows.map { window in
-        var text = OracleText()
-        text.add("{")
-        text.addField("name", string: Array(window.name.utf8), isFirst: true)
-        text.addField("title", string: window.title)
-        text.addField("window", json: window.request)
-        text.add(",\"file\":\"window/\(window.name).ndjson\"}")
-        return text.bytes
+        line(window.name, Array(window.title.utf8)) { text in
+          text.addField("window", json: window.request)
+          text.add(",\"file\":\"window/\(window.name).ndjson\"")
+        }
       },
       to: &text
     )
     text.add(",\n\"files\":")
     addLines(try digests(generated), to: &text, "{", "}")
     text.add("\n}\n")
+    return text.bytes
+  }
+
+  private func line(_ name: String, _ title: [UInt8], _ addMore: (inout OracleText) -> Void) -> [UInt8] {
+    var text = OracleText()
+    text.add("{")
+    text.addField("name", string: Array(name.utf8), isFirst: true)
+    text.addField("title", string: title)
+    addMore(&text)
+    text.add("}")
     return text.bytes
   }
 

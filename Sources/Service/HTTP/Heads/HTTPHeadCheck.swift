@@ -203,9 +203,7 @@ package struct HTTPHeadFault: HTTPRefusing, Equatable {
 
   /// Nothing else is read from the connection.
   package var response: HTTPResponse {
-    var response = HTTPResponse.problem(status: status, code: code, detail: detail)
-    response.headers = [HTTPField("Connection", "close")]
-    return response
+    HTTPRefusal(status, code, detail, headers: [HTTPField("Connection", "close")]).response
   }
 }
 

@@ -135,9 +135,8 @@ struct TokenFault: HTTPRefusing {
   var response: HTTPResponse {
     let detail = reason ?? "send the token of this server: Authorization: Bearer TOKEN"
     let code = reason == nil ? "token-needed" : "invalid-token"
-    var response = HTTPResponse.problem(status: 401, code: code, detail: detail)
     let parameters = reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
-    response.headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
-    return response
+    let headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]
+    return HTTPRefusal(401, code, detail, headers: headers).response
   }
 }
