@@ -11,7 +11,7 @@ const rowHeight = 56;
 const overscan = 6;
 const isStill = matchMedia('(prefers-reduced-motion: reduce)');
 
-// Animations are begun by scripts, because those of style sheets begin anew when React puts an element in another place.
+// Animations are begun by scripts, because those of style sheets begin again when React puts an element in another place.
 
 /** The points that were just won, for a moment. */
 function Won({ score }) {

@@ -26,7 +26,7 @@ import { Tokens } from './tokens.js';
  * @property {Window | null} window
  * @property {{ epoch: string, revision: number } | null} version What it has of the window.
  * @property {(name: string, value: any, text: string) => string | undefined} take Takes an event of a stream. Returns why it does not
- *   fit; then the state is sent anew.
+ *   fit; then the state is sent again.
  * @property {(standing: Standing) => void} stand
  */
 
@@ -82,7 +82,7 @@ export class Connection {
   }
 
   /**
-   * Has the state sent anew.
+   * Has the state sent again.
    * @param {Follower} follower
    */
   refetch(follower) { this.#followings.get(follower)?.ask(); }
@@ -157,7 +157,7 @@ export class Following {
   #note;
   /** @type {string | null} Why the request for it is not valid. */
   fault = null;
-  /** @type {string | null} Why its state is needed anew. */
+  /** @type {string | null} Why its state is needed again. */
   #misfit = null;
   /** How often it was asked for since it was last up to date. */
   #refetches = 0;
@@ -221,7 +221,7 @@ export class Following {
     this.#connection.flushLater();
   }
 
-  /** Has its state sent anew; at once, and if that does not help, less and less often. */
+  /** Has its state sent again; at once, and if that does not help, less and less often. */
   ask() {
     const { environment } = this.#connection;
     // What comes until then does not fit either.

@@ -10,7 +10,7 @@ import { parsedWithText } from './replica.js';
 /**
  * A feed on a stream.
  * - `told`: what the instance said instead of the feed's content.
- * - `round`: grows when the feed's state is wanted anew.
+ * - `round`: grows when the feed's state is wanted again.
  * - `changes`: so many states are still to be announced; what comes before belongs to something that is no longer wanted.
  *
  * @typedef {object} Place

@@ -120,7 +120,7 @@ export class FollowedFeed {
         this.#beAbsent();
         return undefined;
       case 'gap': return `a changeset applies to revision ${outcome.base}, and not to ${outcome.revision ?? 'nothing'}`;
-      case 'other-epoch': return 'the feed was created anew';
+      case 'other-epoch': return 'the feed was created again';
       case 'mismatch': return outcome.fault.message;
       default: return undefined;
     }

@@ -247,7 +247,7 @@ test('a request that is not valid concerns only its feed', async () => {
   await scene.close();
 });
 
-test('what does not fit is asked for anew, at once and then less and less often', async () => {
+test('what does not fit is asked for again, at once and then less and less often', async () => {
   const scene = new Scene();
   const { feed } = scene.listen(scene.store.feed('f'));
   await scene.pass();

@@ -103,7 +103,7 @@ test('rights that a newer token takes away or gives', async () => {
   await scene.close();
 });
 
-test('a token of another person opens the stream anew', async () => {
+test('a token of another person opens the stream again', async () => {
   const { scene } = sceneWithTokens(60_000);
   let sub = 'a';
   scene.server.rightsOf = () => ({ sub, mayRead: () => true });

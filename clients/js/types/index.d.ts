@@ -127,7 +127,7 @@ export type Update =
  * - `live`: the view is the newest state, or there is no such feed.
  * - `stale`: the view may be outdated, for the reason:
  *   - `disconnected`: there is no connection; it is tried again at `until`;
- *   - `must-refetch`: a change was missed; the state comes anew;
+ *   - `must-refetch`: a change was missed; the state comes again;
  *   - `moved`: another instance has the feed;
  *   - `unavailable`: the daemon cannot serve it now (503);
  *   - `token-needed`: a token is missing or was refused (401);

@@ -312,7 +312,7 @@ class History:
                 # It is sent twice.
                 stream.message(self.texts[index], self.texts[index])
             elif what < 0.13 and self.value(index)["mode"] in ("diff", "reconfigure") and index + 1 < len(self.texts):
-                # One is lost: the client asks for the feed anew.
+                # One is lost: the client asks for the feed again.
                 follows = self.value(index + 1)
                 if follows["mode"] in ("diff", "reconfigure") and follows["epoch"] == self.value(index)["epoch"]:
                     disturbed += 1

@@ -30,7 +30,7 @@ class Followed:
         self.is_refused = False
         #: Whether nothing but a reload can come next.
         self.expects_reload = True
-        #: How often the feed was asked for anew in a row.
+        #: How often the feed was asked for again in a row.
         self.refetches = 0
         #: Whether nothing is known of the feed.
         self._is_known = False
@@ -69,7 +69,7 @@ class Followed:
     # What an instance sends.
 
     def message(self, url: str, text: str) -> bool:
-        """Takes a changeset; returns whether the feed must be asked for anew."""
+        """Takes a changeset; returns whether the feed must be asked for again."""
         if self.home not in (None, url):
             return False
         try:
@@ -94,7 +94,7 @@ class Followed:
             self._leave(url)
             self._become_absent()
         elif outcome.type in ("gap", "other-epoch", "mismatch") and not (self.expects_reload and outcome.type == "gap"):
-            log.warning("feed %s does not continue (%s); asking for it anew", self.feed, outcome.fault or outcome.type)
+            log.warning("feed %s does not continue (%s); asking for it again", self.feed, outcome.fault or outcome.type)
             return True
         return False
 

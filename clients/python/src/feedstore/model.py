@@ -96,7 +96,7 @@ class Standing:
     - `catching-up`: connected; the state is not the newest yet.
     - `live`: the view is the newest state, or there is no such feed.
     - `stale`: the view may be outdated, for the `reason`: `disconnected` (it is tried again at `until`), `must-refetch` (a change
-      was missed; the state comes anew), `moved` (another instance has the feed), `unavailable` (503), `token-needed` (401),
+      was missed; the state comes again), `moved` (another instance has the feed), `unavailable` (503), `token-needed` (401),
       `forbidden` (the token does not allow it, or has ended), `bad-request` (`detail` names what the daemon does not accept).
     """
 

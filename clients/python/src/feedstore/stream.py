@@ -31,7 +31,7 @@ class Stream:
         self._sent: Dict[str, Followed] = {}
         #: Feeds whose window was changed: until `must-refetch` comes, messages are of the former one.
         self._switching: Set[str] = set()
-        #: Feeds to ask for anew.
+        #: Feeds to ask for again.
         self._refetching: Set[str] = set()
         self._retry = 3.0
         self._failures = 0
@@ -200,7 +200,7 @@ class Stream:
         return followed if followed is not None and self._sent.get(followed.feed) is followed else None
 
     def _refetch(self, followed: Followed) -> None:
-        """Asks for a feed anew, the more often in a row the later."""
+        """Asks for a feed again, the more often in a row the later."""
         followed.must_refetch("a changeset does not fit")
         delay = min(2.0 ** (followed.refetches - 1), _MOST_DELAY) * (1 + random.random() / 4) if followed.refetches else 0
         followed.refetches += 1

@@ -12,7 +12,7 @@ public struct FeedChange: Hashable, Sendable {
   public let reason: String?
   /// RFC 3339.
   public let time: String
-  /// Empty for a reload: everything must be shown anew.
+  /// Empty for a reload: everything must be shown again.
   public var sections = Entries<SectionID, Int>()
   public var items = Entries<ItemID, ItemPlace>()
 

@@ -58,7 +58,7 @@ public final class FeedSection: Sendable, Identifiable {
   /// Whether a write that is not confirmed has changed it. Its items say that of themselves.
   public let isPending: Bool
 
-  /// Its data, parsed anew each time.
+  /// Its data, parsed again each time.
   public var data: JSONValue { (try? JSONValue(text: dataText)) ?? .null }
 
   /// Its data as a value of a type of yours.
@@ -116,7 +116,7 @@ public final class FeedItem: Sendable, Identifiable {
   /// Whether a write that is not confirmed has changed it.
   public let isPending: Bool
 
-  /// Its data, parsed anew each time.
+  /// Its data, parsed again each time.
   public var data: JSONValue { (try? JSONValue(text: dataText)) ?? .null }
 
   /// Its data as a value of a type of yours.
@@ -169,7 +169,7 @@ public enum Standing: Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// There is no connection; it is tried again at that time.
     case disconnected(until: Date)
-    /// The feed is being sent anew.
+    /// The feed is being sent again.
     case mustRefetch
     /// Another instance has the feed now, and it is being looked for.
     case moved

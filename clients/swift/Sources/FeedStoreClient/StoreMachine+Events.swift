@@ -102,7 +102,7 @@ extension StoreMachine {
     tell(number, .pending)
   }
 
-  /// A changeset did not fit: the feed is asked for anew, after growing pauses if that repeats.
+  /// A changeset did not fit: the feed is asked for again, after growing pauses if that repeats.
   private mutating func refetch(_ number: Int) {
     guard let follow = follows[number] else { return }
     follows[number]?.refetches = min(follow.refetches + 1, 16)

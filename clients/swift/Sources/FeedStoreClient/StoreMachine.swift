@@ -317,7 +317,7 @@ struct Follow {
   /// Its entry in a request.
   var entry: String { "{\"feed\":\(JSONValue.quoted(feed.rawValue))\(window.members)\(version ?? "")}" }
 
-  /// Makes `shown` anew.
+  /// Makes `shown` again.
   mutating func overlay() {
     var view = confirmed
     view.standing = shown.standing

@@ -3,7 +3,7 @@ import FeedStoreClient
 /// What an update asks of a list on the screen, in the terms of diffable data sources: their identifiers, and which of them to load
 /// again. Deletions, insertions and moves follow from the identifiers.
 struct ListPlan {
-  /// Everything is shown anew, without animation; the other lists are empty.
+  /// Everything is shown again, without animation; the other lists are empty.
   var isReload = false
   var sections: [(id: SectionID, items: [ItemID])]
   /// Items that keep their cells, with other content.

@@ -166,7 +166,7 @@ enum Sample {
     server.close()
   }
 
-  @Test func `a changeset that does not fit has the feed asked for anew`() async throws {
+  @Test func `a changeset that does not fit has the feed asked for again`() async throws {
     server.add(try Sample.history("f", [Sample.star, Sample.move]))
     server.publish("f")
     var requests = server.requests.makeAsyncIterator()
