@@ -7,6 +7,7 @@ import logging
 import queue
 import socket
 import threading
+import types
 import unittest
 
 from support import PATIENCE_SECONDS, Seen, reload, section
@@ -156,6 +157,32 @@ class Asked:
         self.answer.put((status, value))
 
 
+class Clock:
+    """Time as a test says, for the timers of a store."""
+
+    def __init__(self, store):
+        self._engine, self._now, self._timers = store._engine, 0, []
+        self._engine.later = self._later
+
+    def _later(self, seconds, function):
+        timer = types.SimpleNamespace(due=self._now + seconds, call=function)
+        timer.cancel = lambda: timer in self._timers and self._timers.remove(timer)
+        self._timers.append(timer)
+        return timer
+
+    def advance(self, seconds):
+        end = self._now + seconds
+
+        def run():
+            while (timer := min(self._timers, key=lambda one: one.due, default=None)) and timer.due <= end:
+                self._now = timer.due
+                timer.cancel()
+                timer.call()
+            self._now = end
+
+        self._engine.run(run)
+
+
 class StoreTest(unittest.TestCase):
     def setUp(self):
         self.stack = contextlib.ExitStack()
@@ -175,9 +202,9 @@ class StoreTest(unittest.TestCase):
         while not stream.has_ended.wait(0.01):
             stream.raw(": heartbeat\n")
 
-    def followed(self, **more):
+    def followed(self, store=None, **more):
         """A feed that is live, its updates, and its stream."""
-        feed = self.store(**more).feed("news")
+        feed = (store or self.store(**more)).feed("news")
         seen = Seen(feed)
         stream = self.daemon.stream()
         stream.message(reload("news", TWO))

@@ -11,10 +11,10 @@ import unittest
 from unittest import mock
 
 from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
-from support import SEED, RandomRecords, Seen, difference, plain, reload, replay
+from support import PATIENCE_SECONDS, SEED, RandomRecords, Seen, difference, plain, reload, replay
 from test_replica import check_identities, encoded
 
-from feedstore import FeedStore, Window, transport
+from feedstore import FeedStore, Window, WriteRejected, transport
 from feedstore.replica import Replica
 
 
@@ -206,6 +206,16 @@ class Instances(StoreTest):
         second.message(reload("news", TWO, 1))
         view = seen.kind("state").view
         self.assertIs(view.section("top"), before.section("top"))
+
+    def test_a_write_goes_to_the_instance_that_has_the_feed(self):
+        feed, seen, first, _ = self.two()
+        first.send("moved", {"feed": "news", "url": self.other.url})
+        self.other.stream().message(reload("news", TWO, 5))
+        seen.wait(lambda update: update.view.revision == 5)
+        write = feed._store.feed("news", Window(first=1)).write({"op": "item.delete", "item": "a"})
+        self.other.write().reply(422, code="limit-exceeded", detail="because")
+        with self.assertRaisesRegex(WriteRejected, "because"):
+            write.result(PATIENCE_SECONDS)
 
     def test_moved_to_an_instance_that_was_not_named(self):
         third = self.new_daemon()

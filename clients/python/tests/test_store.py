@@ -4,7 +4,7 @@ import asyncio
 import threading
 import unittest
 
-from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
+from fake_daemon import CHANGE, CHANGED, TWO, Clock, StoreTest
 from support import PATIENCE_SECONDS, Seen, deletion, difference, plain, reload, section
 
 import feedstore
@@ -302,6 +302,32 @@ class Writes(StoreTest):
         self.assertTrue(feed.view.is_pending)
         stream.message(difference("news", CHANGED, 2, **CHANGE))
         self.assertFalse(seen.wait(lambda update: update.view.revision == 2).view.is_pending)
+
+    def test_what_nothing_covers_is_shown_for_a_minute_in_which_the_feed_is_live(self):
+        for status, more in ((202, {"offset": 5}), (202, {}), (200, {"offset": 5, "epoch": "t/0", "revision": 9})):
+            with self.subTest(status=status, more=more):
+                store = self.store()
+                clock = Clock(store)
+                feed, seen, stream = self.followed(store)
+                before = feed.view
+                write = feed.write(self.PATCH)
+                self.daemon.write().reply(status, feed="news", topic="t", partition=0, **more)
+                write.result(PATIENCE_SECONDS)
+                clock.advance(30)
+                stream.end()
+                seen.standing("stale", "disconnected")
+                clock.advance(600)
+                stream = self.daemon.stream()
+                seen.standing("catching-up")
+                clock.advance(600)
+                stream.up_to_date("news")
+                seen.live()
+                clock.advance(29)
+                self.assertTrue(feed.view.is_pending)
+                clock.advance(1)
+                self.assertEqual(seen.updates[-1].kind, "pending")
+                self.assertIs(feed.view.section("top"), before.section("top"))
+                self.assertFalse(store._writes["news"])
 
     def test_a_rejected_write_is_taken_back(self):
         for status, code in ((422, "unknown-anchor"), (403, "forbidden"), (413, "record-too-large")):

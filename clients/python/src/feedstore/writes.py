@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, List, M
 
 from .errors import WriteFailed, WriteRejected
 from .jsontext import text_of
-from .model import Written
+from .model import LIVE, Written
 from .replica import Head
 from .transport import Answer, Origin, Problem, answer_of
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .followed import Followed
 
 MOST_PENDING = 1000
-# How long a write is shown after the answer that it is published, if the window shows nothing of it.
-SETTLE_SECONDS = 10.0
+# How long a write that was accepted is shown while the feed is live, if nothing covers it: it may be rejected later, or change nothing.
+PENDING_SECONDS = 60.0
+_LOOK_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
 
 Event = Mapping[str, Any]
@@ -146,23 +147,26 @@ class FeedWrites:
             self._writes.remove(write)
         else:
             write.answered(outcome, self._followed())
-            if is_published:
-                self._later(SETTLE_SECONDS, lambda: self._give_up(write))
+            self._look_later(write, PENDING_SECONDS)
         self.forget_covered()
         self._show()
         write.handle._end(outcome)
         if self._queue:
             self._begin()
 
-    def _give_up(self, write: PendingWrite) -> None:
-        """A window is not sent a change that it does not show, so nothing may ever cover the write."""
-        if write not in self._writes:
-            return
-        if any(one.view.standing.name != "live" for one in self._followed()):
-            self._later(SETTLE_SECONDS, lambda: self._give_up(write))
-            return
-        self._writes.remove(write)
-        self._show()
+    def _look_later(self, write: PendingWrite, left: float) -> None:
+        def look() -> None:
+            if write not in self._writes:
+                return
+            is_live = all(one.view.standing == LIVE for one in self._followed())
+            remaining = left - _LOOK_SECONDS if is_live else left
+            if remaining > 0:
+                self._look_later(write, remaining)
+            else:
+                self._writes.remove(write)
+                self._show()
+
+        self._later(_LOOK_SECONDS, look)
 
     def _show(self) -> None:
         for followed in self._followed():

@@ -81,15 +81,15 @@ struct PendingWrite: Sendable {
   var revision: Int?
   /// Whether it was accepted without an offset: then the next changeset confirms it.
   var awaitsNext = false
-  /// Whether it was answered some time ago: then a view that is live has its effect, if that is inside of the window.
-  var isSettled = false
+  /// For how long it has been shown since then, while the feed was live.
+  var liveSeconds = 0.0
 
   func isConfirmed(by view: FeedView, isNewer: Bool) -> Bool {
     if let topic, let offset, let reached = view.through[topic], reached >= offset { return true }
     if let epoch, let revision, epoch == view.epoch, let reached = view.revision, reached >= revision {
       return true
     }
-    return (awaitsNext && isNewer) || (isSettled && view.standing == .live)
+    return awaitsNext && isNewer
   }
 }
 
@@ -98,10 +98,7 @@ extension Follow {
   ///
   /// - Parameter isNewer: Whether a changeset has arrived.
   mutating func dropConfirmed(isNewer: Bool) {
-    guard !pending.isEmpty else { return }
-    var view = confirmed
-    view.standing = shown.standing
-    pending.removeAll { $0.isConfirmed(by: view, isNewer: isNewer) }
+    pending.removeAll { $0.isConfirmed(by: confirmed, isNewer: isNewer) }
   }
 }
 

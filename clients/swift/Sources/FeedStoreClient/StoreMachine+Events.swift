@@ -17,7 +17,9 @@ extension StoreMachine {
     switch event.name {
     case "up-to-date":
       if object["partition"] != nil { settle(number, at: stream.server) }
-      if follows[number]?.home == stream.server || follows[number]?.isAbsent == true { upToDate(number) }
+      if follows[number]?.home == stream.server || follows[number]?.isAbsent == true {
+        setStanding(of: number, .live)
+      }
     case "window":
       guard follows[number]?.home == stream.server else { return }
       follows[number]?.take(WindowTotal.list(object["window"]))
@@ -92,14 +94,6 @@ extension StoreMachine {
   private mutating func deleted(_ number: Int) {
     follows[number]?.becomeAbsent()
     tell(number, .absent)
-  }
-
-  private mutating func upToDate(_ number: Int) {
-    setStanding(of: number, .live)
-    guard let follow = follows[number], follow.pending.contains(where: \.isSettled) else { return }
-    follows[number]?.dropConfirmed(isNewer: false)
-    follows[number]?.overlay()
-    tell(number, .pending)
   }
 
   /// A changeset did not fit: the feed is asked for again, after growing pauses if that repeats.

@@ -62,8 +62,7 @@ extension StoreMachine {
   }
 
   private func url(_ stream: StreamState, _ id: String? = nil) -> URL {
-    let path = "/v1/streams" + (id.map { "/\($0)" } ?? "")
-    return URL(string: servers[stream.server].absoluteString + path) ?? servers[stream.server]
+    url(of: stream.server, "/v1/streams" + (id.map { "/\($0)" } ?? ""))
   }
 
   private mutating func renew(_ number: Int) {
@@ -274,7 +273,7 @@ extension StoreMachine {
     case .refetch(let number):
       follows[number]?.needsReload = true
       change(number)
-    case .settle(let write): settle(write)
+    case .look(let write): look(write)
     }
   }
 }

@@ -17,9 +17,11 @@ extension StoreMachine {
       effects.append(.finish(id, .failure(WriteRejected(code: "too-many-pending", message: message))))
       return id
     }
-    let url =
-      servers[follow.home ?? 0].absoluteString + "/v1/feeds/\(Self.encoded(follow.feed.rawValue))/events"
-    guard let url = URL(string: url) else { return id }
+    // The instance that has the feed knows what becomes of the write.
+    let home = follows.values.first { $0.feed == follow.feed && $0.home != nil }?.home
+    let connected = streams.values.first { if case .open = $0.phase { true } else { false } }?.server
+    let path = "/v1/feeds/\(Self.encoded(follow.feed.rawValue))/events"
+    let url = url(of: home ?? connected ?? 0, path)
     writes[id] = follow.feed
     effects.append(.post(id, url, body: value, wait: wait))
     let operations = PendingOperation.list(value)
@@ -62,15 +64,21 @@ extension StoreMachine {
       // Published, and the feed does not exist any more: there is nothing to wait for.
       return !follow.confirmed.exists
     }
-    if written.revision != nil { effects.append(.setTimer(.settle(id), seconds: Self.settleSeconds)) }
+    lookLater(id)
   }
 
-  /// A write that was answered some time ago, and changed nothing in a window.
-  mutating func settle(_ id: WriteID) {
-    edit(id) { write, _ in
-      write.isSettled = true
-      return false
+  private mutating func lookLater(_ id: WriteID) {
+    guard follows.values.contains(where: { $0.pending.contains { $0.id == id } }) else { return }
+    effects.append(.setTimer(.look(id), seconds: Self.lookSeconds))
+  }
+
+  mutating func look(_ id: WriteID) {
+    edit(id) { write, follow in
+      // Of a feed that nobody listens to, it is not shown.
+      if follow.shown.standing == .live || follow.listeners == 0 { write.liveSeconds += Self.lookSeconds }
+      return write.liveSeconds >= Self.pendingSeconds
     }
+    lookLater(id)
   }
 
   private mutating func takeBack(_ id: WriteID) { edit(id) { _, _ in true } }

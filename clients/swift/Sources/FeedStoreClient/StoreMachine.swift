@@ -33,14 +33,16 @@ struct StoreMachine {
     case reconnect(stream: Int)
     case renewToken(stream: Int)
     case refetch(follow: Int)
-    case settle(WriteID)
+    case look(WriteID)
   }
 
   static let maxFeedsPerStream = 256
   static let maxPendingWrites = 1000
   static let maxDelay = 30.0
-  /// After a write was answered, a window that has not changed by then does not show it: its effect is outside.
-  static let settleSeconds = 5.0
+  /// How long a write that was accepted is shown while the feed is live, if nothing covers it: it may be rejected later, or change
+  /// nothing.
+  static let pendingSeconds = 60.0
+  static let lookSeconds = 5.0
 
   var effects: [Effect] = []
   /// By their number, those of the program first; others are known from `moved`.
@@ -223,6 +225,10 @@ struct StoreMachine {
     if let number = servers.firstIndex(of: url) { return number }
     servers.append(url)
     return servers.count - 1
+  }
+
+  func url(of server: Int, _ path: String) -> URL {
+    URL(string: servers[server].absoluteString + path) ?? servers[server]
   }
 
   private static func normalized(_ url: URL) -> URL {

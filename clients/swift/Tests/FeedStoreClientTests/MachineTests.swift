@@ -103,8 +103,7 @@ struct MachineTests {
     #expect(BearerToken.renewal(of: "a.b.c", now: now) == nil)
   }
 
-  @Test func `writes that are not confirmed are bounded`() {
-    var machine = machine()
+  private func live(_ machine: inout StoreMachine) -> (HandleID, Connection) {
     let handle = machine.add("f", .all).handle
     _ = machine.listen(handle)
     machine.flush()
@@ -114,6 +113,69 @@ struct MachineTests {
     let reload =
       "{\"feed\":\"f\",\"epoch\":\"e\",\"revision\":1,\"base\":1,\"mode\":\"reload\",\"time\":\"\",\"through\":{},\"checksum\":\"00000000\"}"
     machine.received(connection, StreamEvent(name: "message", data: reload))
+    machine.received(connection, StreamEvent(name: "up-to-date", data: "{\"feed\":\"f\",\"partition\":0}"))
+    _ = machine.takeEffects()
+    return (handle, connection)
+  }
+
+  @Test(arguments: [
+    (202, ",\"offset\":5"), (202, ""), (200, ",\"offset\":5,\"epoch\":\"e\",\"revision\":9"),
+  ]) func `what nothing covers is shown for a minute in which the feed is live`(
+    _ status: Int,
+    _ more: String
+  )
+    throws
+  {
+    var machine = machine()
+    let (handle, connection) = live(&machine)
+    let id = machine.write(FeedEvent.delete("i").text, handle, wait: 0)
+    let answer = "{\"topic\":\"t\",\"partition\":0\(more)}"
+    machine.answered(id, status, JSONObject(try JSONText(checking: answer)), nil)
+    func pass(_ seconds: Double) {
+      for _ in 0..<Int(seconds / StoreMachine.lookSeconds) {
+        let looks = machine.takeEffects().compactMap {
+          if case .setTimer(.look(let id), _) = $0 { id } else { nil }
+        }
+        #expect(looks == [id])
+        machine.fired(.look(id))
+      }
+    }
+    func pending() -> Int? { machine.follows.values.first?.pending.count }
+    pass(30)
+    machine.received(connection, StreamEvent(name: "must-refetch", data: "{\"feed\":\"f\"}"))
+    pass(600)
+    machine.received(connection, StreamEvent(name: "up-to-date", data: "{\"feed\":\"f\",\"partition\":0}"))
+    pass(25)
+    #expect(pending() == 1)
+    pass(5)
+    #expect(pending() == 0)
+    let effects = machine.takeEffects()
+    guard effects.count == 1, case .show(handle, let update) = effects[0], case .pending = update.kind else {
+      Issue.record("\(effects)")
+      return
+    }
+  }
+
+  @Test func `a write goes to the instance that has the feed, or otherwise to one that is connected`() {
+    var machine = machine(["http://one", "http://two"])
+    let open = followed(&machine).last!
+    let other = machine.add("f0", .first(1)).handle
+    func host() -> String? {
+      _ = machine.write(FeedEvent.delete("i").text, other, wait: 0)
+      return machine.takeEffects().compactMap {
+        if case .post(_, let url, _, _) = $0 { url.host } else { nil }
+      }.last
+    }
+    #expect(host() == "one")
+    machine.opened(open)
+    #expect(host() == "two")
+    machine.received(open, StreamEvent(name: "moved", data: "{\"feed\":\"f0\",\"url\":\"http://three\"}"))
+    #expect(host() == "three")
+  }
+
+  @Test func `writes that are not confirmed are bounded`() {
+    var machine = machine()
+    let (handle, _) = live(&machine)
     func outcome(_ effects: [StoreMachine.Effect]) -> Result<Written, any Error>? {
       effects.compactMap { if case .finish(_, let result) = $0 { result } else { nil } }.last
     }
