@@ -14,7 +14,7 @@ from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
 from support import PATIENCE_SECONDS, SEED, RandomRecords, Seen, difference, plain, reload, replay
 from test_replica import check_identities, encoded
 
-from feedstore import FeedStore, Window, WriteRejected, transport
+from feedstore import FeedStore, Window, WriteFailed, WriteRejected, transport
 from feedstore.replica import Replica
 
 
@@ -426,6 +426,15 @@ class Tokens(StoreTest):
         self.assertEqual(stream.token, "Bearer new")
         stream.message(reload("news", TWO))
         seen.kind("state")
+
+    def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(self):
+        for token in ("secret\n", "secret\u20ac"):
+            feed = self.store(token=token).feed("news")
+            standing = Seen(feed).standing("stale", "disconnected").standing
+            self.assertIn("the token", standing.detail)
+            with self.assertRaisesRegex(WriteFailed, "the token") as caught:
+                feed.write({"op": "feed.clear"}).result(PATIENCE_SECONDS)
+            self.assertNotIn("secret", f"{standing} {caught.exception}")
 
     def test_a_function_that_fails_is_asked_again(self):
         seen = Seen(self.store(token=lambda: 1 / 0).feed("news"))

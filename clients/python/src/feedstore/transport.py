@@ -62,6 +62,9 @@ class Origin:
     ) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json", **more}
         if token is not None:
+            if not (token.isascii() and token.isprintable()):
+                # The error of the library would show it.
+                raise ValueError("the token has a character that no header can hold, such as a line break")
             headers["Authorization"] = f"Bearer {token}"
         connection.request(method, self.path + path, content.encode(), headers)
         return connection.getresponse()
