@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -12,13 +13,23 @@ import setuptools.build_meta
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
+def standing_alone(readme):
+    """A README that names pages outside of the package, instead of linking them."""
+    return re.sub(
+        r"\[([^]]+)\]\(\.\./\.\./([^)#]+)[^)]*\)",
+        lambda link: link[1] if link[2] == "README.md" else f"{link[1]} ({link[2]} of FeedStore)",
+        readme)
+
+
 def main(folder):
     target = pathlib.Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as copy:
         sources = pathlib.Path(copy) / "feedstore"
-        shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("tests", "__pycache__", ".mypy_cache", "*.egg-info"))
+        shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("tests", "build.py", "__pycache__", ".mypy_cache", "*.egg-info"))
         shutil.copy(PACKAGE.parents[1] / "LICENSE", sources)
+        readme = sources / "README.md"
+        readme.write_text(standing_alone(readme.read_text("utf-8")), "utf-8")
         # Debian 12's setuptools calls its settings in pyproject.toml experimental.
         warnings.simplefilter("ignore")
         os.chdir(sources)

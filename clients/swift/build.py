@@ -20,6 +20,11 @@ def main():
     shutil.copytree(HERE, package, ignore=shutil.ignore_patterns(".build", "build.py"), symlinks=True)
     shutil.copy(HERE.parents[1] / "LICENSE", package)
     readme = (HERE / "README.md").read_text()
+    # Pages outside of the package are named instead of linked.
+    (package / "README.md").write_text(re.sub(
+        r"\[([^]]+)\]\(\.\./\.\./([^)#]+)[^)]*\)",
+        lambda link: link[1] if link[2] == "README.md" else f"{link[1]} ({link[2]} of FeedStore)",
+        readme))
     source = scratch / "Sources" / "News" / "main.swift"
     source.parent.mkdir(parents=True, exist_ok=True)
     (scratch / "Package.swift").write_text(block(readme, "package").replace("feedstore/clients/swift", str(package)))

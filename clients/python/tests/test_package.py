@@ -91,11 +91,20 @@ class Published(unittest.TestCase):
         modules = {f"feedstore/{path.name}" for path in (SOURCES / "feedstore").glob("*.py")}
         with zipfile.ZipFile(self.wheel) as wheel:
             names = set(wheel.namelist())
+            metadata = wheel.read(next(name for name in names if name.endswith("/METADATA"))).decode()
         self.assertEqual({name for name in names if name.startswith("feedstore/")}, {*modules, "feedstore/py.typed"})
         self.assertTrue(any(name.endswith("/LICENSE") for name in names), names)
+        # PyPI shows the README, and has no other page of FeedStore.
+        self.assertNotIn("](..", metadata)
+        self.assertIn("events (docs/protocol.md of FeedStore)", metadata)
         with tarfile.open(self.sdist) as sdist:
-            names = {name.partition("/")[2] for name in sdist.getnames()}
-        self.assertLessEqual({"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "src/feedstore/py.typed"}, names)
+            listed = {name.partition("/")[2] for name in sdist.getnames()}
+        self.assertLessEqual({"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "src/feedstore/py.typed"}, listed)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-build-isolation", "--wheel-dir", self.place, self.sdist],
+            check=True, capture_output=True)
+        with zipfile.ZipFile(self.place / pathlib.Path(self.wheel).name) as wheel:
+            self.assertEqual(set(wheel.namelist()), names)
 
     def test_the_version_is_everywhere_the_same(self):
         version = self.run_python("-m", "feedstore", "--version").strip()

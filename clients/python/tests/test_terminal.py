@@ -146,7 +146,7 @@ class Command(unittest.TestCase):
         self.assertIn("expected one such as http://127.0.0.1:8321", result.stderr)
 
     def test_help(self):
-        self.assertIn("watch", run_command("--help").stdout)
+        self.assertIn("usage: python -m feedstore ", run_command("--help").stdout)
         self.assertEqual(run_command().returncode, 2)
 
 

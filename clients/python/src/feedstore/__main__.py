@@ -16,7 +16,7 @@ from .terminal import Screen, clean, described, lines_of, size
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="feedstore", description="Shows FeedStore's feeds.")
+    parser = argparse.ArgumentParser(prog="python -m feedstore", description="Shows FeedStore's feeds.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     watch = commands.add_parser(
