@@ -75,6 +75,15 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     return isLast ? receivers.removeValue(forKey: task.taskIdentifier) : receivers[task.taskIdentifier]
   }
 
+  // A redirect would take the token to another server.
+  func urlSession(
+    _ session: URLSession,
+    task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) { completionHandler(nil) }
+
   // The head is read from the task with what comes after it, so that no answer is needed before the rest.
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

@@ -226,6 +226,19 @@ struct OverlayOracle {
     server.close()
   }
 
+  @Test func `a redirect does not take the token to another server`() async throws {
+    let other = FakeServer()
+    server.intercept { [url = other.url] _ in (307, "", ["Location: \(url.absoluteString)/v1"]) }
+    let store = FeedStore(server.url) { "secret" }
+    let failed = await #expect(throws: WriteFailed.self) { try await store.feed("f").write(.delete("b")) }
+    #expect(failed?.message == "the server answers 307")
+    let updates = store.feed("f").updates.makeAsyncIterator()
+    _ = try await firstUpdate(updates) { $0.view.standing == .stale(.unavailable("the server answers 307")) }
+    other.close()
+    #expect(await other.requests.first { _ in true } == nil)
+    server.close()
+  }
+
   @Test func `a write that is rejected or lost is taken back, with the reason`() async throws {
     let (feed, updates) = try await begin([])
     let former = feed.view.item("b")
