@@ -17,13 +17,8 @@ extension StoreMachine {
       effects.append(.finish(id, .failure(WriteRejected(code: "too-many-pending", message: message))))
       return id
     }
-    // The instance that has the feed knows what becomes of the write.
-    let home = follows.values.first { $0.feed == follow.feed && $0.home != nil }?.home
-    let connected = streams.values.first { if case .open = $0.phase { true } else { false } }?.server
-    let path = "/v1/feeds/\(Self.encoded(follow.feed.rawValue))/events"
-    let url = url(of: home ?? connected ?? 0, path)
-    writes[id] = follow.feed
-    effects.append(.post(id, url, body: value, wait: wait))
+    queues[follow.feed, default: []].append(QueuedWrite(id: id, value: value, wait: wait))
+    if queues[follow.feed]?.count == 1 { post(follow.feed) }
     let operations = PendingOperation.list(value)
     for number in follows.keys.sorted() where !operations.isEmpty {
       // A follow that nobody listens to would not learn that the write is confirmed.
@@ -37,9 +32,24 @@ extension StoreMachine {
     return id
   }
 
+  /// Sends the first write of a feed that is not answered. Those after it wait: requests at the same time are applied in any order.
+  private mutating func post(_ feed: FeedID) {
+    guard let write = queues[feed]?.first else {
+      queues[feed] = nil
+      return
+    }
+    // The instance that has the feed knows what becomes of the write.
+    let home = follows.values.first { $0.feed == feed && $0.home != nil }?.home
+    let connected = streams.values.first { if case .open = $0.phase { true } else { false } }?.server
+    let url = url(of: home ?? connected ?? 0, "/v1/feeds/\(Self.encoded(feed.rawValue))/events")
+    effects.append(.post(write.id, url, body: write.value, wait: write.wait))
+  }
+
   /// The answer to a write; without one there is no response.
   mutating func answered(_ id: WriteID, _ status: Int?, _ object: JSONObject?, _ problem: HTTPProblem?) {
-    guard let feed = writes.removeValue(forKey: id) else { return }
+    guard let feed = queues.first(where: { $0.value.first?.id == id })?.key else { return }
+    queues[feed]?.removeFirst()
+    defer { post(feed) }
     switch status {
     case .some(200), .some(202):
       guard let written = object.flatMap({ Written($0, feed: feed) }) else { fallthrough }

@@ -3,6 +3,12 @@ import Foundation
 struct HandleID: Hashable, Sendable { let number: Int }
 struct WriteID: Hashable, Sendable { let number: Int }
 
+struct QueuedWrite {
+  let id: WriteID
+  let value: String
+  let wait: Int
+}
+
 /// One attempt of one stream to connect; what an earlier attempt still tells is ignored.
 struct Connection: Hashable, Sendable {
   let stream: Int
@@ -51,7 +57,8 @@ struct StoreMachine {
   var handles: [HandleID: Handle] = [:]
   var follows: [Int: Follow] = [:]
   var streams: [Int: StreamState] = [:]
-  var writes: [WriteID: FeedID] = [:]
+  /// The writes that are not answered, in their order.
+  var queues: [FeedID: [QueuedWrite]] = [:]
   let hasTokens: Bool
   private var followsByKey: [FollowKey: Int] = [:]
   private var dirty: Set<Int> = []

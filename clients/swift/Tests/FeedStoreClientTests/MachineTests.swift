@@ -161,7 +161,8 @@ struct MachineTests {
     let open = followed(&machine).last!
     let other = machine.add("f0", .first(1)).handle
     func host() -> String? {
-      _ = machine.write(FeedEvent.delete("i").text, other, wait: 0)
+      let id = machine.write(FeedEvent.delete("i").text, other, wait: 0)
+      machine.answered(id, nil, nil, nil)
       return machine.takeEffects().compactMap {
         if case .post(_, let url, _, _) = $0 { url.host } else { nil }
       }.last
@@ -171,6 +172,25 @@ struct MachineTests {
     #expect(host() == "two")
     machine.received(open, StreamEvent(name: "moved", data: "{\"feed\":\"f0\",\"url\":\"http://three\"}"))
     #expect(host() == "three")
+  }
+
+  @Test func `the writes of a feed are sent one after the other`() {
+    var machine = machine()
+    let (one, other) = (machine.add("f", .all).handle, machine.add("g", .all).handle)
+    func write(_ handle: HandleID) -> WriteID {
+      machine.write(FeedEvent.delete("i").text, handle, wait: 0)
+    }
+    func posted() -> [WriteID] {
+      machine.takeEffects().compactMap { if case .post(let id, _, _, _) = $0 { id } else { nil } }
+    }
+    let (first, second, third, elsewhere) = (write(one), write(one), write(one), write(other))
+    #expect(posted() == [first, elsewhere])
+    machine.answered(first, 422, nil, HTTPProblem(status: 422, detail: "no"))
+    #expect(posted() == [second])
+    machine.answered(second, nil, nil, nil)
+    #expect(posted() == [third])
+    machine.answered(third, 202, nil, nil)
+    #expect(posted() == [])
   }
 
   @Test func `writes that are not confirmed are bounded`() {
