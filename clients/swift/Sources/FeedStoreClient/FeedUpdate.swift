@@ -37,7 +37,9 @@ final class Mailbox: @unchecked Sendable {
     } else if waiting.count < Self.capacity {
       waiting.append(update)
     } else {
-      waiting = [FeedUpdate(kind: update.view.exists ? .state : .absent, view: update.view)]
+      let isAbsent = waiting.contains { if case .absent = $0.kind { true } else { false } }
+      let kind = update.view.exists ? .state : isAbsent ? .absent : update.kind
+      waiting = [FeedUpdate(kind: kind, view: update.view)]
     }
   }
 

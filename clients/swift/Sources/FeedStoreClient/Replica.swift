@@ -81,7 +81,6 @@ public struct Replica: Sendable {
   }
 
   /// Drops the state: the feed no longer exists, or whatever comes next must be taken.
-
   public mutating func remove() -> ReplicaOutcome {
     let outcome: ReplicaOutcome = view.exists ? .removed : .skipped
     view = FeedView(feed: view.feed, standing: .live)

@@ -25,8 +25,10 @@ extension StoreMachine {
       follows[number]?.take(WindowTotal.list(object["window"]))
       tell(number, .standing)
     case "must-refetch":
+      // Of a window that was asked for, nothing was missed.
+      let isMissed = follows[number]?.askedWindows.isEmpty ?? true
       follows[number]?.expectReload()
-      setStanding(of: number, .stale(.mustRefetch))
+      if isMissed { setStanding(of: number, .stale(.mustRefetch)) }
     case "moved": moved(number, from: stream.server, to: object["url"]?.string.flatMap(URL.init(string:)))
     case "absent": absent(number, at: stream.server)
     case "forbidden":

@@ -195,7 +195,10 @@ enum Sample {
     let first = try await firstUpdate(updates) { $0.view.standing == .live }
     feed.show(.all)
     #expect(feed.view.outline == first.view.outline)
-    let all = try await firstUpdate(updates) { $0.view.itemCount == 7 }
+    let all = try await firstUpdate(updates) {
+      if case .stale = $0.view.standing { Issue.record("it was asked for, and not missed") }
+      return $0.view.itemCount == 7
+    }
     #expect(all.view.item("a") === first.view.item("a"))
     feed.show(.items(of: "top", from: 2, count: 3))
     let part = try await firstUpdate(updates) { $0.view.itemCount == 3 && $0.view.standing == .live }
@@ -227,6 +230,22 @@ enum Sample {
     #expect(!deleted.view.exists)
     #expect(deleted.view.sections.isEmpty)
     server.close()
+  }
+
+  @Test func `a slow reader of a feed that is not known is not told that it is absent`() async {
+    func view(_ seconds: Double) -> FeedView {
+      FeedView(feed: "f", standing: .stale(.disconnected(until: Date(timeIntervalSince1970: seconds))))
+    }
+    for isAbsent in [false, true] {
+      let mailbox = Mailbox()
+      if isAbsent { mailbox.deliver(FeedUpdate(kind: .absent, view: view(0))) }
+      for number in 0..<33 { mailbox.deliver(FeedUpdate(kind: .standing, view: view(Double(number)))) }
+      var told = false
+      for _ in 0..<(isAbsent ? 2 : 1) {
+        if case .absent = await mailbox.next()?.kind { told = true }
+      }
+      #expect(told == isAbsent)
+    }
   }
 
   @Test func `a slow reader gets the newest state instead of all between`() async throws {
