@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import tempfile
+import threading
 import unittest
 from contextlib import closing
 from unittest import mock
@@ -81,8 +82,8 @@ class Consumer:
         pass
 
 
-def follower(*records, **more):
-    consumer = Consumer(records)
+def follower(*records, consumer=None, **more):
+    consumer = consumer or Consumer(records)
     with mock.patch.object(kafka.confluent_kafka, "Consumer", consumer):
         return Follower("servers", **more)
 
@@ -177,6 +178,29 @@ class Records(unittest.TestCase):
 
         self.assertEqual([update.update.view.revision for update in found], [1, 2])
         self.assertEqual([update.update.view.revision for update in asyncio.run(main())], [1, 2])
+
+    def test_it_is_not_closed_while_an_iteration_that_was_cancelled_still_reads(self):
+        polling, is_polling = threading.Event(), []
+
+        class Slow(Consumer):
+            def poll(self, timeout):
+                is_polling.append(True)
+                polling.set()
+                # As a consumer that has nothing to read.
+                threading.Event().wait(timeout)
+                is_polling.clear()
+
+            def close(self):
+                self.was_polling = bool(is_polling)
+
+        async def main():
+            with follower(consumer=Slow()) as found:
+                task = asyncio.ensure_future(found.__aiter__().__anext__())
+                await asyncio.to_thread(polling.wait)
+                task.cancel()
+            return found._consumer
+
+        self.assertFalse(asyncio.run(main()).was_polling)
 
 
 class Saved(unittest.TestCase):

@@ -4,9 +4,9 @@ import asyncio
 import json
 import logging
 import os
+import threading
 import time
-from types import TracebackType
-from typing import Any, AsyncIterator, Callable, Collection, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Type, Union
+from typing import Any, AsyncIterator, Callable, Collection, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 import confluent_kafka
 
@@ -78,6 +78,8 @@ class Follower:
         #: Where the parts begin of changesets that are incomplete.
         self._part_offsets: Dict[Tuple[int, str], int] = {}
         self._ended: Dict[int, None] = {}
+        # An iteration that was cancelled may still read, in its thread.
+        self._lock = threading.RLock()
         self._views: Dict[Tuple[int, str], FeedView] = {}
         if saved is not None:
             self._load(saved)
@@ -107,9 +109,11 @@ class Follower:
 
     def poll(self, timeout: float = 1.0) -> Optional[FeedUpdate]:
         """Reads a record, and returns what it did to a feed; None if nothing."""
-        message = self._consumer.poll(timeout)
-        if message is None:
-            return None
+        with self._lock:
+            message = self._consumer.poll(timeout)
+            return None if message is None else self._polled(message)
+
+    def _polled(self, message: Any) -> Optional[FeedUpdate]:
         error = message.error()
         if error is None:
             return self.take(message)
@@ -136,14 +140,13 @@ class Follower:
                 yield update
 
     def close(self) -> None:
-        self._consumer.close()
+        with self._lock:
+            self._consumer.close()
 
     def __enter__(self) -> "Follower":
         return self
 
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], fault: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def take(self, message: Any) -> Optional[FeedUpdate]:
@@ -180,7 +183,7 @@ class Follower:
             self._views.pop(place, None)
             # A deletion is not reported if the feed was never reported.
             return None if former is None else FeedUpdate(partition, feed, Update("absent", FeedView(feed, LIVE, partition=partition)))
-        if replica is None or (outcome.type not in ("applied",) and not (replica.is_stale and former)):
+        if replica is None or (outcome.type != "applied" and not (replica.is_stale and former)):
             return None
         if former is not None and outcome.type != "applied" and former.standing == _STALE:
             return None
@@ -204,6 +207,10 @@ class Follower:
 
         Replicas and positions belong together: section 11.1 of the protocol. The file is replaced as a whole.
         """
+        with self._lock:
+            self._save(path)
+
+    def _save(self, path: str) -> None:
         head = {"format": _FORMAT, "topic": self.topic, "time": time.time(), "positions": {}}
         for partition, position in self.positions.items():
             # What has arrived of incomplete changesets is read again.
