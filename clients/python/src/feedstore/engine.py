@@ -24,7 +24,7 @@ class Engine:
         self.loop.close()
 
     def post(self, function: Callable[..., Any], *arguments: Any) -> bool:
-        """Has the thread call a function later; returns whether it will. After the end nobody is interested any more."""
+        """Has the thread call a function later; returns whether it will: not after the end."""
         # What is posted before the end is called before the end.
         with self._lock:
             if not self._is_stopped:

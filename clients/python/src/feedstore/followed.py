@@ -32,8 +32,8 @@ class Followed:
         self.expects_reload = True
         #: How often the feed was asked for again in a row.
         self.refetches = 0
-        #: Whether nothing is known of the feed.
-        self._is_known = False
+        #: Whether there is a state, or it is known that there is none.
+        self.is_known = False
         self._partition: Optional[int] = None
         self._urls = urls
         #: The instance that has the feed, and where another one said that it is.
@@ -49,11 +49,6 @@ class Followed:
             return ()
         only = self.home or self._directed
         return self._urls if only is None else (only,)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a state, or it is known that there is none."""
-        return self._is_known
 
     def request(self, with_version: bool) -> Dict[str, Any]:
         """What to ask a daemon for."""
@@ -85,7 +80,7 @@ class Followed:
         if outcome.type == "applied":
             assert outcome.change is not None
             self.expects_reload = False
-            self._is_known = True
+            self.is_known = True
             is_reload = outcome.change.mode == "reload"
             self.refetches = self.refetches if is_reload else 0
             self._standing = LIVE if self._standing == LIVE and not is_reload else CATCHING_UP
@@ -125,7 +120,7 @@ class Followed:
                 if self._directed is None:
                     self._become_absent()
                 self._directed = None
-            elif self._is_known:
+            elif self.is_known:
                 self.set_standing(CATCHING_UP)
         elif name == "moved":
             self._leave(url)
@@ -135,7 +130,7 @@ class Followed:
                 self._directed = to.rstrip("/")
             self.replica.restart()
             self.expects_reload = True
-            if self._is_known or self._absent_at.issuperset(self.targets):
+            if self.is_known or self._absent_at.issuperset(self.targets):
                 self.set_standing(Standing("stale", "moved", f"it is at {to}" if to else "another instance has it"))
         elif name == "forbidden":
             reason = str(value.get("reason", ""))
@@ -149,7 +144,7 @@ class Followed:
     def must_refetch(self, detail: str) -> None:
         self.replica.restart()
         self.expects_reload = True
-        if self._is_known:
+        if self.is_known:
             self.set_standing(Standing("stale", "must-refetch", detail))
 
     def asked(self, url: str) -> None:
@@ -161,7 +156,7 @@ class Followed:
         self._troubles.pop(url, None)
         self._absent_at.discard(url)
         if self.home in (None, url):
-            self.set_standing(CATCHING_UP if self._is_known else CONNECTING)
+            self.set_standing(CATCHING_UP if self.is_known else CONNECTING)
 
     def trouble(self, url: str, standing: Standing) -> None:
         """An instance does not answer, or not with the feed. Afterwards all others are asked."""
@@ -188,13 +183,13 @@ class Followed:
     def _leave(self, url: str) -> None:
         if self.home == url:
             self.home = None
-            # With one instance there is nobody else to ask.
+            # With one instance there is no other to ask.
             self._absent_at.clear()
 
     def _become_absent(self) -> None:
-        was_absent = self._is_known and not self.view.exists
+        was_absent = self.is_known and not self.view.exists
         self.replica.remove()
-        self._is_known = self.expects_reload = True
+        self.is_known = self.expects_reload = True
         self._standing = LIVE
         self._show("standing" if was_absent else "absent")
 

@@ -4,8 +4,7 @@ import logging
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Callable, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import confluent_kafka
 
@@ -122,9 +121,7 @@ class Producer:
     def __enter__(self) -> "Producer":
         return self
 
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], fault: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _report(self) -> None:

@@ -16,7 +16,6 @@ from .model import (
 )
 
 
-
 class _Element(Protocol):
     @property
     def id(self) -> str: ...
@@ -235,23 +234,19 @@ def _with_totals(sections: Iterable[Section], window: Any) -> Iterable[Section]:
             yield Section(section.id, section.data_text, section.order, section.keep, section.items, from_, of, section.is_pending)
 
 
-def shared_items(items: Iterable[Item], former: Mapping[str, Item]) -> Tuple[Item, ...]:
-    """The items, each as the former object if that is equal."""
-    result = []
-    for item in items:
-        other = former.get(item.id)
-        result.append(other if other is not None and item.is_same(other) else item)
-    return tuple(result)
-
-
 def shared(sections: Sequence[Section], former: Sequence[Section]) -> Tuple[Section, ...]:
     """The sections, each as the former object if that is equal, and so their items."""
     former_sections = {section.id: section for section in former}
     former_items = {item.id: item for section in former for item in section.items}
+
+    def kept(item: Item) -> Item:
+        other = former_items.get(item.id)
+        return other if other is not None and item.is_same(other) else item
+
     result = []
     for section in sections:
         if former_sections.get(section.id) is not section:
-            items = shared_items(section.items, former_items)
+            items = tuple(map(kept, section.items))
             section = Section(
                 section.id, section.data_text, section.order, section.keep, items, section.from_, section.of, section.is_pending
             )

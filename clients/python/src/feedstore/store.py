@@ -7,9 +7,8 @@ import ssl
 import threading
 import urllib.parse
 from collections import deque
-from types import TracebackType
 from typing import (
-    Any, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union,
+    Any, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple, Union,
 )
 
 from .engine import Engine, resolved, running_loop
@@ -73,17 +72,13 @@ class FeedStore:
     def __enter__(self) -> "FeedStore":
         return self
 
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], fault: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> "FeedStore":
         return self
 
-    async def __aexit__(
-        self, kind: Optional[Type[BaseException]], fault: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
     def _run(self, function: Callable[[], Any]) -> Any:
@@ -157,7 +152,7 @@ class FeedStore:
         targets = {followed: set(followed.targets) for followed in self._followed.values()}
         for url, streams in self._streams.items():
             for stream in streams:
-                for followed in stream.feeds:
+                for followed in list(stream.wanted.values()):
                     if url not in targets.get(followed, ()):
                         del stream.wanted[followed.feed]
                     else:
@@ -194,7 +189,7 @@ class FeedStore:
         return writes
 
     def _forget_writes(self, feed: str) -> None:
-        """Keeps nothing for a feed that nobody follows or writes."""
+        """Keeps nothing for a feed that is neither followed nor written."""
         writes = self._writes_of(feed)
         writes.forget_covered()
         if not writes and not self._views_of(feed):
@@ -203,14 +198,14 @@ class FeedStore:
     def _views_of(self, feed: str) -> List[Followed]:
         return [followed for followed in self._followed.values() if followed.feed == feed]
 
-    def _send(self, feed: str, write: PendingWrite, then: Callable[[Union[Written, Exception], bool], None]) -> None:
+    def _send(self, feed: str, write: PendingWrite, then: Callable[[Union[Written, Exception]], None]) -> None:
         # The instance that has the feed knows whether the record is published; any instance takes it.
         homes = [followed.home for followed in self._views_of(feed) if followed.home in self._origins]
         origins = [self._origins[url] for url in dict.fromkeys([*homes, *self._urls]) if url is not None]
         path = f"/v1/feeds/{urllib.parse.quote(feed, safe='')}/events"
 
-        def answered(outcome: Tuple[Union[Written, Exception], bool]) -> None:
-            then(*outcome)
+        def answered(outcome: Union[Written, Exception]) -> None:
+            then(outcome)
             self._forget_writes(feed)
 
         self._engine.in_thread(lambda: sent(origins, self._asked_token, path, write), answered)

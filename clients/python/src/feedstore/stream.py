@@ -42,10 +42,6 @@ class Stream:
         self._is_patching = False
         self._used_token: Optional[str] = None
 
-    @property
-    def feeds(self) -> List[Followed]:
-        return list(self.wanted.values())
-
     def update(self) -> None:
         """Does what `wanted` needs."""
         if not self.wanted:
@@ -80,7 +76,7 @@ class Stream:
 
         def opened() -> None:
             if counts():
-                for followed in self.feeds:
+                for followed in list(self.wanted.values()):
                     followed.opened(self.url)
                 self._on_moved()
 
@@ -132,7 +128,7 @@ class Stream:
         self._failures = min(self._failures + 1, 16)
         self._timer = self._engine.later(delay, self._again)
         standing = _standing(problem, detail, time.time() + delay)
-        for followed in self.feeds:
+        for followed in list(self.wanted.values()):
             if not (problem is None and followed.view.standing.reason == "forbidden"):
                 followed.trouble(self.url, standing)
         self._on_moved()

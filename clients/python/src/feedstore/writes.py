@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .followed import Followed
 
 MOST_PENDING = 1000
-# How long a write that was accepted is shown while the feed is live, if nothing covers it: it may be rejected later, or change nothing.
+# How long a write that was accepted is shown while the feed is live. It may be rejected later, or change nothing.
 PENDING_SECONDS = 60.0
 _LOOK_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
@@ -93,7 +93,7 @@ class FeedWrites:
         self,
         feed: str,
         followed: Callable[[], List["Followed"]],
-        send: Callable[[str, PendingWrite, Callable[[Union[Written, Exception], bool], None]], None],
+        send: Callable[[str, PendingWrite, Callable[[Union[Written, Exception]], None]], None],
         later: Callable[[float, Callable[[], None]], Any],
     ):
         self.feed = feed
@@ -136,14 +136,13 @@ class FeedWrites:
     def _begin(self) -> None:
         # One after the other: requests at the same time are applied in any order.
         write = self._queue[0]
-        self._send(self.feed, write, lambda outcome, is_published: self._answered(write, outcome, is_published))
+        self._send(self.feed, write, lambda outcome: self._answered(write, outcome))
 
-    def _answered(self, write: PendingWrite, outcome: Union[Written, Exception], is_published: bool) -> None:
+    def _answered(self, write: PendingWrite, outcome: Union[Written, Exception]) -> None:
         if write not in self._writes:
             return
         self._queue.popleft()
-        if isinstance(outcome, Exception) or (is_published and outcome.epoch is None):
-            # It is taken back; or it is published and deleted again.
+        if isinstance(outcome, Exception):
             self._writes.remove(write)
         else:
             write.answered(outcome, self._followed())
@@ -175,8 +174,8 @@ class FeedWrites:
 
 def sent(
     origins: Sequence[Origin], token: Callable[[], Optional[str]], path: str, write: PendingWrite
-) -> Tuple[Union[Written, Exception], bool]:
-    """Sends a write; blocks. Returns the outcome, and whether it is published."""
+) -> Union[Written, Exception]:
+    """Sends a write, and returns its outcome; blocks."""
     unreached = []
     for origin in origins:
         try:
@@ -189,29 +188,28 @@ def sent(
             preference = {"Prefer": f"wait={math.ceil(write.wait)}"} if write.wait > 0 else {}
             answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
             if answer.status == 401:
-                # Nothing was written: it is safe to try once more.
+                # Nothing was written: it is safe to try again.
                 connection.close()
                 answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
             return _outcome(answer)
         except Exception as fault:
             # Whatever it is: a write that does not learn of it would be pending forever.
-            return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}"), False
+            return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}")
         finally:
             connection.close()
-    return WriteFailed(None, f"no instance can be reached: {'; '.join(unreached)}; nothing was written"), False
+    return WriteFailed(None, f"no instance can be reached: {'; '.join(unreached)}; nothing was written")
 
 
-def _outcome(answer: Answer) -> Tuple[Union[Written, Exception], bool]:
+def _outcome(answer: Answer) -> Union[Written, Exception]:
     if answer.problem is not None:
-        return _failure(answer.problem), False
+        return _failure(answer.problem)
     value = answer.value if isinstance(answer.value, dict) else {}
     try:
-        written = Written(
+        return Written(
             value["feed"], value["topic"], value["partition"], value.get("offset"), value.get("epoch"), value.get("revision")
         )
-        return written, answer.status == 200
     except KeyError as missing:
-        return WriteFailed(None, f"the answer to the write has no {missing}. {ADVICE}"), False
+        return WriteFailed(None, f"the answer to the write has no {missing}. {ADVICE}")
 
 
 def _failure(problem: Problem) -> Exception:
