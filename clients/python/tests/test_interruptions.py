@@ -60,7 +60,7 @@ class Interruptions(StoreTest):
         self.assertIs(view.section("more"), before.section("more"))
         self.assertEqual(view.item("a").data, 7)
 
-    def test_a_changeset_that_does_not_fit_is_asked_for_anew(self):
+    def test_a_changeset_that_does_not_fit_is_asked_for_again(self):
         feed, seen, stream = self.followed()
         for text in (
             difference("news", CHANGED, 5, **CHANGE),

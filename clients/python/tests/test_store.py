@@ -387,7 +387,7 @@ class Writes(StoreTest):
         asked.reply(202, feed="news", topic="t", partition=0, offset=1)
         write.result(PATIENCE_SECONDS)
 
-    def test_nothing_is_kept_of_feeds_that_nobody_follows_or_writes(self):
+    def test_nothing_is_kept_of_feeds_that_are_neither_followed_nor_written(self):
         store = self.store()
         write = store.feed("weather").write(self.PATCH, wait=0)
         self.daemon.write().reply(202, feed="weather", topic="t", partition=0, offset=1)

@@ -260,7 +260,7 @@ class Window:
 
     #: The ids of the sections that are shown; without it all are.
     sections: Optional[Tuple[str, ...]] = None
-    #: Of each section the first so many items; 0 for the data of sections alone.
+    #: How many items of each section, from its first; 0 for the data of sections alone.
     first: Optional[int] = None
     #: With `count`, of exactly one section: the position of the first item.
     from_: Optional[int] = None

@@ -57,7 +57,7 @@ class FeedStore:
         self._iterations: List["_Iteration"] = []
 
     def feed(self, feed: str, window: Window = WHOLE) -> "Feed":
-        """A feed, or a window of it. It is followed while somebody listens; equal windows are followed once."""
+        """A feed, or a window of it. It is followed while there is a listener; equal windows are followed once."""
         if not isinstance(feed, str) or not 1 <= len(feed.encode()) <= 255:
             raise ValueError(f"{feed!r} is no id of a feed; expected a string of 1 to 255 bytes")
         if not isinstance(window, Window):

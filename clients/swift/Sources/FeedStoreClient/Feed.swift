@@ -1,6 +1,6 @@
 import Foundation
 
-/// A feed, or a window of it, that a program shows. It is followed while somebody listens.
+/// A feed, or a window of it, that a program shows. It is followed while there is a listener.
 public final class Feed: Sendable {
   public let id: FeedID
   let core: StoreCore
@@ -13,7 +13,7 @@ public final class Feed: Sendable {
 
   deinit { core.remove(handle) }
 
-  /// The newest view. It changes only while somebody listens.
+  /// The newest view. It changes only while there is a listener.
   public var view: FeedView { sink.view }
 
   /// The feed's updates, for `for await update in feed.updates`. The first one is the present state, if there is one. Each loop is

@@ -10,7 +10,7 @@ import Foundation
 ///     let feed = store.feed("news", .first(10))
 ///     for await update in feed.updates { show(update.view) }
 ///
-/// All feeds of a store share one connection to an instance. It exists while somebody listens.
+/// All feeds of a store share one connection to an instance. It exists while there is a listener.
 public final class FeedStore: Sendable {
   private let core: StoreCore
 
@@ -32,7 +32,7 @@ public final class FeedStore: Sendable {
   /// Without caches and cookies, and with as many connections as streams need.
   public static var defaultConfiguration: URLSessionConfiguration { HTTPClient.defaultConfiguration }
 
-  /// A feed, or a window of it. It is not connected before somebody listens.
+  /// A feed, or a window of it. It is not connected before there is a listener.
   public func feed(_ id: FeedID, _ window: FeedWindow = .all) -> Feed { core.feed(id, window) }
 }
 
@@ -197,7 +197,7 @@ final class StoreCore: @unchecked Sendable {
     }
   }
 
-  /// Sends a write. A token that is refused is asked for once more: nothing was written then.
+  /// Sends a write. A token that is refused is asked for again: nothing was written then.
   private func post(_ id: WriteID, _ url: URL, _ body: String, _ wait: Int, refused: String? = nil) {
     let token = token
     Task { [weak self] in

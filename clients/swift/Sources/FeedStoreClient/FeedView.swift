@@ -157,7 +157,7 @@ public final class FeedItem: Sendable, Identifiable {
 
 /// How up to date a view is.
 public enum Standing: Hashable, Sendable {
-  /// A connection is being made, or nobody listens.
+  /// A connection is being made, or there is no listener.
   case connecting
   /// The connection is open, and what was missed is arriving.
   case catchingUp

@@ -2,7 +2,7 @@
 public struct FeedWindow: Hashable, Sendable {
   /// The sections that are shown, in the feed's order; nil for all.
   public var sections: [SectionID]?
-  /// Of each section the first so many items; 0 for the data of sections alone.
+  /// How many items of each section, from its first; 0 for the data of sections alone.
   public var first: Int?
   /// Of exactly one section, the position of the first item and how many items.
   public var from: Int?
@@ -16,7 +16,7 @@ public struct FeedWindow: Hashable, Sendable {
     FeedWindow(sections: sections, first: count)
   }
 
-  /// So many items of one section from a position, which counts from 0.
+  /// Some items of one section from a position, which counts from 0.
   public static func items(of section: SectionID, from: Int, count: Int) -> FeedWindow {
     FeedWindow(sections: [section], from: from, count: count)
   }

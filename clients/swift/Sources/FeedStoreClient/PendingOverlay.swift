@@ -107,7 +107,6 @@ struct PendingOverlay {
   private let writes: [PendingWrite]
   private let window: FeedWindow
   private var sections: [SectionDraft] = []
-  private var sectionOfItem: [ItemID: SectionID] = [:]
   private var moved: Set<ItemID> = []
 
   init(_ writes: [PendingWrite], window: FeedWindow) {

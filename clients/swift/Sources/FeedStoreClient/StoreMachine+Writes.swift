@@ -21,7 +21,7 @@ extension StoreMachine {
     if queues[follow.feed]?.count == 1 { post(follow.feed) }
     let operations = PendingOperation.list(value)
     for number in follows.keys.sorted() where !operations.isEmpty {
-      // A follow that nobody listens to would not learn that the write is confirmed.
+      // A follow without listeners would not learn that the write is confirmed.
       guard let other = follows[number], other.feed == follow.feed, other.listeners > 0,
         other.confirmed.exists
       else { continue }
@@ -84,7 +84,7 @@ extension StoreMachine {
 
   mutating func look(_ id: WriteID) {
     edit(id) { write, follow in
-      // Of a feed that nobody listens to, it is not shown.
+      // Without listeners it is not shown.
       if follow.shown.standing == .live || follow.listeners == 0 { write.liveSeconds += Self.lookSeconds }
       return write.liveSeconds >= Self.pendingSeconds
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedStoreClient
 
-/// The checkout that this package is in. Tests that need what a copy of the package alone does not have are skipped with a word.
+/// The checkout that this package is in. Tests that need what a copy of the package alone does not have are skipped, with a message.
 enum Checkout {
   static let root: URL = {
     var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -115,7 +115,7 @@ enum Sample {
     withExtendedLifetime((all, updates, secondReader)) {}
   }
 
-  @Test func `a connection exists while somebody listens`() async throws {
+  @Test func `a connection exists while there is a listener`() async throws {
     server.add(try Sample.history("f", [Sample.star]))
     server.publish("f")
     var requests = server.requests.makeAsyncIterator()
@@ -269,7 +269,7 @@ enum Sample {
     server.close()
   }
 
-  @Test func `a feed that moves is followed, to the place that is told or to all`() async throws {
+  @Test func `a feed that moves is followed, to the place that is given or to all`() async throws {
     let other = FakeServer()
     server.add(try Sample.history("f", [Sample.star, Sample.move]))
     server.publish("f")
@@ -373,6 +373,20 @@ enum Sample {
       if case .stale(.disconnected) = $0.view.standing { true } else { false }
     }
     #expect(lost.view.itemCount == 7)
+  }
+
+  @Test func `a subscription ends when it is released`() async throws {
+    server.add(try Sample.history("f", []))
+    server.publish("f")
+    var requests = server.requests.makeAsyncIterator()
+    let feed = FeedStore(server.url).feed("f")
+    let (updates, continuation) = AsyncStream.makeStream(of: FeedUpdate.self)
+    var subscription: FeedSubscription? = feed.subscribe { continuation.yield($0) }
+    #expect(await updates.first { $0.view.standing == .live } != nil)
+    withExtendedLifetime(subscription) {}
+    subscription = nil
+    #expect(try await nextRequest(&requests) { $0.method == "CLOSED" }.path == "stream1")
+    server.close()
   }
 
   @Test func `a loop ends with its task`() async throws {

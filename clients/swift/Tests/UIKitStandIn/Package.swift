@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// FeedStoreUI on Linux, with modules that stand in for Apple's. In a package of its own, so that nobody else gets them.
+// FeedStoreUI on Linux, with modules that stand in for Apple's. In a package of its own, so that no other package gets them.
 let package = Package(
   name: "UIKitStandIn",
   platforms: [.iOS(.v17), .macOS(.v14)],
