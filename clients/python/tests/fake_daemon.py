@@ -105,11 +105,12 @@ class FakeDaemon:
                     daemon.streams.put(stream)
                     self.answer(status, value, **headers)
                     return
-                self.close_connection = True
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Transfer-Encoding", "chunked")
+                self.send_header("Connection", "close")
                 self.end_headers()
+                stream.connection = self.connection
                 stream.raw("retry: 1\n\n")
                 stream.send("stream", {"stream": f"stream{next(daemon.numbers)}"})
                 daemon.streams.put(stream)

@@ -48,6 +48,12 @@ class Interruptions(StoreTest):
         seen = Seen(self.store(daemon.url).feed("news"))
         self.assertIn("refused", seen.standing("stale", "disconnected").standing.detail)
 
+    def test_a_connection_that_is_not_needed_ends_although_the_daemon_is_silent(self):
+        _, seen, stream = self.followed()
+        seen.end()
+        stream.connection.settimeout(PATIENCE_SECONDS)
+        self.assertEqual(stream.connection.recv(1), b"")
+
     def test_must_refetch_keeps_what_is_equal(self):
         feed, seen, stream = self.followed()
         before = feed.view
@@ -392,7 +398,8 @@ class Encrypted(StoreTest):
         Seen(store.feed("weather"))
         self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "weather"}]})
         store.close()
-        self.wait_for_end(stream)
+        stream.connection.settimeout(PATIENCE_SECONDS)
+        self.assertEqual(stream.connection.recv(1), b"")
 
 
 def jwt(end, name):

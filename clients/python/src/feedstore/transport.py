@@ -4,6 +4,7 @@ import base64
 import binascii
 import http.client
 import json
+import socket
 import ssl
 import threading
 import urllib.parse
@@ -116,7 +117,8 @@ class StreamReader:
         self._on_open, self._on_events, self._on_end = on_open, on_events, on_end
         self._room = threading.Semaphore(_MOST_PIECES)
         self._lock = threading.Lock()
-        self._connection: Optional[http.client.HTTPConnection] = None
+        # The connection itself forgets its socket when the response says that it is the last one.
+        self._socket: Optional[socket.socket] = None
         self._is_closed = False
         threading.Thread(target=self._run, name="feedstore stream", daemon=True).start()
 
@@ -127,20 +129,21 @@ class StreamReader:
         """Ends the stream. `on_end` may still be called."""
         with self._lock:
             self._is_closed = True
-            connection = self._connection
+            connected = self._socket
         self._room.release()
-        if connection is not None:
-            _shut(connection)
+        if connected is not None:
+            _shut(connected)
 
     def _run(self) -> None:
         problem, detail = None, "the stream ended"
         try:
             token = self._token()
             connection = self._origin.connect()
+            connected = connection.sock
             try:
                 problem = self._follow(connection, token)
             finally:
-                _shut(connection)
+                _shut(connected)
                 connection.close()
         except Exception as fault:
             # Whatever it is: a store that does not learn of it would wait forever.
@@ -151,7 +154,7 @@ class StreamReader:
         with self._lock:
             if self._is_closed:
                 return None
-            self._connection = connection
+            self._socket = connection.sock
         connection.sock.settimeout(SILENCE_SECONDS)
         response = self._origin.send(
             connection, "POST", "/v1/streams", token, self._content(token), Accept="text/event-stream"
@@ -171,9 +174,9 @@ class StreamReader:
         return None
 
 
-def _shut(connection: http.client.HTTPConnection) -> None:
+def _shut(connected: socket.socket) -> None:
     """Ends what another thread reads."""
     try:
-        connection.sock.shutdown(2)
-    except (OSError, AttributeError):
+        connected.shutdown(socket.SHUT_RDWR)
+    except OSError:
         pass
