@@ -119,7 +119,6 @@ struct JSONObject {
   }
 
   subscript(name: String) -> JSONText? { members[name] }
-  var names: Dictionary<String, JSONText>.Keys { members.keys }
 }
 
 enum JSONFault: Error, CustomStringConvertible {

@@ -11,7 +11,7 @@ extension StoreMachine {
       effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed"))))
       return id
     }
-    guard follow.pending.count < Self.maxPendingWrites else {
+    guard max(follow.pending.count, queues[follow.feed]?.count ?? 0) < Self.maxPendingWrites else {
       let message =
         "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later. Nothing was sent"
       effects.append(.finish(id, .failure(WriteRejected(code: "too-many-pending", message: message))))
@@ -112,17 +112,12 @@ extension StoreMachine {
     }
   }
 
-  /// An id as a segment of a path.
+  /// An id as a segment of a path, in which `.` and `..` would mean something else.
   static func encoded(_ id: String) -> String {
-    let isDots = id == "." || id == ".."
-    return id.utf8.reduce(into: "") { text, byte in
-      let isPlain =
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-        || "-_~".utf8.contains(byte) || (byte == UInt8(ascii: ".") && !isDots)
-      text +=
-        isPlain
-        ? String(UnicodeScalar(byte))
-        : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }
+    if id == "." || id == ".." { return id.replacingOccurrences(of: ".", with: "%2E") }
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return id.addingPercentEncoding(
+      withAllowedCharacters: CharacterSet(charactersIn: letters + "0123456789-._~")
+    ) ?? id
   }
 }

@@ -210,6 +210,13 @@ struct MachineTests {
       return
     }
     #expect((error as? WriteRejected)?.code == "too-many-pending")
+    // Also of a feed that is not followed.
+    let other = machine.add("g", .all).handle
+    for _ in 0...StoreMachine.maxPendingWrites { _ = machine.write(event, other, wait: 0) }
+    guard case .failure = outcome(machine.takeEffects()) else {
+      Issue.record("it is taken")
+      return
+    }
   }
 
   @Test func `ids are encoded for paths`() {
