@@ -26,6 +26,9 @@ import { tokensOf } from './format.js';
 /** JSON on several lines, as it is spelled. @param {string} json */
 const indented = (json) => tokensOf(json, { limit: Infinity, isPretty: true }).map(({ text }) => text).join('');
 
+/** A change that the page does not show so many milliseconds after the answer was rejected later, or changed nothing. */
+const patience = 60_000;
+
 /** @type {Edit} */
 const none = { draft: null, isDeleting: false, pending: null, problem: null };
 
@@ -40,7 +43,8 @@ export class Edits {
 
   /**
    * @param {Pick<import('./shown-feed.js').ShownFeed, 'feed' | 'has'>} shown @param {Pick<import('./api.js').Api, 'write'>} api
-   * @param {{ onEdit: () => void, onRefused: (id: string, problem: NonNullable<Edit['problem']>) => void }} options
+   * @param {{ onEdit: () => void, onRefused: (id: string, problem: NonNullable<Edit['problem']>) => void,
+   *   setTimer?: (run: () => void, milliseconds: number) => any }} options
    */
   constructor(shown, api, options) {
     this.#shown = shown;
@@ -111,18 +115,31 @@ export class Edits {
     if (!this.isAllowed || this.of(id).pending !== null) return;
     this.#change(id, { pending: { word, written: null }, isDeleting: false, problem: null });
     try {
-      const written = await this.#api.write(this.#shown.feed, event);
-      this.#change(id, { pending: { word, written } });
+      const pending = { word, written: await this.#api.write(this.#shown.feed, event) };
+      this.#change(id, { pending });
       this.settle();
+      if (this.of(id).pending === pending) (this.#options.setTimer ?? setTimeout)(() => this.#giveUp(id, pending), patience);
     } catch (error) {
       const isProblem = error instanceof Problem;
       const problem = {
         code: (isProblem && error.code) || 'no-answer',
         text: isProblem ? error.message : 'The daemon has not answered. The change may still be published.',
       };
-      this.#change(id, { pending: null, problem });
-      this.#options.onRefused(id, problem);
+      this.#refuse(id, problem);
     }
+  }
+
+  /** @param {string} id @param {NonNullable<Edit['pending']>} pending */
+  #giveUp(id, pending) {
+    if (this.of(id).pending !== pending) return;
+    const text = 'No state of the feed includes the change after a minute. It was rejected, or changed nothing, or the daemon is behind.';
+    this.#refuse(id, { code: 'no-outcome', text });
+  }
+
+  /** @param {string} id @param {NonNullable<Edit['problem']>} problem */
+  #refuse(id, problem) {
+    this.#change(id, { pending: null, problem });
+    this.#options.onRefused(id, problem);
   }
 
   /** @param {string} id @param {Partial<Edit>} change */

@@ -58,6 +58,8 @@ test('an item does not go to a place that the page does not know', () => {
 class Scene {
   sent = [];
   refused = [];
+  /** What is to run a minute after each answer. */
+  timers = [];
   /** The offset up to which the page shows it. */
   shown = -1;
 
@@ -66,7 +68,9 @@ class Scene {
       write: (feed, events) => new Promise((resolve, reject) => this.sent.push({ feed, events, resolve, reject })),
     };
     this.edits = new Edits({ feed: 'f', has: ({ offset }) => offset <= this.shown }, api, {
-      onEdit: () => {}, onRefused: (id, problem) => this.refused.push([id, problem.code]),
+      onEdit: () => {},
+      onRefused: (id, problem) => this.refused.push([id, problem.code]),
+      setTimer: (run) => this.timers.push(run),
     });
     this.edits.isAllowed = true;
   }
@@ -112,6 +116,23 @@ test('a change is pending until the page shows it, whichever comes first', async
     scene.edits.delete('b');
     assert.equal(scene.sent.length, 3);
   }
+});
+
+test('a change that no state includes is given up after a minute', async () => {
+  const scene = new Scene();
+  scene.edits.begin(item('a', '1'));
+  scene.edits.type('a', '2');
+  scene.edits.save('a');
+  await scene.answer({ topic: 't', offset: 5 });
+  // One that is shown in time is not.
+  scene.edits.move('b', { section: 's' });
+  await scene.answer({ topic: 't', offset: 4 });
+  scene.show(4);
+  assert.equal(scene.timers.length, 2);
+  for (const run of scene.timers) run();
+  assert.deepEqual(scene.refused, [['a', 'no-outcome']]);
+  assert.equal(scene.edits.of('a').pending, null);
+  assert.equal(scene.edits.of('a').draft.text, '2');
 });
 
 test('data is sent as it is spelled, and only if it is JSON', async () => {
