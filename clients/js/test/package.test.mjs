@@ -17,7 +17,7 @@ test('the packed package has what it needs, and nothing else', { skip: !hasNpm &
   const folder = mkdtempSync(join(tmpdir(), 'feedstore-package-'));
   try {
     const [{ filename, files }] = JSON.parse(execFileSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: source, encoding: 'utf8' }));
-    assert.ok(files.every(({ path }) => /^(src|types|bin)\/|^(README|CHANGELOG)\.md$|^package\.json$/.test(path)), JSON.stringify(files));
+    assert.ok(files.every(({ path }) => /^(src|types|bin)\/|^(README|CHANGELOG)\.md$|^LICENSE$|^package\.json$/.test(path)), JSON.stringify(files));
     const app = join(folder, 'node_modules', 'feedstore');
     mkdirSync(app, { recursive: true });
     // As npm installs it.
@@ -31,6 +31,7 @@ test('the packed package has what it needs, and nothing else', { skip: !hasNpm &
     assert.equal(execFileSync(process.execPath, ['app.mjs'], { cwd: folder, encoding: 'utf8' }), 'connecting true\n');
     const command = spawnSync(process.execPath, [join(app, 'bin', 'feedstore-follow.mjs')], { encoding: 'utf8' });
     assert.equal(command.status, 2, command.stderr);
+    assert.equal(readFileSync(join(app, 'LICENSE'), 'utf8'), readFileSync(join(source, '..', '..', 'LICENSE'), 'utf8'));
     assert.deepEqual(readdirSync(join(app, 'types')).sort(), readdirSync(join(source, 'types')).sort());
   } finally {
     rmSync(folder, { recursive: true });
