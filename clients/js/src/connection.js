@@ -19,16 +19,21 @@ import { Tokens } from './tokens.js';
  * @property {(run: () => void, milliseconds: number) => any} setTimer
  * @property {(timer: any) => void} clearTimer
  * @property {() => number} now
+ * @property {any} page What `globalThis` has in a page.
  *
  * What is told about a feed, or a window of it.
  * @typedef {object} Follower
  * @property {string} feed
  * @property {Window | null} window
+ * @property {string} key The same for the same window of the same feed.
  * @property {{ epoch: string, revision: number } | null} version What it has of the window.
  * @property {(name: string, value: any, text: string) => string | undefined} take Takes an event of a stream. Returns why it does not
  *   fit; then the state is sent again.
  * @property {(standing: Standing) => void} stand
  */
+
+/** How often states were wanted so far. */
+let rounds = 0;
 
 export class Connection {
   /** @type {Map<Follower, Following>} */
@@ -51,6 +56,7 @@ export class Connection {
       setTimer: (run, milliseconds) => setTimeout(run, milliseconds),
       clearTimer: (timer) => clearTimeout(timer),
       now: Date.now,
+      page: globalThis,
       ...environment,
     };
     this.tokens = new Tokens(token, this.environment, () => { for (const stream of this.#streams) stream.renew(); });
@@ -77,15 +83,21 @@ export class Connection {
     const following = this.#followings.get(follower);
     if (following === undefined) return;
     following.fault = null;
+    following.askNow();
     following.tell();
-    this.flushLater();
   }
 
   /**
-   * Has the state sent again.
+   * Has the state sent again; at once, and if that does not help, less and less often.
    * @param {Follower} follower
    */
   refetch(follower) { this.#followings.get(follower)?.ask(); }
+
+  /**
+   * Has the state sent now, because somebody else needs it.
+   * @param {Follower} follower
+   */
+  refetchNow(follower) { this.#followings.get(follower)?.askNow(); }
 
   /**
    * The instance that has a feed, as far as is known.
@@ -108,7 +120,8 @@ export class Connection {
   flushLater() {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    this.environment.setTimer(() => this.#flush(), 0);
+    // Not with a timer, which is slow in a tab that is not visible. Those who begin to listen get the present state first.
+    queueMicrotask(() => queueMicrotask(() => this.#flush()));
   }
 
   #flush() {
@@ -185,7 +198,7 @@ export class Following {
     for (const url of urls) {
       if (this.#places.has(url)) continue;
       const stream = this.#connection.streamAt(url, this.follower.feed);
-      const place = { following: this, stream, told: null, round: 0, changes: 0, isUpToDate: false };
+      const place = { following: this, stream, told: null, round: ++rounds, changes: 0, isUpToDate: false };
       this.#places.set(url, place);
       stream.places.set(this.follower.feed, place);
     }
@@ -221,19 +234,22 @@ export class Following {
     this.#connection.flushLater();
   }
 
-  /** Has its state sent again; at once, and if that does not help, less and less often. */
   ask() {
     const { environment } = this.#connection;
     // What comes until then does not fit either.
     if (this.#timer !== null) return;
     const run = () => {
       this.#timer = null;
-      for (const place of this.#places.values()) place.round += 1;
-      this.#connection.flushLater();
+      this.askNow();
     };
     if (this.#refetches === 0) run();
     else this.#timer = environment.setTimer(run, Math.min(1500 * 2 ** this.#refetches, 30_000) * (1 + environment.random() / 4));
     this.#refetches = Math.min(this.#refetches + 1, 16);
+  }
+
+  askNow() {
+    for (const place of this.#places.values()) place.round = ++rounds;
+    this.#connection.flushLater();
   }
 
   /** @param {Place} place @param {string} name @param {any} value @param {string} text */
@@ -313,7 +329,7 @@ export class Following {
       if (!this.#isNowhere) return;
       this.#isAbsent = true;
       this.#fit();
-      this.follower.take('absent', {}, '');
+      this.follower.take('absent', {}, '{}');
       this.tell();
     };
     environment.clearTimer(this.#moving);
@@ -344,7 +360,8 @@ export class Following {
     if (told('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow to read this feed' };
     const trouble = places.find(({ stream }) => stream.trouble !== null)?.stream.trouble;
     if (trouble) return { name: 'stale', ...trouble };
-    if (this.#wasHere && home?.stream.isOpen !== true) return { name: 'stale', reason: 'disconnected' };
-    return { name: places.some(({ stream }) => stream.isOpen) ? 'catching-up' : 'connecting' };
+    const isOpen = places.some(({ stream }) => stream.isOpen);
+    if (this.#wasHere ? home?.stream.isOpen !== true : !isOpen && this.follower.version !== null) return { name: 'stale', reason: 'disconnected' };
+    return { name: isOpen ? 'catching-up' : 'connecting' };
   }
 }

@@ -10,7 +10,7 @@ import { parsedWithText } from './replica.js';
 /**
  * A feed on a stream.
  * - `told`: what the instance said instead of the feed's content.
- * - `round`: grows when the feed's state is wanted again.
+ * - `round`: another number when the feed's state is wanted again.
  * - `changes`: so many states are still to be announced; what comes before belongs to something that is no longer wanted.
  *
  * @typedef {object} Place
@@ -237,9 +237,11 @@ export class FeedStream {
     }
     const place = this.places.get(value?.feed);
     if (place === undefined || !this.#asked.has(value.feed)) return;
-    if (name === 'must-refetch' && place.changes > 0) place.changes -= 1;
+    if (name === 'must-refetch' && place.changes > 0) {
+      place.changes -= 1;
+      place.isUpToDate = false;
     // Otherwise it is of something that is no longer wanted.
-    else if (place.changes === 0 && this.#asked.get(value.feed) === keyOf(place)) place.following.take(place, name, value, data);
+    } else if (place.changes === 0 && this.#asked.get(value.feed) === keyOf(place)) place.following.take(place, name, value, data);
   }
 }
 

@@ -7,6 +7,7 @@
 import { Connection } from './connection.js';
 import { Feed } from './feed.js';
 import { FollowedFeed, keyOf } from './followed-feed.js';
+import { parsedWithText } from './replica.js';
 import { WriteFailed, WriteRejected } from './writes.js';
 
 /**
@@ -33,6 +34,8 @@ export class FeedStore {
   /** @type {Map<string, any>} When windows of a feed are asked for, because they do not tell what has become of writes. */
   #timers = new Map();
   #connection;
+  /** @type {Connection | import('./shared-connection.js').SharedConnection | null} What follows: the connection, or that of all tabs, once it is loaded. */
+  #link = null;
   #isClosed = false;
   /** @type {Set<AbortController>} The requests in progress. */
   #requests = new Set();
@@ -42,10 +45,21 @@ export class FeedStore {
    * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
    */
   constructor(urls, options) {
-    const { token, ...environment } = options ?? {};
+    const { token, share, ...environment } = options ?? {};
     const list = [urls].flat().map((url) => checkedUrl(url));
     if (list.length === 0) throw new TypeError('FeedStore needs the URL of a daemon, such as http://127.0.0.1:8321');
-    this.#connection = new Connection([...new Set(list)], token, environment);
+    const connection = this.#connection = new Connection([...new Set(list)], token, environment);
+    const { page } = connection.environment;
+    if (share === false || !page.document || !page.navigator?.locks || !page.BroadcastChannel) this.#link = connection;
+    else import('./shared-connection.js').then((module) => new module.SharedConnection(connection, parsedWithText, share), () => connection).then((link) => this.#start(link));
+  }
+
+  /** @param {Connection | import('./shared-connection.js').SharedConnection} link */
+  #start(link) {
+    if (this.#isClosed) return link.close();
+    this.#link = link;
+    for (const followed of this.#followed.values()) link.follow(followed);
+    return undefined;
   }
 
   /** @param {string} id @param {Window | null} [window] */
@@ -58,7 +72,7 @@ export class FeedStore {
     this.#isClosed = true;
     for (const request of this.#requests) request.abort();
     for (const timer of this.#timers.values()) this.#connection.environment.clearTimer(timer);
-    this.#connection.close();
+    this.#link?.close();
     for (const { feeds } of this.#followed.values()) for (const feed of [...feeds]) feed.end();
     this.#followed.clear();
   }
@@ -76,7 +90,7 @@ export class FeedStore {
     if (this.#isClosed) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
-    if (shown.feeds.size === 0) this.#connection.follow(shown);
+    if (shown.feeds.size === 0) this.#link?.follow(shown);
     shown.feeds.add(feed);
     return shown;
   }
@@ -89,7 +103,7 @@ export class FeedStore {
     followed.feeds.delete(feed);
     if (followed.feeds.size > 0) return;
     this.#followed.delete(followed.key);
-    this.#connection.unfollow(followed);
+    this.#link?.unfollow(followed);
     this.#settle(followed.feed);
   }
 
@@ -106,7 +120,7 @@ export class FeedStore {
       this.#followed.delete(followed.key);
       followed.setWindow(window);
       this.#followed.set(key, followed);
-      this.#connection.change(followed);
+      this.#link?.change(followed);
       return followed;
     }
     const shown = there ?? followed.copy(window);
@@ -176,7 +190,7 @@ export class FeedStore {
     if (this.#isClosed || this.#timers.has(feed) || waiting().length === 0) return;
     this.#timers.set(feed, this.#connection.environment.setTimer(() => {
       this.#timers.delete(feed);
-      for (const followed of waiting()) this.#connection.refetch(followed);
+      for (const followed of waiting()) this.#link?.refetch(followed);
       this.#settle(feed);
       this.#ask(feed, Math.min(2 * milliseconds, 60_000));
     }, milliseconds));
@@ -189,7 +203,7 @@ export class FeedStore {
   async #send(feed, body, wait) {
     if (this.#isClosed) throw new WriteFailed(null, 'the FeedStore is closed; nothing was written');
     const { environment, tokens } = this.#connection;
-    const url = `${this.#connection.urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
+    const url = `${(this.#link ?? this.#connection).urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
     const controller = new AbortController();
     this.#requests.add(controller);
     const timer = environment.setTimer(() => controller.abort(), 1000 * (wait + writeSeconds));

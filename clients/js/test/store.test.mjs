@@ -91,9 +91,23 @@ test('the connection ends with the last listener, and what is resumed is not sen
   assert.equal(feed.view.standing.name, 'live');
   // Left and back in one turn, as in React's strict mode.
   again.end();
-  scene.listen(feed);
+  const last = scene.listen(feed);
   await scene.pass();
   assert.deepEqual(scene.asked, []);
+  last.end();
+  await scene.close();
+});
+
+test('one part of a program shows what another one leaves in the same turn', async () => {
+  const scene = new Scene();
+  // They do not know of each other, because nobody listens yet.
+  const [before, after] = [scene.store.feed('f'), scene.store.feed('f')];
+  const { end } = scene.listen(before);
+  await scene.pass();
+  end();
+  scene.listen(after);
+  await scene.pass();
+  assert.deepEqual([idsOf(after.view).length, after.view.standing.name], [5, 'live']);
   await scene.close();
 });
 

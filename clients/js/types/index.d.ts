@@ -10,12 +10,17 @@ export interface FeedStoreOptions {
    * about to end (`exp` of a JSON Web Token).
    */
   token?: () => string | null | undefined | Promise<string | null | undefined>;
+  /**
+   * Tabs of one origin share a connection if they have the same URLs and the same name here. Without a name, they share it if they have no
+   * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
+   */
+  share?: string | false;
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
 }
 
-/** The feeds of a daemon, or of several instances. All feeds share one stream. */
+/** The feeds of a daemon, or of several instances. All feeds share one stream, also those of several tabs. */
 export class FeedStore {
   /** @param urls The URL of a daemon, such as `https://feeds.example.org`, or those of several instances. */
   constructor(urls: string | readonly string[], options?: FeedStoreOptions);
