@@ -5,7 +5,6 @@
  */
 
 import { FeedStream, mostFeeds } from './feed-stream.js';
-import { Tokens } from './tokens.js';
 
 /**
  * @typedef {import('../types/index.js').Standing} Standing
@@ -43,6 +42,7 @@ export class Connection {
   /** @type {FeedStream[]} */
   #streams = [];
   #isFlushing = false;
+  #ask;
 
   /**
    * @param {readonly string[]} urls @param {() => any} [token] @param {Partial<Environment>} [environment]
@@ -59,7 +59,30 @@ export class Connection {
       page: globalThis,
       ...environment,
     };
-    this.tokens = new Tokens(token, this.environment, () => { for (const stream of this.#streams) stream.renew(); });
+    this.#ask = token;
+  }
+
+  /** @type {Promise<import('./tokens.js').Tokens> | undefined} */
+  #tokens;
+
+  /** The tokens, if the program has some; their code is loaded only then. */
+  get tokens() {
+    return this.#ask && (this.#tokens ??= import('./tokens.js').then(({ Tokens }) => (
+      new Tokens(this.#ask, this.environment, () => { for (const stream of this.#streams) stream.renew(); })
+    )).catch((error) => {
+      // It is loaded again with the next request.
+      this.#tokens = undefined;
+      throw error;
+    }));
+  }
+
+  /**
+   * A request with a token.
+   * @param {string} url @param {RequestInit} request @param {boolean} [isNew] Whether to ask for another token.
+   */
+  async request(url, request, isNew) {
+    const tokens = await this.tokens;
+    return tokens === undefined ? this.environment.fetch(url, request) : tokens.request(url, request, isNew);
   }
 
   /** @param {Follower} follower */
@@ -81,10 +104,9 @@ export class Connection {
    */
   change(follower) {
     const following = this.#followings.get(follower);
-    if (following === undefined) return;
-    following.fault = null;
-    following.askNow();
-    following.tell();
+    if (following) following.fault = null;
+    following?.askNow();
+    following?.tell();
   }
 
   /**
@@ -104,8 +126,8 @@ export class Connection {
    * @param {string} feed
    */
   urlOf(feed) {
-    const homes = [...this.#followings.values()].filter(({ follower }) => follower.feed === feed).map(({ home }) => home?.stream.url);
-    return homes.find((url) => url !== undefined) ?? this.#streams.find(({ isOpen }) => isOpen)?.url ?? this.urls[0];
+    const there = [...this.#followings.values()].find(({ follower, home }) => follower.feed === feed && home);
+    return (there?.home?.stream ?? this.#streams.find(({ isOpen }) => isOpen))?.url ?? this.urls[0];
   }
 
   close() {
@@ -113,8 +135,11 @@ export class Connection {
     this.#followings.clear();
     for (const stream of this.#streams) stream.close();
     this.#streams = [];
-    this.tokens.rest();
+    this.#rest();
   }
+
+  /** Renews no token until one is needed again. */
+  #rest() { this.#tokens?.then((tokens) => tokens.rest(), () => {}); }
 
   /** Several calls in one turn of the event loop lead to one request. */
   flushLater() {
@@ -134,7 +159,7 @@ export class Connection {
     for (const following of this.#followings.values()) following.spread();
     for (const stream of this.#streams) stream.flush();
     this.#streams = this.#streams.filter(({ places }) => places.size > 0);
-    if (this.#streams.length === 0) this.tokens.rest();
+    if (this.#streams.length === 0) this.#rest();
   }
 
   /**
@@ -244,7 +269,7 @@ export class Following {
     };
     if (this.#refetches === 0) run();
     else this.#timer = environment.setTimer(run, Math.min(1500 * 2 ** this.#refetches, 30_000) * (1 + environment.random() / 4));
-    this.#refetches = Math.min(this.#refetches + 1, 16);
+    this.#refetches += 1;
   }
 
   askNow() {
@@ -273,7 +298,7 @@ export class Following {
         this.ask();
       } else if (value.mode === 'reload') this.#fit();
     } else if (name === 'must-refetch') {
-      this.#misfit = value.reason ?? 'the daemon gave no reason';
+      this.#misfit = value.reason ?? name;
       place.isUpToDate = false;
       follower.take(name, value, text);
     } else if (name === 'absent' || name === 'moved') {
@@ -289,7 +314,7 @@ export class Following {
     } else if (name === 'other-partitions') {
       this.partition = value.partition;
       const all = [value.partition, ...(value.otherPartitions ?? [])].sort((a, b) => a - b);
-      this.#note = `the partitions ${all.join(', ')} have feeds of this id; the one in partition ${value.partition} is followed`;
+      this.#note = `partitions ${all.join(', ')} have feeds of this id; that of ${value.partition} is followed`;
     }
   }
 
@@ -316,10 +341,12 @@ export class Following {
 
   /** Whether all instances have said that they do not have the feed. */
   get #isNowhere() {
-    const places = [...this.#places.values()];
-    return this.#connection.urls.every((url) => this.#places.has(url)) && places.some(({ told }) => told === 'absent')
-      && places.every(({ told }) => told === 'absent' || told === 'moved');
+    return this.#connection.urls.every((url) => this.#places.has(url)) && this.#isTold('absent')
+      && [...this.#places.values()].every(({ told }) => told === 'absent' || told === 'moved');
   }
+
+  /** @param {Place['told']} word Whether an instance has said this. */
+  #isTold(word) { return [...this.#places.values()].some(({ told }) => told === word); }
 
   /** There is no such feed, unless it is just moving: the instance that gets it says for a while that there is none. */
   #beAbsent() {
@@ -333,7 +360,7 @@ export class Following {
       this.tell();
     };
     environment.clearTimer(this.#moving);
-    if ([...this.#places.values()].some(({ told }) => told === 'moved')) this.#moving = environment.setTimer(take, 30_000);
+    if (this.#isTold('moved')) this.#moving = environment.setTimer(take, 30_000);
     else take();
   }
 
@@ -355,9 +382,8 @@ export class Following {
       return { name: home.isUpToDate && home.changes === 0 ? 'live' : 'catching-up', ...(this.#note && { detail: this.#note }) };
     }
     if (this.#isAbsent && this.#isNowhere) return { name: 'live' };
-    const told = (/** @type {string} */ word) => places.some((place) => place.told === word);
-    if (told('moved')) return { name: 'stale', reason: 'moved', detail: [...this.#named].join(' ') || undefined };
-    if (told('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow to read this feed' };
+    if (this.#isTold('moved')) return { name: 'stale', reason: 'moved', detail: [...this.#named].join(' ') || undefined };
+    if (this.#isTold('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow to read this feed' };
     const trouble = places.find(({ stream }) => stream.trouble !== null)?.stream.trouble;
     if (trouble) return { name: 'stale', ...trouble };
     const isOpen = places.some(({ stream }) => stream.isOpen);

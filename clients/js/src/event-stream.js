@@ -40,18 +40,14 @@ export class EventStreamParser {
   push(bytes) {
     const text = this.#decoder.decode(bytes, { stream: true });
     if (text === '') return;
-    let start = this.#isAfterReturn && text[0] === '\n' ? 1 : 0;
-    const ends = /\r\n|\r|\n/g;
-    ends.lastIndex = start;
-    for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
-      this.#pieces.push(text.slice(start, end.index));
+    const [first, ...others] = text.slice(this.#isAfterReturn && text[0] === '\n' ? 1 : 0).split(/\r\n|\r|\n/);
+    this.#isAfterReturn = text.endsWith('\r');
+    this.#pieces.push(first);
+    for (const next of others) {
       const line = this.#pieces.join('');
-      this.#pieces = [];
-      start = ends.lastIndex;
+      this.#pieces = [next];
       this.#takeLine(line);
     }
-    if (start < text.length) this.#pieces.push(text.slice(start));
-    this.#isAfterReturn = text.endsWith('\r');
   }
 
   /** @param {string} line */
@@ -93,7 +89,7 @@ export class EventStreamParser {
  * @typedef {object} EventStreamOptions
  * @property {(event: StreamEvent) => void} onEvent
  * @property {(state: StreamState) => void} [onState]
- * @property {() => Record<string, string> | Promise<Record<string, string>>} [headers] Additional headers, evaluated for each request.
+ * @property {() => Record<string, string>} [headers] Additional headers, evaluated for each request.
  * @property {() => string} [body] JSON, evaluated for each request, which is a POST then. It must say where to continue.
  * @property {number} [silence] Milliseconds without a byte after which the connection counts as dead.
  * @property {number} [maxDelay] The longest wait in milliseconds.
@@ -170,16 +166,14 @@ export class EventStream {
     /** @type {{ status?: number, problem?: any, after?: number }} */
     let end = {};
     try {
-      const given = this.#options.headers?.();
       /** @type {Record<string, string>} */
-      const headers = { Accept: 'text/event-stream', ...(given instanceof Promise ? await aborted(given, controller.signal) : given) };
+      const headers = { Accept: 'text/event-stream', ...this.#options.headers?.() };
       const body = this.#options.body?.();
       if (body !== undefined) headers['Content-Type'] = 'application/json';
       else if (this.lastEventId !== '') headers['Last-Event-ID'] = this.lastEventId;
-      const response = await this.#options.fetch(
-        this.#url,
-        { method: body === undefined ? 'GET' : 'POST', body, headers, cache: 'no-store', signal: controller.signal },
-      );
+      const { signal } = controller;
+      const request = { method: body === undefined ? 'GET' : 'POST', body, headers, cache: /** @type {const} */ ('no-store'), signal };
+      const response = await aborted(this.#options.fetch(this.#url, request), signal);
       const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
       if (isStream && response.body !== null) await this.#read(response.body, controller);
       else end = await refusalOf(response);
@@ -223,7 +217,7 @@ export class EventStream {
   /** @param {{ status?: number, problem?: any, after?: number }} end What ended it. */
   #wait({ status, problem, after = 0 }) {
     const delay = Math.min(this.retry * 2 ** this.#failures, Math.max(this.#options.maxDelay, this.retry));
-    this.#failures = Math.min(this.#failures + 1, 16);
+    this.#failures += 1;
     // Spread out, so that clients do not all reconnect at once after a restart of the server.
     const milliseconds = Math.max(delay * (1 + this.#options.random() / 4), after);
     this.#timer = this.#options.setTimer(() => this.#connect(), milliseconds);
@@ -244,5 +238,5 @@ const aborted = (promise, signal) => new Promise((resolve, reject) => {
 async function refusalOf(response) {
   const seconds = Number(response.headers.get('retry-after') ?? 0);
   const problem = await response.json().catch(() => undefined);
-  return { status: response.status, problem, after: seconds > 0 ? 1000 * seconds : 0 };
+  return { status: response.status, problem, after: 1000 * seconds || 0 };
 }

@@ -37,10 +37,6 @@ export class FeedStream {
   isOpen = false;
   /** @type {Trouble | null} Why it is not open, or does not follow what it should. */
   trouble = null;
-  /** Whether the token was refused, and the one after it not tried yet. */
-  #isTokenNew = false;
-  /** Whether it connects with a token that was just asked for. */
-  #isRetrying = false;
   #isPatching = false;
   /** @type {any} */
   #timer = null;
@@ -53,10 +49,9 @@ export class FeedStream {
   constructor(url, connection) {
     this.url = url;
     this.#connection = connection;
-    const { fetch, random, setTimer, clearTimer, now } = connection.environment;
     this.#source = new EventStream(`${url}/v1/streams`, {
-      fetch, random, setTimer, clearTimer, now,
-      headers: () => (this.#isRetrying ? connection.tokens.headers : connection.tokens.fetch()),
+      ...connection.environment,
+      fetch: (address, request) => connection.request(address, request, true),
       body: () => this.#body(),
       onEvent: ({ name, data }) => this.#take(name, data),
       onState: (state) => this.#takeState(state),
@@ -98,7 +93,6 @@ export class FeedStream {
 
   #body() {
     this.#forget();
-    this.#isRetrying = false;
     const wanted = this.#wanted;
     for (const place of wanted) this.#asked.set(place.following.follower.feed, keyOf(place));
     return JSON.stringify({ feeds: this.#sent = wanted.map((place) => requestOf(place, true)) });
@@ -109,7 +103,7 @@ export class FeedStream {
 
   /** @param {boolean} [isTokenNew] */
   async #patch(isTokenNew = false) {
-    const [id, { environment, tokens }] = [this.#id, this.#connection];
+    const [id, { environment }] = [this.#id, this.#connection];
     if (id === null || this.#isPatching) return;
     const wanted = this.#wanted;
     const added = wanted.filter((place) => this.#asked.get(place.following.follower.feed) !== keyOf(place));
@@ -123,23 +117,23 @@ export class FeedStream {
     this.#isPatching = true;
     environment.clearTimer(this.#timer);
     const before = new Map(this.#asked);
+    const changed = added.filter((place) => before.has(place.following.follower.feed) && place.told !== 'forbidden');
     for (const feed of remove) this.#asked.delete(feed);
     const add = added.map((place) => {
       const { feed } = place.following.follower;
-      // What is on its way of a feed that was followed differently comes before `must-refetch`.
-      const isChange = this.#asked.has(feed) && place.told !== 'forbidden';
-      if (isChange) place.changes += 1;
       this.#asked.set(feed, keyOf(place));
-      return requestOf(place, !isChange);
+      return requestOf(place, !changed.includes(place));
     });
+    // What is on its way of a feed that was followed differently comes before `must-refetch`.
+    for (const place of changed) place.changes += 1;
     this.#sent = add;
     for (const { following } of added) following.tell();
     /** @type {Response | null} */
     let response = null;
     let problem;
     try {
-      response = await environment.fetch(`${this.url}/v1/streams/${id}`, {
-        method: 'PATCH', headers: { 'Content-Type': 'application/json', ...tokens.headers }, body: JSON.stringify({ add, remove }), cache: 'no-store',
+      response = await this.#connection.request(`${this.url}/v1/streams/${id}`, {
+        method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ add, remove }), cache: 'no-store',
       });
       problem = await response.json();
     } catch {
@@ -154,28 +148,16 @@ export class FeedStream {
     }
     // Nothing was changed.
     this.#asked = before;
-    for (const place of added) place.changes = Math.max(0, place.changes - (before.has(place.following.follower.feed) ? 1 : 0));
+    for (const place of changed) place.changes = Math.max(0, place.changes - 1);
     if (response?.status === 404) return this.#source.restart({ isPatient: this.#failures++ > 0 });
-    if (response?.status === 401 && await this.#replaceToken()) return this.flushLater();
     if (response?.status === 400 && this.#refuse(problem, 'add')) return this.flushLater();
     const milliseconds = Math.min(3000 * 2 ** this.#failures, 30_000) * (1 + environment.random() / 4);
     this.#failures += 1;
-    // The next time, another token is asked for again.
-    this.#isTokenNew = false;
     this.#timer = environment.setTimer(() => this.#patch(), milliseconds);
     return this.#setTrouble({ ...troubleOf(response?.status, problem), until: environment.now() + milliseconds });
   }
 
   flushLater() { this.#connection.flushLater(); }
-
-  async #replaceToken() {
-    if (this.#isTokenNew) return false;
-    try {
-      return this.#isTokenNew = await this.#connection.tokens.replace();
-    } catch {
-      return false;
-    }
-  }
 
   /**
    * Leaves out the feed that made a request invalid, so that all others are followed.
@@ -192,11 +174,10 @@ export class FeedStream {
 
   // What it says.
 
-  /** @param {import('./event-stream.js').StreamState} state @returns {Promise<void>} */
-  async #takeState({ state, until, status, problem }) {
+  /** @param {import('./event-stream.js').StreamState} state @returns {void} */
+  #takeState({ state, until, status, problem }) {
     if (state === 'open') {
       this.isOpen = true;
-      this.#isTokenNew = false;
       this.#setTrouble(null);
     } else if (state === 'waiting' || state === 'refused') {
       this.#forget();
@@ -207,11 +188,7 @@ export class FeedStream {
         return this.#connection.lost(this);
       }
       this.#setTrouble(troubleOf(status, problem));
-      const isNew = await this.#replaceToken();
-      if (!this.#isStarted) return undefined;
-      this.#isRetrying = isNew;
-      if (isNew) this.#source.open();
-      else this.#source.restart({ isPatient: true });
+      this.#source.restart({ isPatient: true });
     }
     return undefined;
   }

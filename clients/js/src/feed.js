@@ -78,31 +78,30 @@ export class Feed {
   [Symbol.asyncIterator]() {
     /** @type {Update[]} */
     let updates = [];
-    /** @type {((result: IteratorResult<Update>) => void)[]} */
-    let waiting = [];
-    /** @type {(() => void) | null} */
-    let unsubscribe = null;
+    /** @type {((result: any) => void)[]} */
+    const waiting = [];
+    /** @type {(() => void) | undefined} */
+    let unsubscribe;
     let isDone = false;
+    const pass = () => {
+      while (waiting.length > 0 && (isDone || updates.length > 0)) waiting.shift()?.({ done: isDone, value: updates.shift() });
+    };
     const end = () => {
       isDone = true;
       unsubscribe?.();
-      for (const resolve of waiting) resolve({ done: true, value: undefined });
-      updates = waiting = [];
+      updates = [];
+      pass();
     };
     const listener = (/** @type {Update} */ update) => {
-      const resolve = waiting.shift();
-      if (resolve !== undefined) return resolve({ done: false, value: update });
       updates.push(update);
       if (updates.length > mostUpdates) updates = [{ kind: 'state', view: update.view }];
-      return undefined;
+      pass();
     };
     return {
       next: () => new Promise((resolve) => {
         if (!isDone) unsubscribe ??= this.#subscribe({ listener, end });
-        const update = updates.shift();
-        if (update !== undefined) resolve({ done: false, value: update });
-        else if (isDone) resolve({ done: true, value: undefined });
-        else waiting.push(resolve);
+        waiting.push(resolve);
+        pass();
       }),
       return: async (value) => {
         end();

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { Replica, ReplicaFault } from './replica.js';
+import { PlainReplica, ReplicaFault } from './replica.js';
 import { FeedView } from './view.js';
 import { withWrites } from './writes.js';
 
@@ -12,7 +12,14 @@ import { withWrites } from './writes.js';
  * @typedef {import('../types/index.js').Update} Update
  * @typedef {import('../types/index.js').Window} Window
  * @typedef {import('./writes.js').PendingWrite} PendingWrite
+ *
+ * What a store has for its feeds: the pending writes of one; what to do when they may be over, or a state is needed because of them.
+ * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void, refetch: (followed: FollowedFeed) => void,
+ *   environment: import('./connection.js').Environment }} Context
  */
+
+/** So many seconds of a live feed a write is shown that was taken, and is not published: it may be rejected, or change nothing. */
+const pendingSeconds = 60;
 
 /** A follower of the connection. */
 export class FollowedFeed {
@@ -23,20 +30,27 @@ export class FollowedFeed {
   #standing = { name: 'connecting' };
   /** @type {{ epoch: string, revision: number } | null} The newest version that is known of. */
   #known = null;
-  /** @type {WeakSet<PendingWrite>} Writes that what is shown includes. */
-  #included = new WeakSet();
   #isAbsent = false;
-  #writesOf;
+  #context;
+  /** For how many milliseconds it was live before the present standing, and since when it has that. */
+  #lived = 0;
+  #stoodAt = 0;
+  /** @type {WeakMap<PendingWrite, number>} How long it will have been live when writes are over; those that are included already are. */
+  #ends = new WeakMap();
+  /** @type {any} */
+  #timer = null;
+  /** After so many milliseconds a window is asked for because of a write: it is not told of changes outside of it. */
+  #patience = 2000;
 
   /**
    * @param {string} feed @param {Window | null} window
-   * @param {(feed: string) => readonly PendingWrite[]} writesOf
-   * @param {Replica} [replica] With the state of another window, which is shown until that of this one arrives.
+   * @param {Context} context
+   * @param {PlainReplica} [replica] With the state of another window, which is shown until that of this one arrives.
    */
-  constructor(feed, window, writesOf, replica = new Replica(feed)) {
+  constructor(feed, window, context, replica = new PlainReplica(feed)) {
     this.feed = feed;
     this.window = window;
-    this.#writesOf = writesOf;
+    this.#context = context;
     this.#replica = replica;
     this.view = new FeedView(replica, this.#standing, null);
   }
@@ -59,7 +73,7 @@ export class FollowedFeed {
    * @param {Window | null} window
    */
   copy(window) {
-    const copy = new FollowedFeed(this.feed, window, this.#writesOf, this.#replica.copy());
+    const copy = new FollowedFeed(this.feed, window, this.#context, this.#replica.copy());
     copy.#standing = this.#standing;
     copy.#show();
     return copy;
@@ -74,7 +88,10 @@ export class FollowedFeed {
 
   /** @param {import('./connection.js').Standing} standing */
   stand(standing) {
+    this.#lived = this.#liveTime;
+    this.#stoodAt = this.#context.environment.now();
     this.#standing = standing;
+    this.rest();
     this.#change('standing');
   }
 
@@ -110,8 +127,8 @@ export class FollowedFeed {
       case 'applied':
         this.#isAbsent = false;
         // There is nothing else to say that these are published.
-        for (const write of this.#writesOf(this.feed)) {
-          if (write.written !== null && write.written.offset === undefined) this.#included.add(write);
+        for (const write of this.#context.writesOf(this.feed)) {
+          if (write.written !== null && write.written.offset === undefined) this.#ends.set(write, 0);
         }
         if (outcome.change.mode === 'reload') this.#change('state');
         else this.#change('changed', outcome.change);
@@ -131,6 +148,9 @@ export class FollowedFeed {
     this.#change('absent');
   }
 
+  /** For how many milliseconds it has been live. */
+  get #liveTime() { return this.#lived + (this.#standing.name === 'live' ? this.#context.environment.now() - this.#stoodAt : 0); }
+
   /** Shows what has become of writes. */
   refresh() { this.#change('pending'); }
 
@@ -147,20 +167,51 @@ export class FollowedFeed {
       || (revision !== undefined && epoch === written.epoch && this.#known?.epoch === epoch && this.#known.revision >= revision)
       // Published, and there is no feed.
       || (write.isPublished && revision === undefined);
-    if (isIncluded) this.#included.add(write);
-    return !this.#included.has(write);
+    if (isIncluded) this.#ends.set(write, 0);
+    else if (!this.#ends.has(write)) this.#ends.set(write, this.#liveTime + 1000 * pendingSeconds);
+    return this.#timeLeft(write) > 0;
   }
+
+  /** @param {PendingWrite} write */
+  #timeLeft(write) { return (this.#ends.get(write) ?? Infinity) - this.#liveTime; }
 
   /** @returns {boolean} Whether a write is shown. */
   #show() {
     const { sections, index } = this.#replica;
-    const writes = this.#writesOf(this.feed).filter((write) => this.isPending(write));
+    const writes = this.#context.writesOf(this.feed).filter((write) => this.isPending(write));
     const { shown, effective } = writes.length === 0 ? { shown: null, effective: undefined }
       : withWrites({ sections, index }, writes, this.window, this.view);
     // What is published, and shows nothing here, will not show anything later.
-    for (const write of writes) if (write.isPublished && !effective?.has(write)) this.#included.add(write);
+    for (const write of writes) if (write.isPublished && !effective?.has(write)) this.#ends.set(write, 0);
+    this.#wait(Math.min(...writes.map((write) => this.#timeLeft(write))));
     this.view = new FeedView(this.#replica, this.#standing, shown);
     return shown !== null;
+  }
+
+  /**
+   * Looks later what has become of writes.
+   * @param {number} left The milliseconds until the first of them is over.
+   */
+  #wait(left) {
+    const { environment, refetch, settle } = this.#context;
+    if (left === Infinity) {
+      this.rest();
+      this.#patience = 2000;
+    } else {
+      const wait = Math.min(this.#standing.name === 'live' ? left : Infinity, this.window === null ? Infinity : this.#patience);
+      if (wait < Infinity) this.#timer ??= environment.setTimer(() => {
+        this.#timer = null;
+        this.#patience = Math.min(2 * this.#patience, 60_000);
+        if (wait < left) refetch(this);
+        else settle(this.feed);
+      }, wait);
+    }
+  }
+
+  /** Nobody shows it any more. */
+  rest() {
+    this.#context.environment.clearTimer(this.#timer);
+    this.#timer = null;
   }
 
   /** @param {Update['kind']} kind @param {import('./replica.js').Change} [change] */

@@ -259,13 +259,13 @@ class FeedState {
    */
   static of(parts, totals, before) {
     const state = new FeedState();
-    /** @type {{ id: string, content: Content & Settings, items: Item[] }[]} */
+    /** @type {({ id: string, items: Item[] } & Content & Settings)[]} */
     const listed = [];
     const taken = new Set();
     for (const entry of parts.flatMap((part) => entriesOf(part.sections))) {
       // A section that continues from the previous part is listed again, without its data.
       if (entry.data !== undefined || listed[listed.length - 1]?.id !== entry.id) {
-        listed.push({ id: newId(entry, taken), content: sectionContentOf(entry), items: [] });
+        listed.push({ id: newId(entry, taken), ...sectionContentOf(entry), items: [] });
         taken.add(entry.id);
       }
       const { id, items } = listed[listed.length - 1];
@@ -275,12 +275,7 @@ class FeedState {
         state.itemsById.set(item.id, items[items.length - 1]);
       }
     }
-    state.sections = listed.map(({ id, content, items }) => {
-      const total = totals?.get(id);
-      const section = keptSection(before?.sectionsById.get(id), new Section(id, content, items, total?.from, total?.of));
-      state.sectionsById.set(id, section);
-      return section;
-    });
+    state.sections = listed.map((section) => state.#kept(before?.sectionsById.get(section.id), section, totals));
     state.sections.forEach(({ id, items }, at) => {
       let sum = sectionTerm(state.sections, at);
       for (let index = 0; index < items.length; index++) sum += itemTerm(id, items, index);
@@ -301,14 +296,17 @@ class FeedState {
    * @param {Totals} totals
    */
   setTotals(totals) {
-    this.sections = this.sections.map((section) => {
-      const { id, items } = section;
-      const total = totals?.get(id);
-      const changed = keptSection(section, new Section(id, section, items, total?.from, total?.of));
-      this.sectionsById.set(id, changed);
-      return changed;
-    });
+    this.sections = this.sections.map((section) => this.#kept(section, section, totals));
     this.version += 1;
+  }
+
+  /** @param {Section | undefined} before @param {{ id: string, items: readonly Item[] } & Content & Settings} section @param {Totals} totals */
+  #kept(before, section, totals) {
+    const { id, items } = section;
+    const total = totals?.get(id);
+    const kept = keptSection(before, new Section(id, section, items, total?.from, total?.of));
+    this.sectionsById.set(id, kept);
+    return kept;
   }
 }
 
@@ -369,7 +367,7 @@ class ListEdit {
       }
     }
     if (nextTaken < taken.length) {
-      throw new ReplicaFault('position', `${quoted(base[taken[nextTaken]].id)} is removed from its place twice`);
+      throw new ReplicaFault('position', `${quoted(base[taken[nextTaken]].id)} is removed twice`);
     }
     if (nextPlaced < placed.length) {
       const { index, element } = placed[nextPlaced];
@@ -558,9 +556,9 @@ class Difference {
 
 /**
  * A copy of one feed. What it returns never changes: an element that changed is another object afterwards, and so is its section; all
- * others are the same objects, also after a reload.
+ * others are the same objects, also after a reload. It is what `FeedStore` needs of a `Replica`.
  */
-export class Replica {
+export class PlainReplica {
   /** @type {FeedState | null} */
   #state = null;
   /** @type {Changeset | null} The changeset that the state is from, without its entries. */
@@ -571,39 +569,19 @@ export class Replica {
   #isStale = false;
   /** Whether the next reload is applied whatever its revision. */
   #isReloadExpected = false;
-  /** @type {{ epoch: string, revision: number } | null} The newest changeset that could not be applied. */
-  #missed = null;
-  #isRefetchAsked = false;
-  #onRefetch;
 
-  /**
-   * @param {string} feed The feed's id.
-   * @param {ReplicaOptions} [options]
-   */
-  constructor(feed, options) {
-    this.feed = feed;
-    this.#onRefetch = options?.onRefetch;
-  }
-
-  /**
-   * - `bootstrapping`: there is no state, because no reload has arrived yet or the feed was deleted.
-   * - `up-to-date`: the state includes the newest changeset received.
-   * - `must-refetch`: a changeset was missed; the state is outdated, and a reload is needed.
-   *
-   * @returns {Status}
-   */
-  get status() {
-    if (this.#state === null) return 'bootstrapping';
-    return this.#isStale || this.#missed !== null ? 'must-refetch' : 'up-to-date';
-  }
+  /** @param {string} feed The feed's id. */
+  constructor(feed) { this.feed = feed; }
 
   /**
    * The sections with their items, in order; none without a state.
    * @returns {readonly Section[]}
    */
   get sections() { return this.#state?.sections ?? []; }
-  get itemCount() { return this.#state?.itemsById.size ?? 0; }
-  /** What a difference can continue; null if nothing can. */
+  /**
+   * What a difference can continue; null if nothing can.
+   * @returns {{ epoch: string, revision: number } | null}
+   */
   get version() { return this.#head === null || this.#isStale ? null : { epoch: this.#head.epoch, revision: this.#head.revision }; }
   /** The feed's epoch; null without a state. */
   get epoch() { return this.#head?.epoch ?? null; }
@@ -633,16 +611,13 @@ export class Replica {
    */
   get index() {
     const state = this.#state;
-    const [version, sections] = [state?.version, this.sections];
-    /** @type {Index | undefined} */
-    let own;
-    const maps = () => (state !== null && state.version === version ? state : own ??= indexOf(sections));
-    return { section: (id) => maps().sectionsById.get(id), item: (id) => maps().itemsById.get(id) };
+    const version = state?.version;
+    return lazyIndex(this.sections, () => (state?.version === version ? state : null));
   }
 
   /** A replica with the same state, which takes over the state of another window when it comes. */
   copy() {
-    const copy = new Replica(this.feed, { onRefetch: this.#onRefetch });
+    const copy = new PlainReplica(this.feed);
     copy.#state = this.#state?.copy() ?? null;
     copy.#head = this.#head;
     copy.expectReload();
@@ -661,32 +636,24 @@ export class Replica {
     let record;
     try {
       record = checked(changeset);
-      if (record.feed !== this.feed) {
-        throw new ReplicaFault('invalid-changeset', `expected feed ${quoted(this.feed)}, found ${quoted(record.feed)}`);
-      }
+      if (record.feed !== this.feed) throw invalid('feed', record.feed);
     } catch (fault) {
       this.becomeStale();
       throw fault;
     }
-    const outcome = this.#take(record);
-    const isAnswered = record.mode === 'reload' && outcome.type !== 'waiting';
-    if (this.status !== 'must-refetch' || isAnswered) this.#isRefetchAsked = false;
-    this.#askForRefetch();
-    return outcome;
+    return this.#take(record);
   }
 
   /** Notes that something was missed: no difference is applied until the next reload. */
   becomeStale() {
     this.#isStale = true;
     this.#parts = [];
-    this.#askForRefetch();
   }
 
   /** Notes that the state is outdated: the next reload is applied, whatever its revision. */
   expectReload() {
     this.#isStale = this.#isReloadExpected = true;
     this.#parts = [];
-    this.#missed = null;
   }
 
   /**
@@ -700,22 +667,15 @@ export class Replica {
     return true;
   }
 
-  #askForRefetch() {
-    if (this.status === 'must-refetch' && !this.#isRefetchAsked) {
-      this.#isRefetchAsked = true;
-      this.#onRefetch?.(this);
-    }
-  }
-
   /**
    * Drops the state: the feed no longer exists.
    * @returns {Outcome}
    */
   remove() {
     const type = this.#state === null ? 'skipped' : 'removed';
-    this.#state = this.#head = this.#missed = null;
+    this.#state = this.#head = null;
     this.#parts = [];
-    this.#isStale = this.#isReloadExpected = this.#isRefetchAsked = false;
+    this.#isStale = this.#isReloadExpected = false;
     return { type, feed: this.feed };
   }
 
@@ -780,7 +740,6 @@ export class Replica {
     } catch (error) {
       if (!(error instanceof ReplicaFault)) throw error;
       this.#isStale = true;
-      this.#miss(record);
       return { type: 'mismatch', feed: this.feed, fault: error };
     } finally {
       this.#parts = [];
@@ -791,24 +750,97 @@ export class Replica {
   #gap(record) {
     this.#isStale = true;
     this.#parts = [];
-    this.#miss(record);
     return { type: 'gap', feed: this.feed, revision: this.revision, base: record.base };
-  }
-
-  /** @param {Changeset} record */
-  #miss({ epoch, revision }) {
-    if (this.#missed?.epoch !== epoch || this.#missed.revision < revision) this.#missed = { epoch, revision };
   }
 
   /** @param {Changeset} record @param {{ sections: EntryLists, items: EntryLists }} entries @returns {Outcome} */
   #applied({ sections: _sections, items: _items, ...head }, entries) {
     this.#head = head;
-    if (this.#missed?.epoch !== head.epoch || this.#missed.revision <= head.revision) this.#missed = null;
     const { epoch, revision, base, mode, reason, time } = head;
     const change = {
       epoch, revision, base, mode, reason, time, sections: placesOf(entries.sections), items: placesOf(entries.items),
     };
     return { type: 'applied', feed: this.feed, change };
+  }
+}
+
+/** A replica that knows whether it is up to date, and asks for a reload. */
+export class Replica extends PlainReplica {
+  /** @type {any} The newest changeset that could not be applied: its epoch and its revision. */
+  #missed = null;
+  #isRefetchAsked = false;
+  #onRefetch;
+
+  /**
+   * @param {string} feed The feed's id.
+   * @param {ReplicaOptions} [options]
+   */
+  constructor(feed, options) {
+    super(feed);
+    this.#onRefetch = options?.onRefetch;
+  }
+
+  /**
+   * - `bootstrapping`: there is no state, because no reload has arrived yet or the feed was deleted.
+   * - `up-to-date`: the state includes the newest changeset received.
+   * - `must-refetch`: a changeset was missed; the state is outdated, and a reload is needed.
+   *
+   * @returns {Status}
+   */
+  get status() {
+    if (this.epoch === null) return 'bootstrapping';
+    return this.isStale || this.#missed !== null ? 'must-refetch' : 'up-to-date';
+  }
+
+  get itemCount() { return this.sections.reduce((count, { items }) => count + items.length, 0); }
+
+  /** @param {string | object} changeset @returns {Outcome} */
+  apply(changeset) {
+    const record = typeof changeset === 'string' ? this.#parsed(changeset) : /** @type {any} */ (changeset);
+    const outcome = super.apply(record);
+    const { type } = outcome;
+    const { epoch, revision } = record;
+    if (type === 'applied' && (this.#missed?.epoch !== epoch || this.#missed?.revision <= revision)) this.#missed = null;
+    const isNewer = this.#missed?.epoch !== epoch || this.#missed?.revision < revision;
+    if (isNewer && (type === 'gap' || type === 'other-epoch' || type === 'mismatch')) this.#missed = { epoch, revision };
+    const isAnswered = record.mode === 'reload' && type !== 'waiting';
+    if (this.status !== 'must-refetch' || isAnswered) this.#isRefetchAsked = false;
+    this.#askForRefetch();
+    return outcome;
+  }
+
+  /** @param {string} text */
+  #parsed(text) {
+    try {
+      return parsedWithText(text);
+    } catch (fault) {
+      this.becomeStale();
+      throw fault;
+    }
+  }
+
+  becomeStale() {
+    super.becomeStale();
+    this.#askForRefetch();
+  }
+
+  expectReload() {
+    super.expectReload();
+    this.#missed = null;
+  }
+
+  /** @returns {Outcome} */
+  remove() {
+    this.#isRefetchAsked = false;
+    this.#missed = null;
+    return super.remove();
+  }
+
+  #askForRefetch() {
+    if (this.status === 'must-refetch' && !this.#isRefetchAsked) {
+      this.#isRefetchAsked = true;
+      this.#onRefetch?.(this);
+    }
   }
 }
 
@@ -875,12 +907,19 @@ export class ReplicaPartition {
 
 /** @typedef {{ sectionsById: Map<string, Section>, itemsById: Map<string, Item> }} Index */
 
-/** @param {readonly Section[]} sections @returns {Index} */
-export function indexOf(sections) {
-  return {
+/**
+ * Finds elements by their ids.
+ * @param {readonly Section[]} sections @param {() => Index | null} [present] An index of these sections, as long as there is one.
+ * @returns {{ section: (id: string) => Section | undefined, item: (id: string) => Item | undefined }}
+ */
+export function lazyIndex(sections, present = () => null) {
+  /** @type {Index | undefined} */
+  let own;
+  const maps = () => present() ?? (own ??= {
     sectionsById: new Map(sections.map((section) => [section.id, section])),
     itemsById: new Map(sections.flatMap(({ items }) => items.map((item) => [item.id, item]))),
-  };
+  });
+  return { section: (id) => maps().sectionsById.get(id), item: (id) => maps().itemsById.get(id) };
 }
 
 /** The maximum number in a key. */
@@ -931,7 +970,7 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ReplicaFault('invalid-changeset', `the value is not JSON: ${error}`);
+    throw invalid('JSON', `${error}`);
   }
 }
 
@@ -941,16 +980,17 @@ function parsed(text) {
  */
 function totalsOf({ window }) {
   if (window === undefined) return null;
-  /** @param {any} total */
-  const isTotal = (total) => isObject(total) && isText(total.section) && isCount(total.from) && isCount(total.of);
-  if (!Array.isArray(window) || !window.every(isTotal)) throw invalid('window', window);
-  return new Map(window.map(({ section, from, of }) => [section, { from, of }]));
+  /** @type {(total: any) => boolean} */
+  const isTotal = ({ section, from, of }) => isText(section) && isCount(from) && isCount(of);
+  const totals = entriesOf(window);
+  if (!totals.every(isTotal)) throw invalid('window', window);
+  return new Map(totals.map(({ section, from, of }) => [section, { from, of }]));
 }
 
 /** @param {unknown} changeset @returns {Changeset} */
 function checked(changeset) {
   const value = typeof changeset === 'string' ? parsedWithText(changeset) : /** @type {any} */ (changeset);
-  if (!isObject(value)) throw new ReplicaFault('invalid-changeset', 'the value is not a JSON object');
+  if (!isObject(value)) throw invalid('changeset', value);
   const record = { part: 0, parts: 1, ...value };
   for (const [name, isValid] of Object.entries(headFields)) {
     if (!isValid(record[name])) throw invalid(name, record[name]);
@@ -974,89 +1014,17 @@ const textOfData = Symbol('the text of the data');
  */
 export function parsedWithText(text) {
   const changeset = parsed(text);
-  new DataTexts(text).addTo(changeset);
-  return changeset;
-}
-
-/** Finds the data of entries in the text of a changeset. The text is JSON, because it has been parsed. */
-class DataTexts {
-  #at = 0;
-  #text;
-
-  /** @param {string} text */
-  constructor(text) { this.#text = text; }
-
-  /** @param {any} changeset The parsed text. */
-  addTo(changeset) {
-    this.#takeMembers((name) => {
-      if (name === 'sections' || name === 'items') this.#takeLists(changeset[name], name === 'sections');
-      else this.#skip();
-    });
-  }
-
-  /**
-   * Reads the list of a reload, or the lists of a difference. Of members with the same name the last remains here too, because
-   * it is read last.
-   * @param {any} value @param {boolean} haveItems Whether entries may have a list of items.
-   */
-  #takeLists(value, haveItems) {
-    if (this.#next() === '[') this.#takeEntries(value, haveItems);
-    else if (this.#next() === '{') this.#takeMembers((name) => this.#takeEntries(value?.[name], false));
-    else this.#skip();
-  }
-
-  /** @param {any} entries @param {boolean} haveItems */
-  #takeEntries(entries, haveItems) {
-    if (this.#next() !== '[') return this.#skip();
-    this.#at += 1;
-    for (let index = 0; this.#next() !== ']'; index++) {
-      if (this.#next() === '{') this.#takeEntry(Object(entries?.[index]), haveItems);
-      else this.#skip();
-    }
-    this.#at += 1;
-    return undefined;
-  }
-
-  /** @param {any} entry @param {boolean} hasItems */
-  #takeEntry(entry, hasItems) {
-    this.#takeMembers((name) => {
-      this.#next();
-      const start = this.#at;
-      if (name === 'items' && hasItems) this.#takeEntries(entry.items, false);
-      else this.#skip();
-      if (name === 'data') entry[textOfData] = this.#text.slice(start, this.#at);
-    });
-  }
-
-  /**
-   * Reads an object.
-   * @param {(name: string) => void} take Reads the value of a member.
-   */
-  #takeMembers(take) {
-    if (this.#next() !== '{') return this.#skip();
-    this.#at += 1;
-    while (this.#next() !== '}') {
-      const start = this.#at;
-      this.#skip();
-      const name = this.#text.slice(start + 1, this.#at - 1);
-      take(name.includes('\\') ? JSON.parse(`"${name}"`) : name);
-    }
-    this.#at += 1;
-    return undefined;
-  }
-
+  let at = 0;
   /** Goes to the next token, and returns its first character. */
-  #next() {
+  const next = () => {
     // White space, commas and colons.
-    for (let code = this.#text.charCodeAt(this.#at); code <= 32 || code === 44 || code === 58;) code = this.#text.charCodeAt(++this.#at);
-    return this.#text[this.#at];
-  }
-
-  /** Passes over a value, whatever its depth. */
-  #skip() {
-    const text = this.#text;
-    const first = this.#next();
-    let at = this.#at;
+    for (let code = text.charCodeAt(at); code <= 32 || code === 44 || code === 58;) code = text.charCodeAt(++at);
+    return text[at];
+  };
+  /** Passes over a value, whatever its depth, and returns its text. The text is JSON, because it has been parsed. */
+  const skip = () => {
+    const first = next();
+    const start = at;
     if (first === '"') at = endOfString(text, at);
     else if (first !== '[' && first !== '{') while (isPartOfWord(text.charCodeAt(at))) at += 1;
     else {
@@ -1069,8 +1037,30 @@ class DataTexts {
         else if ((code | 32) === 125) depth -= 1;
       } while (depth > 0);
     }
-    this.#at = at;
-  }
+    return text.slice(start, at);
+  };
+  /**
+   * Reads a value, down to the entries of a section that is in a list. Of members with the same name the last one is in the value, and is
+   * read last.
+   */
+  const read = (/** @type {any} */ value, /** @type {number} */ depth) => {
+    const first = next();
+    if (depth > 4 || (first !== '[' && first !== '{')) {
+      skip();
+      return;
+    }
+    at += 1;
+    for (let index = 0; next() !== ']' && text[at] !== '}'; index++) {
+      const spelled = first === '[' ? String(index) : skip().slice(1, -1);
+      const name = spelled.includes('\\') ? JSON.parse(`"${spelled}"`) : spelled;
+      const member = Object.hasOwn(value, name) ? value[name] : undefined;
+      if (name === 'data') value[textOfData] = skip();
+      else read(Object(member), depth + 1);
+    }
+    at += 1;
+  };
+  read(Object(changeset), 0);
+  return changeset;
 }
 
 /**
@@ -1096,17 +1086,17 @@ export function endOfString(text, start) {
 const noEntries = { delete: [], insert: [], move: [], reconfigure: [], reload: [] };
 
 /**
+ * @param {EntryLists} lists @param {(entries: any[], name: string) => any[]} change @returns {any}
+ */
+const mapped = (lists, change) => Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, change(entries, name)]));
+
+/**
  * The lists of several parts, joined.
  * @param {any[]} parts @returns {EntryLists}
  */
 function joined(parts) {
   for (const part of parts) if (part !== undefined && !isObject(part)) throw invalid('lists', part);
-  /** @param {keyof EntryLists} name */
-  const list = (name) => parts.flatMap((part) => entriesOf(part?.[name]));
-  return {
-    delete: list('delete'), insert: list('insert'), move: list('move'), reconfigure: list('reconfigure'),
-    reload: list('reload'),
-  };
+  return mapped(noEntries, (_, name) => parts.flatMap((part) => entriesOf(part?.[name])));
 }
 
 /** @param {any} list @returns {any[]} */
@@ -1123,13 +1113,13 @@ function entriesOf(list) {
 function placesOf(lists) {
   /** @param {any[]} entries */
   const places = (entries) => entries.map(({ kind: _kind, data: _data, order: _order, keep: _keep, [textOfData]: _text, ...place }) => place);
-  return Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, places(entries)]));
+  return mapped(lists, places);
 }
 
 /** @param {any} entry @param {{ has: (id: string) => boolean }} taken @returns {string} */
 function newId({ id }, taken) {
   if (!isText(id) || !isShort(id)) throw invalid('id', id);
-  if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} is inserted, but already exists`);
+  if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} exists already`);
   return id;
 }
 
@@ -1158,8 +1148,7 @@ const isShort = (text) => 3 * text.length <= maxIdBytes || utf8.encode(text).len
 function elementAt(list, id, index) {
   const found = isCount(index) ? list[index] : undefined;
   if (found === undefined || found.id !== id) {
-    const what = found === undefined ? 'nothing' : quoted(found.id);
-    throw new ReplicaFault('position', `expected ${quoted(id)} at ${quoted(index)}, found ${what}`);
+    throw new ReplicaFault('position', `${quoted(id)} is not at ${quoted(index)}; there is ${found ? quoted(found.id) : 'nothing'}`);
   }
   return found;
 }
@@ -1186,7 +1175,7 @@ const quoted = (value) => {
     return String(JSON.stringify(value)).slice(0, 80);
   } catch {
     // JSON.stringify is recursive.
-    return 'a value that is nested too deep to show';
+    return 'a deeply nested value';
   }
 };
 

@@ -277,7 +277,7 @@ export class SharedConnection {
 
   /** The user that the token names. */
   async #user() {
-    const { Authorization = '' } = await this.#connection.tokens.get();
+    const { Authorization = '' } = await (await this.#connection.tokens)?.get() ?? {};
     if (Authorization === '') return '';
     const { sub } = JSON.parse(atob(Authorization.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
     if (typeof sub !== 'string') throw new TypeError('the token names no user');

@@ -49,8 +49,22 @@ export class Tokens {
     return this.headers;
   }
 
-  /** The header of a request; asks only if there is no token. */
-  async get() { return this.#token ? this.headers : this.fetch(); }
+  /**
+   * The header of a request.
+   * @param {boolean} [isNew] Whether to ask also if there is a token.
+   */
+  async get(isNew = false) { return this.#token && !isNew ? this.headers : this.fetch(); }
+
+  /**
+   * A request with the token; a second one with another token if that is refused.
+   * @param {string} url @param {RequestInit} request @param {boolean} [isNew] @returns {Promise<Response>}
+   */
+  async request(url, request, isNew) {
+    const send = async () => this.#environment.fetch(url, { ...request, headers: { ...request.headers, ...this.headers } });
+    await this.get(isNew);
+    const response = await send();
+    return response.status === 401 && await this.replace().catch(() => false) ? send() : response;
+  }
 
   /**
    * Asks again, because a token was refused.

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { Item, keptItem, keptSection, Section } from './replica.js';
-import { lazyIndex } from './view.js';
+import { Item, keptItem, keptSection, lazyIndex, Section } from './replica.js';
 
 /** @typedef {import('./view.js').Index} Index */
 

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { WriteFailed, WriteRejected } from '../src/index.js';
-import { Replica } from '../src/replica.js';
-import { lazyIndex } from '../src/view.js';
+import { lazyIndex, Replica } from '../src/replica.js';
 import { withWrites } from '../src/writes.js';
 import { afterRecord } from './support/oracle.mjs';
 import { Random, seed } from './support/random.mjs';
@@ -129,6 +128,59 @@ test('without an outcome, a write is pending until a changeset covers its offset
   scene.server.change(([section]) => { section.items[2].data = { n: 2, starred: true }; });
   await scene.pass();
   assert.deepEqual([feed.view.isPending, (await other).offset], [false, undefined]);
+  await scene.close();
+});
+
+test('a write that is taken and does not come is shown for a minute of a live feed, by all who show it', async () => {
+  const scene = writingScene();
+  const feed = scene.store.feed('f');
+  const window = scene.store.feed('f', { first: 2 });
+  const heard = scene.listen(feed);
+  scene.listen(window);
+  await scene.pass();
+  const before = feed.view;
+  const isShown = () => [feed, window].map(({ view }) => view.item('0/1').isPending);
+  const answers = [{}, { offset: undefined }];
+  for (const answer of answers) {
+    const written = feed.write({ op: 'item.patch', item: '0/1', data: { starred: true } });
+    await scene.pass();
+    scene.waiting.pop().answer(202, answer);
+    await scene.pass();
+    await written;
+    await scene.pass(20_000);
+    assert.deepEqual(isShown(), [true, true]);
+    // This time does not count.
+    scene.server.isDown = true;
+    scene.server.cut();
+    await scene.pass(100_000);
+    assert.equal(feed.view.standing.name, 'stale');
+    assert.deepEqual(isShown(), [true, true]);
+    scene.server.isDown = false;
+    await scene.pass(31_000);
+    assert.deepEqual(isShown(), [true, true]);
+    void heard.kinds;
+    await scene.pass(60_000);
+    assert.deepEqual(isShown(), [false, false]);
+    assert.deepEqual([feed.view.item('0/1'), feed.view.isPending], [before.item('0/1'), false]);
+    assert.deepEqual(heard.kinds, ['pending']);
+    assert.equal(scene.store.feed('f', { first: 3 }).view.isPending, false, 'it is forgotten');
+  }
+  await scene.close();
+});
+
+test('a write goes to the instance that has the feed, and waits for the outcome there', async () => {
+  const scene = new Scene({ urls: ['http://a', 'http://b'] });
+  scene.servers[0].elsewhere.set('g', '');
+  scene.servers[1].publish('g', sectionsOf(1));
+  const feed = scene.store.feed('g');
+  scene.listen(feed);
+  await scene.pass();
+  for (const server of scene.servers) {
+    server.onWrite = (_feed, _events, { Prefer }) => ({ status: 422, body: { code: 'rejected', detail: `${scene.servers.indexOf(server)} ${Prefer}` } });
+  }
+  const written = assert.rejects(feed.write({ op: 'item.delete', item: '0/0' }), /^WriteRejected: 1 wait=10/);
+  await scene.pass();
+  await written;
   await scene.close();
 });
 

@@ -3,6 +3,8 @@ import { FeedStore, FeedView, Item, Update, WriteFailed, WriteRejected } from 'f
 import { Replica } from 'feedstore/replica';
 
 const store = new FeedStore(['http://a', 'http://b'], { token: async () => 'x' });
+new FeedStore('http://a', { share: 'ann' });
+new FeedStore('http://a', { share: false });
 const feed = store.feed('news', { first: 10 });
 
 export async function show(): Promise<void> {

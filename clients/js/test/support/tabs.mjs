@@ -1,6 +1,8 @@
 import { FeedStore } from '../../src/index.js';
-// It is loaded on demand; here it is there at once.
+// They are loaded on demand; here they are there at once.
 import '../../src/shared-connection.js';
+import '../../src/tokens.js';
+import '../../src/write-request.js';
 
 /** Web Locks, as browsers have them. */
 class Locks {
