@@ -3,60 +3,29 @@ import Feed
 /// Checks the form of a changeset record, whatever came before it.
 struct ChangesetForm {
   let record: DecodedChangeset
-  /// Milliseconds since 1970.
-  let time: Int64
-  let through: [TopicOffset]
   /// What all parts of a changeset have alike.
-  let head: Head
+  let head: ChangesetHead
   /// The lists of a difference; they point into the record.
   let entries: DecodedEntries
   /// What the record's header says of why it is what it is.
   var plan: ChangesetPlan?
 
-  /// The fields before the lists, but for `part` and `parts`.
-  struct Head: Equatable {
-    let epoch: [UInt8]
-    let revision: UInt64
-    let base: UInt64
-    let mode: ChangesetMode
-    let reason: ReloadReason?
-    let time: Int64
-    let through: [TopicOffset]
-    let checksum: UInt32
-  }
-
   /// - Parameters:
-  ///   - text: must stay valid as long as this is used.
+  ///   - record: must stay valid as long as this is used.
   ///   - mayForget: whether `through` may lack records that were taken.
-  init(_ text: JSONText, arena: ScratchArena, mayForget: Bool) throws(Violation) {
-    if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
-      throw Violation("the value is not valid: \(fault.explanation)")
-    }
-    let record = try DecodedChangeset(text, arena: arena)
+  init(_ record: DecodedChangeset, mayForget: Bool) throws(Violation) {
     self.record = record
     guard let time = TimestampFormat.milliseconds(record.time) else {
       throw Violation(
         "the time is \(record.time.quotedForMessage()), expected one like \"2026-11-20T10:00:00.250Z\""
       )
     }
-    self.time = time
     var through: [TopicOffset] = []
     record.takeThrough(to: &through)
-    self.through = through
     try ChangesetForm.checkMode(record)
     try ChangesetForm.checkRevision(record)
     try ChangesetForm.checkThrough(through, epoch: record.epoch, mayForget: mayForget)
-
-    head = Head(
-      epoch: Array(record.epoch.buffer),
-      revision: record.revision,
-      base: record.base,
-      mode: record.mode,
-      reason: record.reason,
-      time: time,
-      through: through,
-      checksum: record.checksum
-    )
+    head = ChangesetHead(record, time: time, through: through)
     var entries = DecodedEntries()
     if record.mode == .diff || record.mode == .reconfigure {
       try entries.append(record)
@@ -66,17 +35,11 @@ struct ChangesetForm {
 
   /// Bytes of the head of a reload with a reason, in place of this changeset.
   func reloadHeadBytes(_ reason: ReloadReason) -> Int {
-    ChangesetHead(
-      feed: record.feed,
-      epoch: head.epoch,
-      revision: head.revision,
-      base: reason == .keyframe ? head.revision : head.revision - 1,
-      mode: .reload,
-      reason: reason,
-      time: time,
-      through: through,
-      checksum: head.checksum
-    ).byteCount(scratch: ByteWriter(capacity: 1024))
+    var head = head
+    head.base = reason == .keyframe ? head.revision : head.revision - 1
+    head.mode = .reload
+    head.reason = reason
+    return head.byteCount(scratch: ByteWriter(capacity: 1024))
   }
 
   var hasEntries: Bool { !EntryList.filled(of: entries).isEmpty }
@@ -171,24 +134,11 @@ final class ChangesetDecoder {
   /// - Parameter mayForget: whether `through` may lack records that were taken.
   func decode(_ value: ByteSpan, mayForget: Bool) throws(Violation) -> ChangesetForm {
     arena.reset()
-    return try ChangesetForm(
-      try ChangesetDecoder.index(value, indexer),
-      arena: arena,
-      mayForget: mayForget
-    )
+    return try ChangesetForm(DecodedChangeset(value, indexer, arena: arena), mayForget: mayForget)
   }
 
   /// Adds the lists of an earlier part, whose form was checked; they point to its bytes.
   func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(Violation) {
-    let text = try ChangesetDecoder.index(part, partIndexer)
-    try entries.append(DecodedChangeset(text, arena: arena))
-  }
-
-  private static func index(_ value: ByteSpan, _ indexer: JSONIndexer) throws(Violation) -> JSONText {
-    do throws(JSONFault) {
-      return try indexer.validatedWithPairedSurrogates(value)
-    } catch {
-      throw Violation("the value is not JSON: \(error.explanation)")
-    }
+    try entries.append(DecodedChangeset(part, partIndexer, arena: arena))
   }
 }

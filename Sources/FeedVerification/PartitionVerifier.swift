@@ -100,7 +100,7 @@ final class PartitionVerifier {
     }
     try headers.check(record.headers, form)
     form.plan = headers.plan(record.headers)
-    try checkTimestamp(record, form.time)
+    try checkTimestamp(record, form.head.time)
     let next = try feed.take(form, key, due)
     // Last, as what is wrong with the changeset itself says more.
     try headers.checkPlan(record.headers, form)

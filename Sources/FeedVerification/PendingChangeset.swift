@@ -2,7 +2,7 @@ import Feed
 
 /// A changeset of which parts are still to come.
 struct PendingChangeset {
-  let head: ChangesetForm.Head
+  private(set) var head: ChangesetHead
   let parts: Int
   /// What the first part's header says of why the changeset is what it is.
   let plan: ChangesetPlan?
@@ -21,6 +21,8 @@ struct PendingChangeset {
   ///   - state: what the reload is to fill; nil where it is only compared.
   init(_ form: ChangesetForm, state: FeedState?, comparison: ReloadComparison?) {
     head = form.head
+    // The record's bytes do not stay.
+    head.feed = .empty
     parts = form.record.parts
     plan = form.plan
     self.state = state
@@ -31,7 +33,7 @@ struct PendingChangeset {
 
   /// Whether a record is the next part.
   func continues(with form: ChangesetForm) -> Bool {
-    form.record.part == received && form.record.parts == parts && form.head == head
+    form.record.part == received && form.record.parts == parts && form.head.isSame(as: head)
   }
 
   /// Takes the next part.

@@ -131,20 +131,20 @@ extension VerifiedFeed {
           + "expected \"\(String(decoding: known.time, as: UTF8.self))\" as in the changeset before"
       )
     }
-    guard form.through == known.replica.through else {
+    guard form.head.through == known.replica.through else {
       throw Violation("the keyframe's through is not that of the changeset before")
     }
   }
 
   /// Whether `through` has begun again for a topic.
   private func hasForgotten(_ form: ChangesetForm, _ before: [TopicOffset]) -> Bool {
-    before.contains { entry in form.through.offset(entry.topic).map { $0 < entry.offset } ?? true }
+    before.contains { entry in form.head.through.offset(entry.topic).map { $0 < entry.offset } ?? true }
   }
 
   private func checkThrough(_ form: ChangesetForm, _ before: [TopicOffset]) throws(Violation) {
-    var hasRisen = form.through.count > before.count
+    var hasRisen = form.head.through.count > before.count
     for entry in before {
-      guard let offset = form.through.offset(entry.topic) else {
+      guard let offset = form.head.through.offset(entry.topic) else {
         throw Violation("through lacks topic \"\(entry.name)\", which it had before")
       }
       guard offset >= entry.offset else {
@@ -182,7 +182,7 @@ extension VerifiedFeed {
     }
     try pending.take(form, bytes: bytes)
     guard pending.isComplete else { return .part(pending) }
-    time = form.time
+    time = form.head.time
     if form.record.mode == .reload { return try finishReload(&pending, form) }
     return try finishDifference(pending, form)
   }
@@ -205,7 +205,7 @@ extension VerifiedFeed {
     var keys = known.keys
     keys.noteDelta(bytes: form.record.text.bytes.count)
     state = .absent
-    time = form.time
+    time = form.head.time
     return .nulls(keys.deletion(isWhole: known.isWhole), isDeletion: true)
   }
 

@@ -328,6 +328,7 @@ extension PublishedFeed {
   @_spi(Measuring)
   public func differenceCounts() -> PublicationOutcome.EntryCounts {
     _ = state.tally()
-    return ChangesetPublisher.counts(state.difference())
+    let difference = state.difference()
+    return PublicationOutcome.EntryCounts(difference.sections, difference.items)
   }
 }

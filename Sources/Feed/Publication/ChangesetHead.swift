@@ -1,36 +1,14 @@
-/// The fields before a changeset's lists, in the order of the protocol.
+/// The fields before a changeset's lists, in the order of the protocol, but for `part` and `parts`.
 package struct ChangesetHead {
-  var feed: ByteSpan
+  package var feed: ByteSpan
   var epoch: [UInt8]
-  var revision: UInt64
-  var base: UInt64
-  var mode: ChangesetMode
-  var reason: ReloadReason?
-  var time: Int64
-  var through: [TopicOffset]
+  package var revision: UInt64
+  package var base: UInt64
+  package var mode: ChangesetMode
+  package var reason: ReloadReason?
+  package var time: Int64
+  package var through: [TopicOffset]
   var checksum: UInt32
-
-  package init(
-    feed: ByteSpan,
-    epoch: [UInt8],
-    revision: UInt64,
-    base: UInt64,
-    mode: ChangesetMode,
-    reason: ReloadReason?,
-    time: Int64,
-    through: [TopicOffset],
-    checksum: UInt32
-  ) {
-    self.feed = feed
-    self.epoch = epoch
-    self.revision = revision
-    self.base = base
-    self.mode = mode
-    self.reason = reason
-    self.time = time
-    self.through = through
-    self.checksum = checksum
-  }
 
   private static var partName: StaticString { ",\"part\":" }
   private static var partsName: StaticString { ",\"parts\":" }
@@ -104,6 +82,33 @@ package struct ChangesetHead {
       rest /= 10
     }
     return digits
+  }
+}
+
+extension ChangesetHead {
+  /// The head of a record.
+  ///
+  /// - Parameters:
+  ///   - time: that of the record, in milliseconds since 1970.
+  ///   - through: that of the record.
+  package init(_ record: DecodedChangeset, time: Int64, through: [TopicOffset]) {
+    self.init(
+      feed: record.feed,
+      epoch: Array(record.epoch.buffer),
+      revision: record.revision,
+      base: record.base,
+      mode: record.mode,
+      reason: record.mode == .reload ? record.reason : nil,
+      time: time,
+      through: through,
+      checksum: record.checksum
+    )
+  }
+
+  /// Whether another part of a changeset of the same feed has the same head.
+  package func isSame(as other: ChangesetHead) -> Bool {
+    (epoch, revision, base, mode) == (other.epoch, other.revision, other.base, other.mode)
+      && (reason, time, through, checksum) == (other.reason, other.time, other.through, other.checksum)
   }
 }
 

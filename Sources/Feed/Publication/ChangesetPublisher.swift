@@ -123,7 +123,7 @@ public final class ChangesetPublisher {
       return planReload(feed, .bytes, plan)
     }
     steps = [.difference(difference, head, headBytes: headBytes, plan: plan)]
-    return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
+    return PublicationOutcome(mode: mode, counts: .init(difference.sections, difference.items))
   }
 
   private func weigh(
@@ -158,18 +158,6 @@ public final class ChangesetPublisher {
     defer { body.removeAll() }
     let parts = body.partCount(headBytes: headBytes, limit: maxMessageBytes)
     return version.deltaCount + parts >= RecordKey.greatestNumber
-  }
-
-  static func counts(_ difference: FeedDifference) -> PublicationOutcome.EntryCounts {
-    var counts = PublicationOutcome.EntryCounts()
-    for entries in [difference.sections, difference.items] {
-      counts.deletes += entries.deletes.count
-      counts.inserts += entries.inserts.count
-      counts.moves += entries.moves.count
-      counts.reconfigures += entries.reconfigures.count
-      counts.reloads += entries.reloads.count
-    }
-    return counts
   }
 
   private func planReload(
@@ -364,6 +352,16 @@ public struct PublicationOutcome: Sendable, Equatable {
     public var reloads = 0
 
     public init() {}
+
+    init<Entry>(_ sections: EntryLists<Entry>, _ items: EntryLists<Entry>) {
+      for lists in [sections, items] {
+        deletes += lists.deletes.count
+        inserts += lists.inserts.count
+        moves += lists.moves.count
+        reconfigures += lists.reconfigures.count
+        reloads += lists.reloads.count
+      }
+    }
 
     package mutating func add(_ other: EntryCounts) {
       deletes += other.deletes

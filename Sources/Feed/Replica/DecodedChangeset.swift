@@ -24,16 +24,22 @@ package struct DecodedChangeset {
   package private(set) var sections: Field = (0, 0)
   package private(set) var items: Field = (0, 0)
 
-  /// Reads the head of a validated text, or of the value in it that starts at a token.
-  package init(_ text: JSONText, at root: Int = 0, arena: ScratchArena) throws(ReplicaFault) {
+  /// Reads the head of a value.
+  package init(_ value: ByteSpan, _ indexer: JSONIndexer, arena: ScratchArena) throws(ReplicaFault) {
+    let text: JSONText
+    do throws(JSONFault) {
+      text = try indexer.validatedWithPairedSurrogates(value)
+    } catch {
+      throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(error.explanation)")
+    }
     self.text = text
     self.arena = arena
-    guard text.character(root) == UInt8(ascii: "{") else {
+    guard text.character(0) == UInt8(ascii: "{") else {
       throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
     }
     // By field, as one may stand twice.
     var required: UInt8 = 0
-    try forEachMember((root, text.tokenAfterValue(root))) { name, field throws(ReplicaFault) in
+    try forEachMember((0, text.tokenAfterValue(0))) { name, field throws(ReplicaFault) in
       if let number = try read(name, field) { required |= 1 << number }
     }
     guard required == .max else {

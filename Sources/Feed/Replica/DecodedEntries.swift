@@ -10,16 +10,7 @@ package struct DecodedEntries {
     package var fields = ElementFields()
   }
 
-  package struct Lists {
-    package var deletes: [Entry] = []
-    package var inserts: [Entry] = []
-    package var moves: [Entry] = []
-    package var reconfigures: [Entry] = []
-    package var reloads: [Entry] = []
-
-    /// Entries other than reconfigures.
-    package var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
-  }
+  package typealias Lists = EntryLists<Entry>
 
   package private(set) var sections = Lists()
   package internal(set) var items = Lists()

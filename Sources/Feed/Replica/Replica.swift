@@ -105,20 +105,7 @@ public final class Replica {
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)
-    windows?.take(
-      state,
-      ChangesetHead(
-        feed: record.feed,
-        epoch: epoch,
-        revision: revision,
-        base: record.base,
-        mode: record.mode,
-        reason: nil,
-        time: timeMilliseconds,
-        through: through,
-        checksum: checksum
-      )
-    )
+    windows?.take(state, ChangesetHead(record, time: timeMilliseconds, through: through))
     storage.state.confirm()
   }
 

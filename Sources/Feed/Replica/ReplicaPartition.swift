@@ -50,9 +50,8 @@ public final class ReplicaPartition {
   ///
   /// - Parameter isLocked: whether these replicas are changed under the lock of ``SharedFeeds``. If not, each feed is copied
   ///   before it is changed or handed out.
-  package convenience init(sharing shared: SharedFeeds, isLocked: Bool, indexer: JSONIndexer = JSONIndexer())
-  {
-    self.init(describesChanges: false, indexer: indexer)
+  package convenience init(sharing shared: SharedFeeds, isLocked: Bool) {
+    self.init(describesChanges: false)
     for feed in shared.take() {
       feeds[BytesKey(feed.bytes)] = feed
       recount(feed)
@@ -217,13 +216,7 @@ public final class ReplicaPartition {
 
   /// The changeset in a value, if it is one of the key's feed.
   private func decode(_ value: ByteSpan, under key: RecordKey) throws(ReplicaFault) -> DecodedChangeset {
-    let text: JSONText
-    do throws(JSONFault) {
-      text = try indexer.validatedWithPairedSurrogates(value)
-    } catch {
-      throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(error.explanation)")
-    }
-    let record = try DecodedChangeset(text, arena: arena)
+    let record = try DecodedChangeset(value, indexer, arena: arena)
     guard record.feed.hasSameBytes(as: key.feed) else {
       throw ReplicaFault(
         .invalidChangeset,
@@ -322,15 +315,7 @@ public final class ReplicaPartition {
     }
     feed.staleness = nil
     windows?.begin(at: record.revision)
-    return .applied(
-      change(
-        record,
-        replica,
-        byteCount: parts.byteCount,
-        counts: PublicationOutcome.EntryCounts(),
-        difference: nil
-      )
-    )
+    return applied(record, replica, byteCount: parts.byteCount)
   }
 
   private func takeDelta(
@@ -376,64 +361,37 @@ public final class ReplicaPartition {
   ) -> ReplicaOutcome {
     var entries = DecodedEntries()
     do throws(ReplicaFault) {
-      for part in earlier { try append(part.span, to: &entries) }
+      // The lists point to the bytes of their parts, whose index is not needed any more.
+      for part in earlier { try entries.append(DecodedChangeset(part.span, partIndexer, arena: arena)) }
       try entries.append(last)
       try replica.apply(entries, last, windows)
     } catch {
       return becomeStale(feed, .fault(error))
     }
-    return .applied(
-      change(
-        last,
-        replica,
-        byteCount: byteCount,
-        counts: ReplicaPartition.counts(entries),
-        difference: describesChanges ? SnapshotDifference(entries) : nil
-      )
-    )
+    return applied(last, replica, byteCount: byteCount, entries)
   }
 
-  /// Adds the lists of an earlier part. They point to its bytes; its index is not needed any more then.
-  private func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(ReplicaFault) {
-    let text: JSONText
-    do throws(JSONFault) {
-      text = try partIndexer.validated(part)
-    } catch {
-      throw ReplicaFault(.invalidChangeset, "a part is not JSON: \(error.explanation)")
-    }
-    try entries.append(DecodedChangeset(text, arena: arena))
-  }
-
-  private static func counts(_ entries: DecodedEntries) -> PublicationOutcome.EntryCounts {
-    var counts = PublicationOutcome.EntryCounts()
-    let (sections, items) = (entries.sections, entries.items)
-    counts.deletes = sections.deletes.count + items.deletes.count
-    counts.inserts = sections.inserts.count + items.inserts.count
-    counts.moves = sections.moves.count + items.moves.count
-    counts.reconfigures = sections.reconfigures.count + items.reconfigures.count
-    counts.reloads = sections.reloads.count + items.reloads.count
-    return counts
-  }
-
-  private func change(
+  /// - Parameter entries: those of a difference.
+  private func applied(
     _ record: DecodedChangeset,
     _ replica: Replica,
     byteCount: Int,
-    counts: PublicationOutcome.EntryCounts,
-    difference: SnapshotDifference?
-  ) -> ReplicaChange {
-    ReplicaChange(
-      feed: replica.feed,
-      epochBytes: replica.epoch,
-      revision: record.revision,
-      base: record.base,
-      mode: record.mode,
-      reason: record.reason,
-      timeMilliseconds: replica.timeMilliseconds,
-      foreignTime: TimestampFormat.milliseconds(record.time) == nil ? record.time.text : nil,
-      counts: counts,
-      difference: difference,
-      byteCount: byteCount
+    _ entries: DecodedEntries? = nil
+  ) -> ReplicaOutcome {
+    .applied(
+      ReplicaChange(
+        feed: replica.feed,
+        epochBytes: replica.epoch,
+        revision: record.revision,
+        base: record.base,
+        mode: record.mode,
+        reason: record.reason,
+        timeMilliseconds: replica.timeMilliseconds,
+        foreignTime: TimestampFormat.milliseconds(record.time) == nil ? record.time.text : nil,
+        counts: entries.map { PublicationOutcome.EntryCounts($0.sections, $0.items) } ?? .init(),
+        difference: describesChanges ? entries.map { SnapshotDifference($0) } : nil,
+        byteCount: byteCount
+      )
     )
   }
 }

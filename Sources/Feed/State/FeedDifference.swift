@@ -14,99 +14,7 @@ struct FeedDifference {
     var sortKey: UInt64 = 0
   }
 
-  /// The entries of either the sections or the items.
-  struct Entries {
-    var deletes: [Entry] = []
-    var inserts: [Entry] = []
-    var moves: [Entry] = []
-    var reconfigures: [Entry] = []
-    var reloads: [Entry] = []
-
-    /// Entries other than reconfigures.
-    var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
-    var isEmpty: Bool { weight == 0 && reconfigures.isEmpty }
-
-    mutating func sort() {
-      Entries.sort(&deletes)
-      Entries.sort(&inserts)
-      Entries.sort(&moves)
-      Entries.sort(&reconfigures)
-      Entries.sort(&reloads)
-    }
-
-    private static func sort(_ entries: inout [Entry]) {
-      var at = 1
-      while at < entries.count, entries[at - 1].sortKey < entries[at].sortKey { at += 1 }
-      if at < entries.count { sortMany(&entries) }
-    }
-
-    /// The most bits of a digit.
-    private static let mostDigitBits = 10
-
-    /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
-    private static func sortMany(_ entries: inout [Entry]) {
-      let differing = entries.reduce(0 as UInt64) { $0 | ($1.sortKey ^ entries[0].sortKey) }
-      let bits = min(mostDigitBits, UInt64.bitWidth - differing.leadingZeroBitCount)
-      // Counting digits pays if there are not many more of them than entries.
-      guard entries.count << 4 >= 1 << bits else { return entries.sort { $0.sortKey < $1.sortKey } }
-      if differing >> UInt64(bits) == 0 { return sortByOneDigit(&entries, bits) }
-      let digitBits = UInt64(bits)
-      var source = entries.indices.map { (key: entries[$0].sortKey, index: UInt32($0)) }
-      var target = source
-      let digits = 1 << Int(digitBits)
-      var starts = [Int](repeating: 0, count: digits)
-      var shift: UInt64 = 0
-      while shift < 64, differing >> shift != 0 {
-        defer { shift += digitBits }
-        guard differing >> shift & UInt64(digits - 1) != 0 else { continue }
-        starts.withUnsafeMutableBufferPointer { starts in
-          source.withUnsafeBufferPointer { source in
-            target.withUnsafeMutableBufferPointer { target in
-              starts.update(repeating: 0)
-              for element in source { starts[Int(element.key >> shift) & (digits - 1)] &+= 1 }
-              var sum = 0
-              for digit in starts.indices { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
-              for element in source {
-                let digit = Int(element.key >> shift) & (digits - 1)
-                target[starts[digit]] = element
-                starts[digit] &+= 1
-              }
-            }
-          }
-        }
-        swap(&source, &target)
-      }
-      entries = entries.withUnsafeBufferPointer { entries in source.map { entries[Int($0.index)] } }
-    }
-
-    /// Sorts keys that differ in their lowest bits alone: counts them, and brings each entry where it belongs.
-    private static func sortByOneDigit(_ entries: inout [Entry], _ bits: Int) {
-      let digits = 1 << bits
-      withUnsafeTemporaryAllocation(of: Int32.self, capacity: digits + entries.count) { numbers in
-        // Where the entries of each digit begin, and where each entry belongs.
-        let starts = numbers.baseAddress.unsafelyUnwrapped
-        let places = starts + digits
-        starts.initialize(repeating: 0, count: digits)
-        entries.withUnsafeMutableBufferPointer { entries in
-          for entry in entries { starts[Int(truncatingIfNeeded: entry.sortKey) & (digits - 1)] &+= 1 }
-          var sum: Int32 = 0
-          for digit in 0..<digits { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
-          for index in entries.indices {
-            let digit = Int(truncatingIfNeeded: entries[index].sortKey) & (digits - 1)
-            (places + index).initialize(to: starts[digit])
-            starts[digit] &+= 1
-          }
-          for index in entries.indices {
-            while Int(places[index]) != index {
-              let place = Int(places[index])
-              entries.swapAt(index, place)
-              swap(&places[index], &places[place])
-            }
-          }
-        }
-      }
-    }
-  }
+  typealias Entries = EntryLists<Entry>
 
   var sections = Entries()
   var items = Entries()
@@ -118,6 +26,102 @@ struct FeedDifference {
   var entryCount: Int { weight + sections.reconfigures.count + items.reconfigures.count }
   /// Whether there is nothing but reconfigures.
   var isReconfigureOnly: Bool { weight == 0 }
+}
+
+/// The entries of either the sections or the items, by kind.
+package struct EntryLists<Entry> {
+  package var deletes: [Entry] = []
+  package var inserts: [Entry] = []
+  package var moves: [Entry] = []
+  package var reconfigures: [Entry] = []
+  package var reloads: [Entry] = []
+
+  /// Entries other than reconfigures.
+  package var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
+  var isEmpty: Bool { weight == 0 && reconfigures.isEmpty }
+}
+
+extension FeedDifference.Entries {
+  mutating func sort() {
+    Self.sort(&deletes)
+    Self.sort(&inserts)
+    Self.sort(&moves)
+    Self.sort(&reconfigures)
+    Self.sort(&reloads)
+  }
+
+  private static func sort(_ entries: inout [Entry]) {
+    var at = 1
+    while at < entries.count, entries[at - 1].sortKey < entries[at].sortKey { at += 1 }
+    if at < entries.count { sortMany(&entries) }
+  }
+
+  /// The most bits of a digit.
+  private static var mostDigitBits: Int { 10 }
+
+  /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
+  private static func sortMany(_ entries: inout [Entry]) {
+    let differing = entries.reduce(0 as UInt64) { $0 | ($1.sortKey ^ entries[0].sortKey) }
+    let bits = min(mostDigitBits, UInt64.bitWidth - differing.leadingZeroBitCount)
+    // Counting digits pays if there are not many more of them than entries.
+    guard entries.count << 4 >= 1 << bits else { return entries.sort { $0.sortKey < $1.sortKey } }
+    if differing >> UInt64(bits) == 0 { return sortByOneDigit(&entries, bits) }
+    let digitBits = UInt64(bits)
+    var source = entries.indices.map { (key: entries[$0].sortKey, index: UInt32($0)) }
+    var target = source
+    let digits = 1 << Int(digitBits)
+    var starts = [Int](repeating: 0, count: digits)
+    var shift: UInt64 = 0
+    while shift < 64, differing >> shift != 0 {
+      defer { shift += digitBits }
+      guard differing >> shift & UInt64(digits - 1) != 0 else { continue }
+      starts.withUnsafeMutableBufferPointer { starts in
+        source.withUnsafeBufferPointer { source in
+          target.withUnsafeMutableBufferPointer { target in
+            starts.update(repeating: 0)
+            for element in source { starts[Int(element.key >> shift) & (digits - 1)] &+= 1 }
+            var sum = 0
+            for digit in starts.indices { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
+            for element in source {
+              let digit = Int(element.key >> shift) & (digits - 1)
+              target[starts[digit]] = element
+              starts[digit] &+= 1
+            }
+          }
+        }
+      }
+      swap(&source, &target)
+    }
+    entries = entries.withUnsafeBufferPointer { entries in source.map { entries[Int($0.index)] } }
+  }
+
+  /// Sorts keys that differ in their lowest bits alone: counts them, and brings each entry where it belongs.
+  private static func sortByOneDigit(_ entries: inout [Entry], _ bits: Int) {
+    let digits = 1 << bits
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: digits + entries.count) { numbers in
+      // Where the entries of each digit begin, and where each entry belongs.
+      let starts = numbers.baseAddress.unsafelyUnwrapped
+      let places = starts + digits
+      starts.initialize(repeating: 0, count: digits)
+      entries.withUnsafeMutableBufferPointer { entries in
+        for entry in entries { starts[Int(truncatingIfNeeded: entry.sortKey) & (digits - 1)] &+= 1 }
+        var sum: Int32 = 0
+        for digit in 0..<digits { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
+        for index in entries.indices {
+          let digit = Int(truncatingIfNeeded: entries[index].sortKey) & (digits - 1)
+          (places + index).initialize(to: starts[digit])
+          starts[digit] &+= 1
+        }
+        for index in entries.indices {
+          while Int(places[index]) != index {
+            let place = Int(places[index])
+            entries.swapAt(index, place)
+            swap(&places[index], &places[place])
+          }
+        }
+      }
+    }
+  }
 }
 
 /// What a difference will amount to, counted from the touched elements without looking up a

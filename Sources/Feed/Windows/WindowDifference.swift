@@ -2,12 +2,8 @@
 struct TouchedLists {
   /// What is touched of one section's items.
   struct List {
-    var departures: [FeedDifference.Entry] = []
-    var arrivals: [FeedDifference.Entry] = []
-    var moves: [FeedDifference.Entry] = []
-    /// Reconfigures and reloads, by position.
-    var reconfigures: [FeedDifference.Entry] = []
-    var reloads: [FeedDifference.Entry] = []
+    /// Deletes are what has left the list, inserts what has come, wherever it was. Contents are sorted by position.
+    var entries = FeedDifference.Entries()
     /// The lowest position, in either version, from which elements may stand elsewhere.
     var lowest = Int32.max
 
@@ -15,7 +11,7 @@ struct TouchedLists {
     func isSeen(in window: FeedWindow) -> Bool {
       if lowest < window.end { return true }
       let range = window.from..<window.end
-      return List.has(reconfigures, in: range) || List.has(reloads, in: range)
+      return List.has(entries.reconfigures, in: range) || List.has(entries.reloads, in: range)
     }
 
     private static func has(_ entries: [FeedDifference.Entry], in range: Range<Int>) -> Bool {
@@ -37,7 +33,7 @@ struct TouchedLists {
     for entry in difference.items.inserts { arrive(entry) }
     for entry in difference.items.moves {
       if entry.fromScope == entry.toScope {
-        lists[entry.toScope, default: List()].moves.append(entry)
+        lists[entry.toScope, default: List()].entries.moves.append(entry)
         touch(entry.toScope, min(entry.from, entry.to))
       } else {
         depart(entry)
@@ -45,19 +41,21 @@ struct TouchedLists {
       }
     }
     for entry in difference.items.reconfigures {
-      lists[entry.toScope, default: List()].reconfigures.append(entry)
+      lists[entry.toScope, default: List()].entries.reconfigures.append(entry)
     }
-    for entry in difference.items.reloads { lists[entry.toScope, default: List()].reloads.append(entry) }
+    for entry in difference.items.reloads {
+      lists[entry.toScope, default: List()].entries.reloads.append(entry)
+    }
     for scope in lists.keys { scopes[ByteText(state.sections.id(scope.section))] = scope }
   }
 
   private mutating func depart(_ entry: FeedDifference.Entry) {
-    lists[entry.fromScope, default: List()].departures.append(entry)
+    lists[entry.fromScope, default: List()].entries.deletes.append(entry)
     touch(entry.fromScope, entry.from)
   }
 
   private mutating func arrive(_ entry: FeedDifference.Entry) {
-    lists[entry.toScope, default: List()].arrivals.append(entry)
+    lists[entry.toScope, default: List()].entries.inserts.append(entry)
     touch(entry.toScope, entry.to)
   }
 
@@ -118,28 +116,28 @@ struct WindowDifference {
       difference.sections = whole
       return
     }
+    let before = state.sections(in: window, published: true)
     let now = state.sections(in: window, published: false)
-    let change = ListChange(
-      from: state.sections(in: window, published: true),
-      to: now,
-      of: .sections,
-      state.sections
-    )
-    difference.sections.deletes = change.departures
-    difference.sections.inserts = change.arrivals
-    difference.sections.moves = change.moves
+    difference.sections = FeedDifference.Entries(from: before, to: now, of: .sections, state.sections)
     var positions = Dictionary(uniqueKeysWithValues: now.enumerated().map { ($1, Rank($0)) })
-    for arrival in change.arrivals { positions[arrival.handle] = nil }
-    func shown(_ entries: [FeedDifference.Entry]) -> [FeedDifference.Entry] {
-      entries.compactMap { entry in
-        guard let position = positions[entry.handle] else { return nil }
-        var entry = entry
-        entry.to = position
-        return entry
-      }
+    for arrival in difference.sections.inserts { positions[arrival.handle] = nil }
+    difference.sections.reconfigures = Self.shown(whole.reconfigures) { positions[$0.handle] }
+    difference.sections.reloads = Self.shown(whole.reloads) { positions[$0.handle] }
+  }
+
+  /// The entries that are shown.
+  ///
+  /// - Parameter position: where an entry is in the window; nil if it is not shown.
+  private static func shown(
+    _ entries: [FeedDifference.Entry],
+    at position: (FeedDifference.Entry) -> Rank?
+  ) -> [FeedDifference.Entry] {
+    entries.compactMap { entry in
+      guard let position = position(entry) else { return nil }
+      var entry = entry
+      entry.to = position
+      return entry
     }
-    difference.sections.reconfigures = shown(whole.reconfigures)
-    difference.sections.reloads = shown(whole.reloads)
   }
 
   // MARK: Items
@@ -148,12 +146,12 @@ struct WindowDifference {
     let ordered = state.list(scope).pointee
     if state.isWhole(scope, in: window) {
       checksumGrowth &+= ordered.checksum &- ordered.publishedChecksum
-      for entry in list.departures { departed[entry.handle] = entry }
-      arrived += list.arrivals
-      difference.items.moves += list.moves
+      for entry in list.entries.deletes { departed[entry.handle] = entry }
+      arrived += list.entries.inserts
+      difference.items.moves += list.entries.moves
       return
     }
-    guard list.lowest < window.end || !list.reloads.isEmpty else { return }
+    guard list.lowest < window.end || !list.entries.reloads.isEmpty else { return }
     let before = ordered.tree.elements(
       state.range(of: window, in: scope, published: true),
       published: true
@@ -161,9 +159,9 @@ struct WindowDifference {
     let after = ordered.tree.elements(state.range(of: window, in: scope, published: false), published: false)
     checksumGrowth &+=
       state.checksum(of: after, scope, published: false) &- state.checksum(of: before, scope, published: true)
-    let change = ListChange(from: before, to: after, of: scope, state.items)
-    for entry in change.departures { departed[entry.handle] = entry }
-    arrived += change.arrivals
+    let change = FeedDifference.Entries(from: before, to: after, of: scope, state.items)
+    for entry in change.deletes { departed[entry.handle] = entry }
+    arrived += change.inserts
     for entry in change.moves { appendMove(entry) }
   }
 
@@ -194,26 +192,24 @@ struct WindowDifference {
 
   private mutating func takeContents(_ scope: Scope, _ list: TouchedLists.List) {
     let range = state.range(of: window, in: scope, published: false)
-    func shown(_ entries: [FeedDifference.Entry]) -> [FeedDifference.Entry] {
-      entries.compactMap { entry in
-        guard range.contains(Int(entry.to.number)), !inserted.contains(entry.handle) else { return nil }
-        var entry = entry
-        entry.to -= Int32(range.lowerBound)
-        return entry
-      }
+    func position(_ entry: FeedDifference.Entry) -> Rank? {
+      let isShown = range.contains(Int(entry.to.number)) && !inserted.contains(entry.handle)
+      return isShown ? entry.to - Int32(range.lowerBound) : nil
     }
-    difference.items.reconfigures += shown(list.reconfigures)
-    difference.items.reloads += shown(list.reloads)
+    difference.items.reconfigures += Self.shown(list.entries.reconfigures, at: position)
+    difference.items.reloads += Self.shown(list.entries.reloads, at: position)
   }
 }
 
-/// How the elements that are shown of one list differ, with the fewest moves. O(n log n) for n elements.
-private struct ListChange {
-  private(set) var departures: [FeedDifference.Entry] = []
-  private(set) var arrivals: [FeedDifference.Entry] = []
-  private(set) var moves: [FeedDifference.Entry] = []
-
-  init(from before: [ElementHandle], to after: [ElementHandle], of scope: Scope, _ table: ElementTable) {
+extension FeedDifference.Entries {
+  /// How the elements that are shown of one list differ, with the fewest moves, without their contents. O(n log n) for n elements.
+  fileprivate init(
+    from before: [ElementHandle],
+    to after: [ElementHandle],
+    of scope: Scope,
+    _ table: ElementTable
+  ) {
+    self.init()
     func entry(_ handle: ElementHandle, from: Int = 0, to: Int = 0, key: Int) -> FeedDifference.Entry {
       FeedDifference.Entry(
         handle: handle,
@@ -231,14 +227,14 @@ private struct ListChange {
       let known = table[handle].scratch
       table[handle].scratch = 0
       if known == 0 {
-        arrivals.append(entry(handle, to: position, key: position))
+        inserts.append(entry(handle, to: position, key: position))
       } else {
         common.append((handle, Int32(known - 1), position))
       }
     }
     for (position, handle) in before.enumerated() where table[handle].scratch != 0 {
       table[handle].scratch = 0
-      departures.append(entry(handle, from: position, key: position))
+      deletes.append(entry(handle, from: position, key: position))
     }
     let isKept = LongestIncreasingSubsequence.membership(common.map(\.from))
     for (number, element) in common.enumerated() where !isKept[number] {
