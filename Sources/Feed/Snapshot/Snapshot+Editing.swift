@@ -16,7 +16,7 @@ extension Snapshot {
     try edit { (storage) throws(SnapshotError) in
       let scope: Scope
       if let section {
-        scope = .items(of: try storage.knownSection(section))
+        scope = .items(of: try storage.known(section))
       } else {
         let last = storage.count(.sections) - 1
         guard last >= 0, let handle = storage.state.element(at: Rank(last), .sections) else {
@@ -86,7 +86,7 @@ extension Snapshot {
     isAfter: Bool
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      let handle = try storage.knownItem(anchor)
+      let handle = try storage.known(anchor)
       let scope = storage.state.items[handle].scope
       try storage.checkPlaces(scope)
       try storage.insert(items, scope, at: storage.state.currentRank(handle, scope) + (isAfter ? 1 : 0))
@@ -101,7 +101,7 @@ extension Snapshot {
   public mutating func deleteItems(_ identifiers: [ItemIdentifier]) {
     edit { storage in
       for identifier in identifiers {
-        if let handle = storage.item(identifier) { storage.delete(item: handle) }
+        if let handle = storage.find(identifier) { storage.delete(item: handle) }
       }
     }
   }
@@ -134,17 +134,12 @@ extension Snapshot {
     try move(item, to: anchor, isAfter: true)
   }
 
-  private mutating func move(
-    _ item: ItemIdentifier,
-    to anchor: ItemIdentifier,
+  private mutating func move<Element>(
+    _ element: ElementIdentifier<Element>,
+    to anchor: ElementIdentifier<Element>,
     isAfter: Bool
   ) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      let handle = try storage.knownItem(item)
-      let anchorHandle = try storage.knownItem(anchor)
-      guard handle != anchorHandle else { throw .selfMove("item", item.text) }
-      try storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: true)
-    }
+    try edit { (storage) throws(SnapshotError) in try storage.move(element, to: anchor, isAfter: isAfter) }
   }
 }
 
@@ -157,7 +152,7 @@ extension SnapshotStorage {
   ) throws(SnapshotError) {
     var rank = rank
     for item in items {
-      let handle = try makeItem(item.identifier)
+      let handle = try make(item.identifier)
       setContent(handle, kind: item.kind, data: item.data)
       if let order = state.order(scope) {
         state.sort(scope)
@@ -191,7 +186,7 @@ extension Snapshot {
     beforeSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      try storage.insert(sections, at: storage.rank(try storage.knownSection(anchor)))
+      try storage.insert(sections, at: storage.rank(try storage.known(anchor)))
     }
   }
 
@@ -205,7 +200,7 @@ extension Snapshot {
     afterSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      try storage.insert(sections, at: storage.rank(try storage.knownSection(anchor)) + 1)
+      try storage.insert(sections, at: storage.rank(try storage.known(anchor)) + 1)
     }
   }
 
@@ -215,7 +210,7 @@ extension Snapshot {
   public mutating func deleteSections(_ sections: [SectionIdentifier]) {
     edit { storage in
       for section in sections {
-        if let handle = storage.section(section) { storage.delete(section: handle) }
+        if let handle = storage.find(section) { storage.delete(section: handle) }
       }
     }
   }
@@ -243,19 +238,6 @@ extension Snapshot {
   ) throws(SnapshotError) {
     try move(section, to: anchor, isAfter: true)
   }
-
-  private mutating func move(
-    _ section: SectionIdentifier,
-    to anchor: SectionIdentifier,
-    isAfter: Bool
-  ) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      let handle = try storage.knownSection(section)
-      let anchorHandle = try storage.knownSection(anchor)
-      guard handle != anchorHandle else { throw .selfMove("section", section.text) }
-      try storage.move(handle, to: anchorHandle, isAfter: isAfter, isItem: false)
-    }
-  }
 }
 
 extension SnapshotStorage {
@@ -266,7 +248,7 @@ extension SnapshotStorage {
   fileprivate func insert(_ sections: [SectionIdentifier], at rank: Rank) throws(SnapshotError) {
     var rank = rank
     for section in sections {
-      let handle = try makeSection(section)
+      let handle = try make(section)
       state.setContent(section: handle, .ofNewSection)
       state.attach(handle, .sections, at: rank)
       rank += 1
@@ -333,31 +315,24 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
     SnapshotError(.invalidData, "\(text.quotedForMessage) is not one JSON value: \(fault.explanation)")
   }
 
-  static func unknownSection(_ id: SectionIdentifier) -> SnapshotError {
+  static func unknown<Element>(_ id: ElementIdentifier<Element>) -> SnapshotError {
     SnapshotError(
-      .unknownSection,
-      "there is no section \(id.text.quotedForMessage); append or insert it first"
+      ElementIdentifier<Element>.isOfItem ? .unknownItem : .unknownSection,
+      "there is no \(id.forMessage); append or insert it first"
     )
   }
 
-  static func unknownItem(_ id: ItemIdentifier) -> SnapshotError {
-    SnapshotError(.unknownItem, "there is no item \(id.text.quotedForMessage); append or insert it first")
-  }
-
-  static func duplicate(_ noun: String, _ text: ByteText, isInArgument: Bool) -> SnapshotError {
+  static func duplicate<Element>(_ id: ElementIdentifier<Element>, isInArgument: Bool) -> SnapshotError {
     SnapshotError(
       .duplicateIdentifier,
-      "the \(noun) \(text.quotedForMessage) "
+      "the \(id.forMessage) "
         + (isInArgument
           ? "stands twice in the argument; name it once" : "is in the snapshot already; move it instead")
     )
   }
 
-  static func selfMove(_ noun: String, _ text: ByteText) -> SnapshotError {
-    SnapshotError(
-      .selfMove,
-      "the \(noun) \(text.quotedForMessage) cannot be moved next to itself; name another"
-    )
+  static func selfMove<Element>(_ id: ElementIdentifier<Element>) -> SnapshotError {
+    SnapshotError(.selfMove, "the \(id.forMessage) cannot be moved next to itself; name another")
   }
 
   static func orderedSection(_ id: SectionIdentifier) -> SnapshotError {

@@ -100,7 +100,7 @@ extension Snapshot {
   ///
   /// - Throws: ``SnapshotError/Code/unknownSection``.
   public func numberOfItems(inSection section: SectionIdentifier) throws(SnapshotError) -> Int {
-    Int(storage.count(.items(of: try storage.knownSection(section))))
+    Int(storage.count(.items(of: try storage.known(section))))
   }
 
   // MARK: Identifiers
@@ -126,7 +126,7 @@ extension Snapshot {
   public func itemIdentifiers(
     inSection section: SectionIdentifier
   ) throws(SnapshotError) -> [ItemIdentifier] {
-    state.currentHandles(.items(of: try storage.knownSection(section))).map(storage.itemIdentifier)
+    state.currentHandles(.items(of: try storage.known(section))).map(storage.itemIdentifier)
   }
 
   // MARK: Positions
@@ -134,13 +134,13 @@ extension Snapshot {
   /// Where a section stands among the sections; nil if there is no such section. O(log s) for
   /// s sections.
   public func indexOfSection(_ section: SectionIdentifier) -> Int? {
-    storage.section(section).map { Int(state.currentRank($0, .sections).number) }
+    storage.find(section).map { Int(state.currentRank($0, .sections).number) }
   }
 
   /// Where an item stands in the whole snapshot, counted through all sections as UIKit does; nil if
   /// there is no such item. O(log n + s) for s sections; ``position(ofItem:)`` needs no walk over them.
   public func indexOfItem(_ item: ItemIdentifier) -> Int? {
-    guard let handle = storage.item(item) else { return nil }
+    guard let handle = storage.find(item) else { return nil }
     let scope = state.items[handle].scope
     var index = Int(state.currentRank(handle, scope).number)
     var before = CurrentCursor(state.list(.sections).pointee.tree)
@@ -153,7 +153,7 @@ extension Snapshot {
 
   /// The section an item is in and where it stands there; nil if there is no such item. O(log n).
   public func position(ofItem item: ItemIdentifier) -> ItemPosition? {
-    guard let handle = storage.item(item) else { return nil }
+    guard let handle = storage.find(item) else { return nil }
     let scope = state.items[handle].scope
     return ItemPosition(
       section: storage.sectionIdentifier(scope.section),
@@ -163,24 +163,24 @@ extension Snapshot {
 
   /// The section an item is in; nil if there is no such item. O(1).
   public func sectionIdentifier(containingItem item: ItemIdentifier) -> SectionIdentifier? {
-    storage.item(item).map { storage.sectionIdentifier(state.items[$0].scope.section) }
+    storage.find(item).map { storage.sectionIdentifier(state.items[$0].scope.section) }
   }
 
   // MARK: Content
 
   /// An item's kind; nil if there is no such item. O(1).
   public func kind(ofItem item: ItemIdentifier) -> ItemKind? {
-    storage.item(item).map { ItemKind(state.kind($0)) }
+    storage.find(item).map { ItemKind(state.kind($0)) }
   }
 
   /// An item's data; nil if there is no such item. O(1), but for the copy.
   public func data(ofItem item: ItemIdentifier) -> JSONData? {
-    storage.item(item).map { JSONData(checked: state.items[$0].data) }
+    storage.find(item).map { JSONData(checked: state.items[$0].data) }
   }
 
   /// A section's data; nil if there is no such section. O(1), but for the copy.
   public func data(ofSection section: SectionIdentifier) -> JSONData? {
-    storage.section(section).map { JSONData(checked: state.sections[$0].data) }
+    storage.find(section).map { JSONData(checked: state.sections[$0].data) }
   }
 
   /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4.3).
@@ -202,7 +202,7 @@ extension Snapshot {
     data: JSONData
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.knownItem(item), kind: kind, data: data)
+      storage.setContent(try storage.known(item), kind: kind, data: data)
     }
   }
 
@@ -212,7 +212,7 @@ extension Snapshot {
   /// - Complexity: O(log n), and the bytes of the content.
   public mutating func setKind(_ kind: ItemKind, ofItem item: ItemIdentifier) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.knownItem(item), kind: kind, data: nil)
+      storage.setContent(try storage.known(item), kind: kind, data: nil)
     }
   }
 
@@ -222,7 +222,7 @@ extension Snapshot {
   /// - Complexity: O(log n), and the bytes of the content.
   public mutating func setData(_ data: JSONData, ofItem item: ItemIdentifier) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.knownItem(item), kind: nil, data: data)
+      storage.setContent(try storage.known(item), kind: nil, data: data)
     }
   }
 
@@ -235,7 +235,7 @@ extension Snapshot {
     ofSection section: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      let handle = try storage.knownSection(section)
+      let handle = try storage.known(section)
       data.text.withBytes { storage.state.setContent(section: handle, ElementFields(data: $0)) }
     }
   }
@@ -260,12 +260,12 @@ extension Snapshot {
     try mark(identifiers) { $0.reconfigure($1) }
   }
 
-  private mutating func mark(
-    _ identifiers: [ItemIdentifier],
-    _ body: (inout SnapshotMarks, ItemIdentifier) -> Void
+  private mutating func mark<Element>(
+    _ identifiers: [ElementIdentifier<Element>],
+    _ body: (inout SnapshotMarks, ElementIdentifier<Element>) -> Void
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      for identifier in identifiers { _ = try storage.knownItem(identifier) }
+      for identifier in identifiers { _ = try storage.known(identifier) }
       for identifier in identifiers { body(&storage.marks, identifier) }
     }
   }
@@ -276,10 +276,7 @@ extension Snapshot {
   /// - Throws: ``SnapshotError/Code/unknownSection``, where UIKit raises.
   /// - Complexity: O(k) for k sections.
   public mutating func reloadSections(_ identifiers: [SectionIdentifier]) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      for identifier in identifiers { _ = try storage.knownSection(identifier) }
-      storage.marks.reloadedSections.formUnion(identifiers)
-    }
+    try mark(identifiers) { $0.reloadedSections.insert($1) }
   }
 
   /// The items marked for reloading, in the snapshot's order. O(m log n) for m marks.
@@ -297,7 +294,7 @@ extension Snapshot {
 
   private func inOrder(_ items: Set<ItemIdentifier>) -> [ItemIdentifier] {
     items.compactMap { item in
-      storage.item(item).map { handle in
+      storage.find(item).map { handle in
         let scope = state.items[handle].scope
         let section = state.currentRank(scope.section, .sections)
         return (item: item, rank: (section.number, state.currentRank(handle, scope).number))

@@ -19,17 +19,16 @@ final class SnapshotStorage: @unchecked Sendable {
 
   // MARK: Finding
 
-  func section(_ id: SectionIdentifier) -> ElementHandle? { id.text.withBytes(state.sections.findPresent) }
-
-  func item(_ id: ItemIdentifier) -> ElementHandle? { id.text.withBytes(state.items.findPresent) }
-
-  func knownSection(_ id: SectionIdentifier) throws(SnapshotError) -> ElementHandle {
-    guard let handle = section(id) else { throw .unknownSection(id) }
-    return handle
+  private func table<Element>(_ element: Element.Type) -> ElementTable {
+    ElementIdentifier<Element>.isOfItem ? state.items : state.sections
   }
 
-  func knownItem(_ id: ItemIdentifier) throws(SnapshotError) -> ElementHandle {
-    guard let handle = item(id) else { throw .unknownItem(id) }
+  func find<Element>(_ id: ElementIdentifier<Element>) -> ElementHandle? {
+    id.text.withBytes(table(Element.self).findPresent)
+  }
+
+  func known<Element>(_ id: ElementIdentifier<Element>) throws(SnapshotError) -> ElementHandle {
+    guard let handle = find(id) else { throw .unknown(id) }
     return handle
   }
 
@@ -43,41 +42,30 @@ final class SnapshotStorage: @unchecked Sendable {
 
   // MARK: Editing
 
-  /// Makes a section without data, in no list yet.
-  func makeSection(_ id: SectionIdentifier) throws(SnapshotError) -> ElementHandle {
-    try make(id.text, "section", state.sections) { state.makeSection($0, $1) }
-  }
-
-  /// Makes an item without content, in no list yet.
-  func makeItem(_ id: ItemIdentifier) throws(SnapshotError) -> ElementHandle {
-    try make(id.text, "item", state.items) { state.items.create($0, $1) }
-  }
-
-  private func make(
-    _ id: ByteText,
-    _ noun: String,
-    _ table: ElementTable,
-    _ create: (ByteSpan, UInt32) -> ElementHandle
-  ) throws(SnapshotError) -> ElementHandle {
-    let (known, created) = id.withBytes { id -> (ElementHandle?, ElementHandle?) in
-      let hash = ByteHash.of(id)
-      if let known = table.find(id, hash) { return (known, nil) }
-      return (nil, create(id, hash))
+  /// Makes an element without content, in no list yet.
+  func make<Element>(_ id: ElementIdentifier<Element>) throws(SnapshotError) -> ElementHandle {
+    let table = table(Element.self)
+    let (known, created) = id.text.withBytes { text -> (ElementHandle?, ElementHandle?) in
+      let hash = ByteHash.of(text)
+      if let known = table.find(text, hash) { return (known, nil) }
+      let isOfItem = ElementIdentifier<Element>.isOfItem
+      return (nil, isOfItem ? state.items.create(text, hash) : state.makeSection(text, hash))
     }
     if let created { return created }
     // What is new in this edit counts as changed; what was there before does not.
     let isNew = known.map { !table[$0].change.isNone } ?? false
-    throw .duplicate(noun, id, isInArgument: isNew)
+    throw .duplicate(id, isInArgument: isNew)
   }
 
   /// Moves an element next to another, into its list.
-  func move(
-    _ handle: ElementHandle,
-    to anchor: ElementHandle,
-    isAfter: Bool,
-    isItem: Bool
+  func move<Element>(
+    _ id: ElementIdentifier<Element>,
+    to other: ElementIdentifier<Element>,
+    isAfter: Bool
   ) throws(SnapshotError) {
-    let table = isItem ? state.items : state.sections
+    let (handle, anchor) = (try known(id), try known(other))
+    guard handle != anchor else { throw .selfMove(id) }
+    let table = table(Element.self)
     let scope = table[handle].scope
     let target = table[anchor].scope
     try checkPlaces(target)

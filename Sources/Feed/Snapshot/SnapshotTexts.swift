@@ -27,6 +27,10 @@ public struct ElementIdentifier<Element>: Sendable, Hashable, Comparable, Expres
   /// An identifier that a state holds, and that was therefore checked.
   init(_ bytes: ByteSpan) { text = ByteText(bytes) }
 
+  static var isOfItem: Bool { Element.self == Snapshot.Item.self }
+  /// What it names, with itself.
+  var forMessage: String { "\(Self.isOfItem ? "item" : "section") \(text.quotedForMessage)" }
+
   /// The identifier as text. Compare identifiers and not these: strings compare differently.
   public var description: String { text.string }
 
