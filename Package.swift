@@ -157,11 +157,19 @@ let package = Package(
       path: "Tests/ChangesetTestSupport",
       swiftSettings: swiftSettings
     ),
+    // Whether what feeds keep incrementally is right.
+    .target(
+      name: "FeedChecks",
+      dependencies: ["Feed", "FeedStore"],
+      path: "Tests/FeedChecks",
+      swiftSettings: swiftSettings
+    ),
     // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedTestSupport", "Oracle", "FeedVerification", "Service",
+        "Feed", "FeedChecks", "FeedConfiguration", "FeedTestSupport", "Oracle", "FeedVerification",
+        "Service",
       ],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
@@ -206,7 +214,7 @@ let package = Package(
     ),
     .testTarget(
       name: "FeedTests",
-      dependencies: ["Feed", "FeedTestSupport", "Oracle"],
+      dependencies: ["Feed", "FeedChecks", "FeedTestSupport", "Oracle"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -217,7 +225,8 @@ let package = Package(
     .testTarget(
       name: "FeedStoreTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedStore", "ConformanceSupport", "FeedTestSupport", "Oracle",
+        "ChangesetTestSupport", "Feed", "FeedChecks", "FeedStore", "ConformanceSupport", "FeedTestSupport",
+        "Oracle",
       ],
       swiftSettings: swiftSettings
     ),
@@ -230,7 +239,8 @@ let package = Package(
     .testTarget(
       name: "FeedClientTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedStore", "ConformanceSupport",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedChecks", "FeedClient", "FeedStore",
+        "ConformanceSupport",
         "FeedTestSupport", "Oracle", "Kafka", "KafkaTestSupport",
         "Service",
       ],

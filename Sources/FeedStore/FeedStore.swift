@@ -10,14 +10,14 @@ public actor FeedStore {
   private let decoder: RecordDecoder
   private let publisher: ChangesetPublisher
   @exclusivity(unchecked) private var coalescer: Coalescer
-  private var directories: [Int32: FeedDirectory] = [:]
+  private(set) var directories: [Int32: FeedDirectory] = [:]
   /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
   /// For each topic, the newest record that feeds of the partition have taken that was restored last.
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
-  private let share: StateShare
+  let share: StateShare
   /// The ids that several of its partitions have.
   private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
@@ -455,18 +455,6 @@ public actor FeedStore {
     directories.flatMap { partition, directory in
       directory.feeds.map { FeedSummary(partition: partition, $0) }
     }.sorted(by: FeedSummary.precedes)
-  }
-
-  /// Checks all totals that are maintained incrementally; for tests.
-  public func checkInvariants() {
-    for directory in directories.values {
-      for feed in directory.feeds { feed.checkInvariants() }
-      directory.checkInvariants()
-    }
-    precondition(
-      share.bytes == directories.values.reduce(0) { $0 + $1.stateBytes },
-      "state is not counted right"
-    )
   }
 }
 

@@ -2,6 +2,7 @@ import ChangesetTestSupport
 import Changesets
 import ConformanceSupport
 import Feed
+import FeedChecks
 import Kafka
 import Oracle
 import Testing

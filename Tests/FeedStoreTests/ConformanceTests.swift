@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import ConformanceSupport
+import FeedChecks
 import Foundation
 import Oracle
 import Testing

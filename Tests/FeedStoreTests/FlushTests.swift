@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import FeedChecks
 import FeedStore
 import Oracle
 import Testing

@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import FeedChecks
 import Oracle
 import Testing
 

@@ -1,6 +1,7 @@
 import Oracle
 
 @testable import Feed
+@testable import FeedChecks
 
 extension SnapshotModel {
   /// What of a snapshot, read in every way there is, is not as the model has it; nil if all is.

@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 /// The rules of `NSDiffableDataSourceSnapshot`, one by one.
 @Suite struct SnapshotEditTests {

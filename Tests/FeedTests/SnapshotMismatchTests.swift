@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 @Suite struct SnapshotMismatchTests {
   private func sample() throws -> Snapshot {

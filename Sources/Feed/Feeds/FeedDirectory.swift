@@ -155,24 +155,6 @@ public final class FeedDirectory {
     }
   }
 
-  /// Checks what is kept incrementally; for tests.
-  public func checkInvariants() {
-    var (existing, bytes, sections, items, settings) = (0, 0, 0, 0, 0)
-    for feed in feeds {
-      existing += feed.exists ? 1 : 0
-      bytes += feed.stateBytes
-      sections += feed.sectionCount
-      items += feed.itemCount
-      settings += feed.count.settings
-    }
-    precondition(existingCount == existing, "feeds are not counted right")
-    precondition(stateBytes == bytes, "state is not counted right")
-    precondition(
-      sectionCount == sections && itemCount == items && settingsCount == settings,
-      "sections and items are not counted right"
-    )
-  }
-
   @inline(__always)
   fileprivate func reference(to id: ByteSpan) -> Unmanaged<PublishedFeed>? {
     guard let number = number(of: id, hashKey.hash(id)) else { return nil }

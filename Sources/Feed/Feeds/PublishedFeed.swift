@@ -291,9 +291,6 @@ public final class PublishedFeed {
     isListedForFlush = false
     hasRecordsBeforeEpoch = false
   }
-
-  /// Checks everything that is kept incrementally; for tests.
-  public func checkInvariants() { state.checkInvariants() }
 }
 
 /// The latest published version of a feed, and the keys of its records on the compacted topic.

@@ -130,9 +130,6 @@ public final class Replica {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits
   }
-
-  /// Checks everything that is kept incrementally; for tests.
-  public func checkInvariants() { state.checkInvariants() }
 }
 
 /// The effect of a record of the changesets topic on a replica.

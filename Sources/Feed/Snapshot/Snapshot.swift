@@ -55,9 +55,6 @@ public struct Snapshot: Sendable {
 
   /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).
   public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState()) }
-
-  /// Checks everything that is kept incrementally; for tests.
-  func checkInvariants() { storage.checkInvariants() }
 }
 
 extension Snapshot {

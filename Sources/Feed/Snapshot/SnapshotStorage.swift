@@ -100,24 +100,6 @@ final class SnapshotStorage: @unchecked Sendable {
     state.setOrder(.items(of: handle), [])
     state.detach(handle, .sections)
   }
-
-  // MARK: Invariants
-
-  /// Checks what reading relies on, and everything that is kept incrementally; for tests.
-  func checkInvariants() {
-    state.checkInvariants()
-    precondition(state.items.changes.isEmpty && state.sections.changes.isEmpty, "an edit was not settled")
-    precondition(state.totals == state.publishedTotals, "the published totals are not the current ones")
-    precondition(state.items.count == state.totals.itemCount, "a deleted item is still known")
-    precondition(state.sections.count == state.sectionCount, "a deleted section is still known")
-    for id in marks.reloadedItems.union(marks.reconfiguredItems) {
-      precondition(item(id) != nil, "an item that is not there is marked")
-    }
-    precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
-    for id in marks.reloadedSections {
-      precondition(section(id) != nil, "a section that is not there is marked")
-    }
-  }
 }
 
 /// The elements that a snapshot's next difference lists even if nothing about them changed.

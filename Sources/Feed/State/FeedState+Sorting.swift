@@ -67,7 +67,7 @@ extension FeedState {
   }
 
   /// Whether an item comes before another in an order by which both have keys.
-  private func precedes(_ one: ElementHandle, _ other: ElementHandle, _ order: SectionOrder) -> Bool {
+  func precedes(_ one: ElementHandle, _ other: ElementHandle, _ order: SectionOrder) -> Bool {
     let result = SortKey.compare(sortKeys[one], items[one].data, sortKeys[other], items[other].data, order)
     return result == 0 ? items.id(one).precedes(items.id(other)) : result < 0
   }
@@ -232,18 +232,5 @@ extension FeedState {
     }
     return "item \(items.id(one).quotedForMessage()) stands before \(items.id(other).quotedForMessage()), "
       + "expected after it by the section's order"
-  }
-
-  /// Checks the order of a list whose keys are known; for tests.
-  func checkOrder(_ scope: Scope) {
-    guard let order = self.order(scope), list(scope).pointee.isSorted else { return }
-    let handles = currentHandles(scope)
-    for handle in handles {
-      precondition(sortKeys[handle] == SortKey(items[handle].data, order), "a key is not that of its item")
-    }
-    precondition(
-      zip(handles, handles.dropFirst()).allSatisfy { precedes($0, $1, order) },
-      "an ordered section is not in order"
-    )
   }
 }

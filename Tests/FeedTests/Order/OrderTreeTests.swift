@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 @Suite struct OrderTreeTests {
   /// A tree beside two plain lists, of which one is the published order.

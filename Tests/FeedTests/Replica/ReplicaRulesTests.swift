@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 /// What a replica does not take, although the checksum would be right.
 ///

@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 /// Ordered sections of many leaves, whose searches begin at landmarks that move away.
 struct LongOrderedSectionTests {

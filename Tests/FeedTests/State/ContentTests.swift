@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 @Suite struct ContentTests {
   private let state = FeedState()

@@ -1,4 +1,5 @@
 import Feed
+import FeedChecks
 import Oracle
 
 /// Applies records to one feed in several ways, and to the oracle's.

@@ -1,4 +1,5 @@
 import Feed
+import FeedChecks
 import Oracle
 
 extension FuzzTarget {

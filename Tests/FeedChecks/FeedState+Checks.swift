@@ -1,0 +1,140 @@
+@testable import Feed
+
+extension FeedState {
+  /// Checks the structure, and that what is kept incrementally is what a computation from the
+  /// ground up gives. Traps with a message where something is broken.
+  func checkInvariants() {
+    list(.sections).pointee.tree.checkInvariants(sections)
+    var expected = Totals()
+    var previousSection: ElementHandle?
+    for section in currentHandles(.sections) {
+      precondition(sections[section].container == .sections, "a listed section is not present")
+      precondition(sections[section].scratch == 0, "scratch was not cleared")
+      expected.sectionBytes += sizeOfSection(section)
+      if list(.items(of: section)).pointee.settings != nil { expected.settingsCount += 1 }
+      expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
+      previousSection = section
+      let scope = Scope.items(of: section)
+      list(scope).pointee.tree.checkInvariants(items)
+      var listChecksum: UInt32 = 0
+      var previousItem: ElementHandle?
+      for item in currentHandles(scope) {
+        precondition(items[item].container == scope, "a listed item does not know its section")
+        precondition(items[item].scratch == 0, "scratch was not cleared")
+        expected.itemCount += 1
+        expected.itemBytes += sizeOfItem(item)
+        listChecksum &+= checksumTerm(item, after: previousItem, scope)
+        previousItem = item
+      }
+      if previousItem != nil { expected.filledSectionCount += 1 }
+      precondition(listChecksum == list(scope).pointee.checksum, "a list's checksum is wrong")
+      checkOrder(scope)
+      expected.checksum &+= listChecksum
+    }
+    precondition(expected == totals, "the totals are \(totals), and should be \(expected)")
+    checkContents()
+  }
+
+  private func checkContents() {
+    var uses: [UInt32: UInt32] = [:]
+    func countUse(_ content: Content) {
+      if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
+    }
+    func checkFingerprint(_ content: Content) {
+      if content.bytes == nil { return }
+      precondition(
+        content.fingerprint == DataFingerprint.of(content.data),
+        "a content's fingerprint is not its data's"
+      )
+    }
+    items.forEachOwnedContent {
+      countUse($0)
+      checkFingerprint($0)
+    }
+    for step in journal ?? [] { if let content = step.ownedContent { countUse(content) } }
+    precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
+    sections.forEachOwnedContent {
+      checkFingerprint($0)
+      precondition($0.kind == KindTable.empty, "a section has a kind")
+    }
+  }
+
+  /// Checks the order of a list whose keys are known.
+  private func checkOrder(_ scope: Scope) {
+    guard let order = self.order(scope), list(scope).pointee.isSorted else { return }
+    let handles = currentHandles(scope)
+    for handle in handles {
+      precondition(sortKeys[handle] == SortKey(items[handle].data, order), "a key is not that of its item")
+    }
+    precondition(
+      zip(handles, handles.dropFirst()).allSatisfy { precedes($0, $1, order) },
+      "an ordered section is not in order"
+    )
+  }
+}
+
+extension OrderTree {
+  /// Checks the whole structure. Traps with a message where it is broken.
+  func checkInvariants(_ table: ElementTable) {
+    guard let root else {
+      precondition(publishedCount == 0 && currentCount == 0 && entryCount == 0 && firstLeaf == nil)
+      return
+    }
+    var leaves: [OrderNode] = []
+    let (published, current) = OrderTree.check(root, parent: nil, &leaves)
+    precondition(published == publishedCount && current == currentCount, "the tree's counts are wrong")
+    var leaf = firstLeaf
+    var previous: OrderNode?
+    for expected in leaves {
+      precondition(leaf == expected && expected.previous == previous, "the list of leaves is broken")
+      for index in 0..<expected.count {
+        let entry = expected.entries[index]
+        if entry.isCurrent {
+          precondition(table[entry.handle].leaf == expected, "an element does not know its leaf")
+        } else {
+          precondition(
+            table.withChange(entry.handle) { $0.ghostLeaf } == expected,
+            "a ghost's leaf is not known"
+          )
+        }
+      }
+      previous = expected
+      leaf = expected.next
+    }
+    precondition(leaf == nil, "the list of leaves goes on after the last leaf")
+    precondition(leaves.reduce(0) { $0 + $1.count } == entryCount, "the number of entries is wrong")
+  }
+
+  /// - Returns: the entries below the node that count in each order.
+  private static func check(
+    _ node: OrderNode,
+    parent: OrderNode?,
+    _ leaves: inout [OrderNode]
+  ) -> (published: Int32, current: Int32) {
+    precondition(node.parent == parent, "a node's parent is wrong")
+    precondition(parent.map { $0.level == node.level + 1 } ?? true, "a node's level is wrong")
+    precondition(node.count > 0 && node.count <= node.capacity, "a node's count is wrong")
+    var published: Int32 = 0
+    var current: Int32 = 0
+    if node.isLeaf {
+      for index in 0..<node.count {
+        precondition(node.entries[index].bits & 3 != 0, "an entry counts in no order")
+        published += node.entries[index].publishedCount
+        current += node.entries[index].currentCount
+      }
+      precondition(published == node.published && current == node.current, "a leaf's counts are wrong")
+      leaves.append(node)
+      return (published, current)
+    }
+    for slot in 0..<node.count {
+      let child = check(node.children[slot], parent: node, &leaves)
+      precondition(
+        child.published == node.publishedCounts[slot] && child.current == node.currentCounts[slot],
+        "a branch's counts are wrong"
+      )
+      published += child.published
+      current += child.current
+    }
+    return (published, current)
+  }
+}

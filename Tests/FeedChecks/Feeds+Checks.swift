@@ -1,0 +1,69 @@
+@testable public import Feed
+@testable public import FeedStore
+
+extension FeedStore {
+  /// Checks all totals that are maintained incrementally.
+  public func checkInvariants() {
+    for directory in directories.values {
+      for feed in directory.feeds { feed.checkInvariants() }
+      directory.checkInvariants()
+    }
+    precondition(
+      share.bytes == directories.values.reduce(0) { $0 + $1.stateBytes },
+      "state is not counted right"
+    )
+  }
+}
+
+extension FeedDirectory {
+  /// Checks what is kept incrementally.
+  public func checkInvariants() {
+    var (existing, bytes, sections, items, settings) = (0, 0, 0, 0, 0)
+    for feed in feeds {
+      existing += feed.exists ? 1 : 0
+      bytes += feed.stateBytes
+      sections += feed.sectionCount
+      items += feed.itemCount
+      settings += feed.count.settings
+    }
+    precondition(existingCount == existing, "feeds are not counted right")
+    precondition(stateBytes == bytes, "state is not counted right")
+    precondition(
+      sectionCount == sections && itemCount == items && settingsCount == settings,
+      "sections and items are not counted right"
+    )
+  }
+}
+
+extension PublishedFeed {
+  /// Checks everything that is kept incrementally.
+  public func checkInvariants() { state.checkInvariants() }
+}
+
+extension Replica {
+  /// Checks everything that is kept incrementally.
+  public func checkInvariants() { state.checkInvariants() }
+}
+
+extension Snapshot {
+  /// Checks everything that is kept incrementally.
+  public func checkInvariants() { storage.checkInvariants() }
+}
+
+extension SnapshotStorage {
+  /// Checks what reading relies on, and everything that is kept incrementally.
+  fileprivate func checkInvariants() {
+    state.checkInvariants()
+    precondition(state.items.changes.isEmpty && state.sections.changes.isEmpty, "an edit was not settled")
+    precondition(state.totals == state.publishedTotals, "the published totals are not the current ones")
+    precondition(state.items.count == state.totals.itemCount, "a deleted item is still known")
+    precondition(state.sections.count == state.sectionCount, "a deleted section is still known")
+    for id in marks.reloadedItems.union(marks.reconfiguredItems) {
+      precondition(find(id) != nil, "an item that is not there is marked")
+    }
+    precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
+    for id in marks.reloadedSections {
+      precondition(find(id) != nil, "a section that is not there is marked")
+    }
+  }
+}
