@@ -107,7 +107,17 @@ final class PublishRun {
     if let refusal = limits.refusal(ofBytes: record.byteCount + headers.byteCount, to: route.topic) {
       throw reader.refusal("the record \(refusal)")
     }
-    while try !enqueue(record, route.topic, partition) {
+    func produce() throws(KafkaError) {
+      try producer.produce(
+        topic: route.topic,
+        partition: partition,
+        key: record.key?.rawBuffer,
+        value: record.valueBytes?.rawBuffer,
+        headers: headers,
+        timestampMilliseconds: record.position.timestamp
+      )
+    }
+    while try !Producer.hasRoom(produce) {
       try poll(Self.sliceMilliseconds)
       if publisher.stop.isRequested { return }
     }
@@ -130,28 +140,6 @@ final class PublishRun {
         )
       }
       headers.append(Header(name: name.text, value: fields[index + 1].map { Array($0.buffer) }))
-    }
-  }
-
-  /// Queues a record; returns false if the queue is full.
-  private func enqueue(
-    _ record: InputRecord,
-    _ topic: String,
-    _ partition: Int32
-  ) throws(KafkaError) -> Bool {
-    do throws(KafkaError) {
-      try producer.produce(
-        topic: topic,
-        partition: partition,
-        key: record.key?.rawBuffer,
-        value: record.valueBytes?.rawBuffer,
-        headers: headers,
-        timestampMilliseconds: record.position.timestamp
-      )
-      return true
-    } catch {
-      if error.kind == .queueFull { return false }
-      throw error
     }
   }
 
@@ -219,6 +207,19 @@ final class PublishRun {
     report.undelivered += errors.count
     for error in errors.errors {
       publisher.log.write(.publishRecordUndelivered, "record not delivered", ["error": error])
+    }
+  }
+}
+
+extension Producer {
+  /// Calls a body that produces a record; returns false if the queue is full.
+  static func hasRoom(_ produce: () throws(KafkaError) -> Void) throws(KafkaError) -> Bool {
+    do throws(KafkaError) {
+      try produce()
+      return true
+    } catch {
+      guard error.kind == .queueFull else { throw error }
+      return false
     }
   }
 }

@@ -125,19 +125,11 @@ package struct RejectedPublication: Sendable {
   private func enqueue(_ copy: RejectedCopy, _ source: RejectedSource, _ producer: Producer) throws {
     let key = OwnedBytes(copy.key)
     let value = OwnedBytes(value ?? copy.value)
-    while true {
-      do throws(KafkaError) {
-        return try producer.produce(
-          topic: source.topic,
-          partition: source.partition,
-          key: key.bytes,
-          value: value.bytes
-        )
-      } catch {
-        guard error.kind == .queueFull else { throw error }
-      }
-      try producer.poll(timeoutMilliseconds: Self.pollMilliseconds)
+    let (topic, partition) = (source.topic, source.partition)
+    func produce() throws(KafkaError) {
+      try producer.produce(topic: topic, partition: partition, key: key.bytes, value: value.bytes)
     }
+    while try !Producer.hasRoom(produce) { try producer.poll(timeoutMilliseconds: Self.pollMilliseconds) }
   }
 
   private static let timeoutMilliseconds: Int32 = 10_000
