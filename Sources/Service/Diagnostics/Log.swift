@@ -64,13 +64,13 @@ package struct Log: Sendable {
 /// Numbers and booleans keep their types in JSON; quantities are ``LogFigure``s; all other values are strings. Names
 /// are camelCase, as in JSON.
 package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
-  let fields: [(name: String, value: LogValue)]
+  let fields: [(name: String, value: LogFigure)]
 
   package init(dictionaryLiteral fields: (String, any CustomStringConvertible)...) {
-    self.fields = fields.map { ($0.0, LogValue($0.1)) }
+    self.fields = fields.map { ($0.0, $0.1 as? LogFigure ?? LogFigure(plain: $0.1)) }
   }
 
-  private init(_ fields: [(name: String, value: LogValue)]) {
+  private init(_ fields: [(name: String, value: LogFigure)]) {
     self.fields = fields
   }
 

@@ -35,19 +35,11 @@ struct LogLine: Sendable {
     // Field names must be unique in an object.
     var names: Set = ["time", "level", "event", "message", "truncated"]
     let parts = fields.fields.map { field in
-      var (name, value) = Self.json(field.name, field.value)
+      var name = field.value.jsonName(field.name)
       while !names.insert(name).inserted { name += "_" }
-      return "," + LogText.json(name) + ":" + value
+      return "," + LogText.json(name) + ":" + (field.value.number ?? LogText.json(field.value.description))
     }
     return Self.joined(head, parts, truncated: #","truncated":true"#) + "}"
-  }
-
-  private static func json(_ name: String, _ value: LogValue) -> (name: String, value: String) {
-    switch value {
-    case .text(let text): (name, LogText.json(text))
-    case .number, .boolean: (name, value.description)
-    case .figure(let figure): (figure.jsonName(name), figure.number)
-    }
   }
 
   /// As many parts as fit, and a marker if some are left out.
@@ -66,15 +58,10 @@ struct LogLine: Sendable {
   /// irrelevant.
   var repeatKey: String {
     let compared = event.isOfProcess ? fields : fields + context
-    return compared.fields.reduce(into: event.name + "\n" + RepeatText.comparable(message)) {
-      key,
-      field in
-      switch field.value {
-      case .figure: break
-      case .text(let text): key += "\n" + field.name + "=" + RepeatText.comparable(text)
-      case .number, .boolean: key += "\n" + field.name + "=" + field.value.description
-      }
+    let figures = compared.fields.filter(\.value.isCompared).map { name, value in
+      "\n\(name)=\(value.number ?? RepeatText.comparable(value.description))"
     }
+    return event.name + "\n" + RepeatText.comparable(message) + figures.joined()
   }
 }
 
@@ -83,35 +70,6 @@ package enum LogFormat: String, Sendable, CaseIterable {
   case text
   /// For programs: one JSON object per line.
   case json
-}
-
-/// The value of a field of a log line.
-enum LogValue: Sendable {
-  case text(String)
-  /// A number as digits, which are the same in JSON.
-  case number(String)
-  case boolean(Bool)
-  case figure(LogFigure)
-
-  init(_ value: any CustomStringConvertible) {
-    switch value {
-    case let value as LogFigure: self = .figure(value)
-    case let value as Bool: self = .boolean(value)
-    case let value as any BinaryInteger: self = .number(value.description)
-    case let value as Double where value.isFinite: self = .number(value.description)
-    default: self = .text(value.description)
-    }
-  }
-
-  /// The value in the text format.
-  var description: String {
-    switch self {
-    case .text(let text): text
-    case .number(let digits): digits
-    case .boolean(let value): value.description
-    case .figure(let figure): figure.description
-    }
-  }
 }
 
 /// A quantity in a log line: formatted in text; in JSON a plain number, whose field's name ends with the unit.
@@ -123,14 +81,26 @@ enum LogValue: Sendable {
 /// Quantities vary between repetitions of an event, so lines that differ only in figures count as repeated.
 package struct LogFigure: Sendable, CustomStringConvertible {
   package let description: String
-  let number: String
+  /// The value in JSON; nil for text.
+  let number: String?
   /// The suffix of the field's name in JSON, unless it already is the whole name; empty for a count.
   let unit: String
+  /// Whether lines with other values are no repetitions, as the value is no quantity.
+  var isCompared = false
 
   private init(_ number: some BinaryInteger, _ unit: String, _ description: String) {
     self.number = String(number)
     self.unit = unit
     self.description = description
+  }
+
+  /// A value that is not formatted.
+  init(plain value: any CustomStringConvertible) {
+    description = value.description
+    let isNumber = value is Bool || value is any BinaryInteger || (value as? Double)?.isFinite == true
+    number = isNumber ? value.description : nil
+    unit = ""
+    isCompared = true
   }
 
   package static func count(_ count: some BinaryInteger) -> LogFigure {
