@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import Service
 import Testing
 
 @testable import FeedClient

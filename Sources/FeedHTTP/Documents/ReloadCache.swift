@@ -148,7 +148,7 @@ final class FeedReload: Sendable {
     self.version = version
     self.ledger = ledger
     document = HTTPContent(text)
-    encoded = ServerSentEvent(id: version.text, data: text).encoded()
+    encoded = EncodedEvent(id: version.text, data: text)
     ledger.add(byteCount)
   }
 

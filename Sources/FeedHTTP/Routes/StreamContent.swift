@@ -180,13 +180,8 @@ struct ContentFault: HTTPRefusing {
         "",
         "is not JSON in UTF-8: \(context.underlyingError.map { "\($0)" } ?? context.debugDescription)"
       )
-    } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-      DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context)
-    {
-      throw ContentFault(
-        context.codingPath.place,
-        "is not valid: \(context.debugDescription)"
-      )
+    } catch let error as DecodingError {
+      throw ContentFault(error.place, "is not valid: \(error.context?.debugDescription ?? "")")
     } catch {
       throw ContentFault("", "cannot be read: \(error)")
     }
@@ -195,19 +190,11 @@ struct ContentFault: HTTPRefusing {
 
 /// An object in the content of a request.
 private struct ContentObject {
-  private struct Name: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
-  private let container: KeyedDecodingContainer<Name>
+  private let container: KeyedDecodingContainer<AnyKey>
 
   /// - Parameter names: those of the members that it may have.
   init(_ decoder: any Decoder, _ names: [String]) throws {
-    container = try decoder.container(keyedBy: Name.self)
+    container = try decoder.container(keyedBy: AnyKey.self)
     guard let unknown = container.allKeys.map(\.stringValue).filter({ !names.contains($0) }).min() else {
       return
     }
@@ -220,7 +207,7 @@ private struct ContentObject {
 
   /// A member's value; nil if it is absent.
   func value<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value? {
-    let name = Name(stringValue: name)
+    let name = AnyKey(stringValue: name)
     return container.contains(name) ? try container.decode(type, forKey: name) : nil
   }
 
@@ -233,6 +220,6 @@ private struct ContentObject {
   }
 
   func fault(_ name: String, _ problem: String) -> ContentFault {
-    ContentFault((container.codingPath + [Name(stringValue: name)]).place, problem)
+    ContentFault((container.codingPath + [AnyKey(stringValue: name)]).place, problem)
   }
 }

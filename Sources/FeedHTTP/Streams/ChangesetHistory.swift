@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import Service
 
 /// The newest changesets of all feeds and open windows, for readers that reconnect. A limit in bytes bounds it: the oldest changesets
 /// are dropped first.

@@ -145,7 +145,7 @@ enum StreamNotice {
   }
 
   private static func event(_ name: String, _ data: String) -> EncodedEvent {
-    ServerSentEvent(name: name, data: Array(data.utf8)).encoded()
+    EncodedEvent(name: name, data: Array(data.utf8))
   }
 
   private static func quoted(_ text: String) -> String { JSONData(string: text).description }

@@ -122,10 +122,10 @@ final class StreamedChangeset: Sendable {
       let texts = window.map { [$0.text(base: revision)] } ?? values
       var events = texts.enumerated().map { index, text in
         let isLast = index == texts.count - 1
-        return ServerSentEvent(id: isLast ? version.text : nil, data: text).encoded()
+        return EncodedEvent(id: isLast ? version.text : nil, data: text)
       }
       if let plan {
-        let event = ServerSentEvent(name: "plan", data: Array(plan.text.utf8)).encoded()
+        let event = EncodedEvent(name: "plan", data: Array(plan.text.utf8))
         events.insert(event, at: 0)
       }
       if encoded.count < Self.mostEncoded { encoded[revision] = events }

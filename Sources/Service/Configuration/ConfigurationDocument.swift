@@ -186,12 +186,7 @@ package struct ConfigurationDocument: Sendable, Equatable {
     if let fault = outline.fault {
       return ConfigurationError(fault.message, place: "\(name):\(fault.line)")
     }
-    var path: [any CodingKey] = []
-    switch error {
-    case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context):
-      path = context.codingPath
-    default: break
-    }
+    let path = (error as? DecodingError)?.context?.codingPath ?? []
     let key = path.map(\.stringValue).joined(separator: ".")
     guard !key.isEmpty else { return ConfigurationError("the text is not valid JSON5", place: name) }
     let place = outline.lines[key].map { "\(name):\($0)" } ?? name

@@ -37,7 +37,7 @@ extension ConfigurationValue: CustomStringConvertible {
 
 extension ConfigurationValue: Decodable {
   package init(from decoder: any Decoder) throws {
-    if let container = try? decoder.container(keyedBy: ConfigurationKey.self) {
+    if let container = try? decoder.container(keyedBy: AnyKey.self) {
       var members: [String: ConfigurationValue] = [:]
       for key in container.allKeys {
         members[key.stringValue] = try container.decode(ConfigurationValue.self, forKey: key)
@@ -67,17 +67,12 @@ extension ConfigurationValue: Decodable {
 }
 
 /// Any member name.
-private struct ConfigurationKey: CodingKey {
-  let stringValue: String
-  var intValue: Int? { nil }
+package struct AnyKey: CodingKey {
+  package let stringValue: String
+  package var intValue: Int? { nil }
 
-  init?(stringValue: String) {
-    self.stringValue = stringValue
-  }
-
-  init?(intValue: Int) {
-    nil
-  }
+  package init(stringValue: String) { self.stringValue = stringValue }
+  package init?(intValue: Int) { nil }
 }
 
 /// One setting: a value and its source.

@@ -30,7 +30,8 @@ package struct SystemThread: Sendable {
     }
     let job = Unmanaged.passRetained(Job(name, body))
     var thread = pthread_t()
-    guard pthread_create(&thread, &attributes, { @Sendable in threadMain($0) }, job.toOpaque()) == 0 else {
+    let result = pthread_create(&thread, &attributes, { @Sendable in SystemThread.main($0) }, job.toOpaque())
+    guard result == 0 else {
       job.release()
       return nil
     }
@@ -46,10 +47,13 @@ package struct SystemThread: Sendable {
   /// Lets the thread end by itself.
   package func detach() { pthread_detach(thread) }
 
-  fileprivate static func main(_ job: UnsafeMutableRawPointer) {
-    let job = Unmanaged<Job>.fromOpaque(job).takeRetainedValue()
-    name(job.name)
-    job.body()
+  /// Not isolated, as C calls it.
+  private static func main(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let job else { return nil }
+    let started = Unmanaged<Job>.fromOpaque(job).takeRetainedValue()
+    name(started.name)
+    started.body()
+    return nil
   }
 
   /// Names the calling thread.
@@ -63,10 +67,4 @@ package struct SystemThread: Sendable {
     let bytes = Array(name.utf8.prefix(15))
     _ = write(descriptor, bytes, bytes.count)
   }
-}
-
-/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
-private func threadMain(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  if let job { SystemThread.main(job) }
-  return nil
 }

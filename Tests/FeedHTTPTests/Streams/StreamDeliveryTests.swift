@@ -37,7 +37,7 @@ struct StreamDeliveryTests {
   }
 
   private static func notice(_ text: String) -> StreamStep {
-    .notice(ServerSentEvent(data: Array(text.utf8)).encoded())
+    .notice(EncodedEvent(data: Array(text.utf8)))
   }
 
   private static func deletion(_ revision: UInt64, reborn: String? = nil) throws -> StreamStep {

@@ -25,7 +25,7 @@ struct StreamReaderTests {
     var reader = StreamReader(queue.stream)
     #expect(reader.isLagging)
     reader.take(.made(1))
-    reader.notify(ServerSentEvent(data: Array("news".utf8)).encoded())
+    reader.notify(EncodedEvent(data: Array("news".utf8)))
     reader.jump(to: version(1), position: 2)
     #expect(reader.isLagging && queue.drain().isEmpty)
   }
@@ -90,7 +90,7 @@ struct StreamReaderTests {
 
   @Test func `a reader that waits for a reload is told so, and gets nothing else`() {
     var reader = reader(at: 4, position: 3)
-    reader.waitForReload(telling: ServerSentEvent(data: Array("must refetch".utf8)).encoded())
+    reader.waitForReload(telling: EncodedEvent(data: Array("must refetch".utf8)))
     #expect(queue.drain() == ["must refetch"])
     #expect(reader.version == nil && reader.position == 0 && !reader.isLagging)
     reader.take(.made(9, isReload: true))

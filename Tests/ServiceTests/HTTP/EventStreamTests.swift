@@ -25,7 +25,7 @@ import Testing
       router.add("/events", produces: ["text/event-stream"]) { request in
         .events { stream in
           if let last = request.header("Last-Event-ID") {
-            _ = stream.write(ServerSentEvent(data: Array("after \(last)".utf8)).encoded())
+            _ = stream.write(EncodedEvent(data: Array("after \(last)".utf8)))
           }
           opened.add(stream)
         }
@@ -58,7 +58,7 @@ import Testing
   }
 
   private func event(_ text: String) -> EncodedEvent {
-    ServerSentEvent(data: Array(text.utf8)).encoded()
+    EncodedEvent(data: Array(text.utf8))
   }
 
   @Test func `messages arrive in the order in which they were written`() throws {

@@ -46,7 +46,7 @@ import Testing
       $0.tokens.bearer = try BearerToken(Self.token)
     } routes: { router in
       router.add("/events", produces: ["text/event-stream"]) { _ in
-        .events { stream in _ = stream.write(ServerSentEvent(data: Array("first".utf8)).encoded()) }
+        .events { stream in _ = stream.write(EncodedEvent(data: Array("first".utf8))) }
       }
       router.add("/secret") { _ in HTTPResponse(status: 204) }
     }

@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `a client with few connections is served although others take all of them`() throws {
-    let content = HTTPContent(count: 32 << 20) { _ in }
+    let content = HTTPContent([UInt8](repeating: 0, count: 32 << 20))
     let server = try HTTPTestServer {
       $0.maxConnections = 8
     } routes: { router in
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test func `a response that is not read in time closes the connection`() throws {
-    let content = HTTPContent(count: 32 << 20) { _ in }
+    let content = HTTPContent([UInt8](repeating: 0, count: 32 << 20))
     let server = try HTTPTestServer {
       $0.answerMilliseconds = 50
       $0.answerBytesPerSecond = 1 << 40
@@ -233,7 +233,7 @@ import Testing
 
   @Test func `abandoned content ends within the response`() throws {
     let transfers = Mutex<[HTTPTransfer]>([])
-    let content = HTTPContent(count: 32 << 20) { _ in }
+    let content = HTTPContent([UInt8](repeating: 0, count: 32 << 20))
     let server = try HTTPTestServer { router in
       router.add("/") { _ in
         var response = HTTPResponse(contentType: "text/plain", content: content)

@@ -153,7 +153,7 @@ import Testing
     let opened = streams.withLock { $0.first }
     let stream = try #require(opened)
     for number in 0..<3 {
-      #expect(stream.write(ServerSentEvent(data: Array("message \(number)".utf8)).encoded()) == .queued)
+      #expect(stream.write(EncodedEvent(data: Array("message \(number)".utf8))) == .queued)
       _ = client.read(to: "message \(number)\n\n")
     }
     stream.close()

@@ -22,9 +22,6 @@ import Testing
         content: HTTPContent((values + query).joined(separator: "\n"))
       )
     }
-    router.add("/rooms/hall/items/{item}") { _ in
-      HTTPResponse(contentType: "text/plain", content: HTTPContent("the hall"))
-    }
     router.add("/typed", produces: ["application/json", "text/plain"]) { request in
       HTTPResponse(contentType: request.mediaType ?? "none", content: HTTPContent("{}"))
     }
@@ -100,12 +97,6 @@ import Testing
   @Test func `a zero byte is an ordinary byte`() throws {
     let server = try server()
     #expect(try server.ask("GET /rooms/%00/items/a%00b?x=c%00d").text == "item=a\0b\nroom=\0\nx=c\0d")
-  }
-
-  @Test func `a literal segment is preferred to a parameter`() throws {
-    let server = try server()
-    #expect(try server.ask("GET /rooms/hall/items/1").text == "the hall")
-    #expect(try server.ask("GET /rooms/cellar/items/1").text == "item=1\nroom=cellar")
   }
 
   @Test(arguments: ["/rooms/%ZZ/items/1", "/rooms/%C3/items/1", "/page?x=%", "page"])

@@ -4,7 +4,7 @@ import Testing
 @Suite struct ServerSentEventTests {
   private func encoded(_ data: String, id: String? = nil, name: String? = nil) -> String {
     String(
-      decoding: ServerSentEvent(id: id, name: name, data: Array(data.utf8)).encoded().bytes,
+      decoding: EncodedEvent(id: id, name: name, data: Array(data.utf8)).bytes,
       as: UTF8.self
     )
   }

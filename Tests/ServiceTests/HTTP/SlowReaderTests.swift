@@ -101,7 +101,7 @@ private func followMany() throws {
 }
 
 private func message(_ text: String) -> EncodedEvent {
-  ServerSentEvent(data: Array(text.utf8)).encoded()
+  EncodedEvent(data: Array(text.utf8))
 }
 
 /// The number of threads of the process.

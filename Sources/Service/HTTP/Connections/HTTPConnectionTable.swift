@@ -204,36 +204,32 @@ struct HTTPConnectionTable: Sendable {
   /// such a one; nil if a client of another address should not take its place, as that one has as many. A connection that
   /// libmicrohttpd has not started to serve is left alone; see ``waitForServer(_:at:)``.
   private func oldestAnswer(for address: String) -> Int32? {
-    var best: (socket: Int32, count: Int, since: Int64)?
-    for (socket, connection) in connections where connection.phase == .answer && connection.isServed {
-      guard counts.mustYield(connection.address, to: address) else { continue }
-      let count = counts[connection.address]
-      if let best, (-best.count, best.since, best.socket) < (-count, connection.since, socket) { continue }
-      best = (socket, count, connection.since)
+    let candidates = connections.filter { _, connection in
+      connection.phase == .answer && connection.isServed && counts.mustYield(connection.address, to: address)
     }
-    return best?.socket
+    func rank(_ connection: Connection) -> Int { -counts[connection.address] }
+    return Self.oldest(candidates, by: rank)
   }
 
   /// Connections that have started a request are preferred to idle ones.
   private func oldestIncomplete(of address: String?) -> Int32? {
-    var oldest: (socket: Int32, isIdle: Bool, since: Int64)?
-    for (socket, connection) in connections
-    where connection.phase.owesRequest && (address == nil || connection.address == address) {
-      let isIdle = connection.phase == .idle
-      if let best = oldest {
-        guard (isIdle ? 1 : 0, connection.since, socket) < (best.isIdle ? 1 : 0, best.since, best.socket)
-        else { continue }
-      }
-      oldest = (socket, isIdle, connection.since)
+    let candidates = connections.filter { _, connection in
+      connection.phase.owesRequest && (address == nil || connection.address == address)
     }
-    return oldest?.socket
+    return Self.oldest(candidates) { $0.phase == .idle ? 1 : 0 }
+  }
+
+  /// The socket of the oldest of the connections that have the least rank.
+  private static func oldest(_ connections: [Int32: Connection], by rank: (Connection) -> Int) -> Int32? {
+    func order(_ socket: Int32, _ connection: Connection) -> (Int, Int64, Int32) {
+      (rank(connection), connection.since, socket)
+    }
+    return connections.min { order($0.key, $0.value) < order($1.key, $1.value) }?.key
   }
 }
 
 /// The state of one connection that libmicrohttpd serves.
 final class HTTPConnection: Sendable {
-  /// The client's address; empty if it is not known.
-  let address: String
   /// The client's address group, the same for all addresses that one client can easily obtain.
   let addressGroup: String
   let socket: Int32
@@ -241,7 +237,6 @@ final class HTTPConnection: Sendable {
   let isBrief: Bool
 
   init(_ address: IPAddress?, socket: Int32, isBrief: Bool) {
-    self.address = address?.description ?? ""
     addressGroup = address?.clientGroup ?? ""
     self.socket = socket
     self.isBrief = isBrief

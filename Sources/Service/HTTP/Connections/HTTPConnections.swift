@@ -98,24 +98,3 @@ final class HTTPExchange {
     }
   }
 }
-
-/// Counts active requests, and can wait until there are none.
-final class HTTPExchangeCount: Sendable {
-  private let count = Atomic(0)
-
-  func begin() { count.add(1, ordering: .sequentiallyConsistent) }
-
-  func end() { count.subtract(1, ordering: .sequentiallyConsistent) }
-
-  /// Blocks until no request is active; looks every two milliseconds, because it is for the end of a server.
-  ///
-  /// - Parameter deadline: when to give up, in milliseconds of ``MonotonicClock``.
-  /// - Returns: whether no request is active.
-  func waitForNone(until deadline: Int64) -> Bool {
-    while count.load(ordering: .sequentiallyConsistent) > 0 {
-      guard MonotonicClock.milliseconds() < deadline else { return false }
-      usleep(2_000)
-    }
-    return true
-  }
-}

@@ -8,13 +8,11 @@ import Glibc
 final class HTTPEntrance: @unchecked Sendable {
   // Unchecked: mutable state is used only on the thread.
   private let listening: ListeningSocket
+  /// It stops the thread before its own end.
+  private unowned let server: HTTPServer
   private let connections: HTTPConnections
-  private let limits: HTTPHeadLimits
   /// Whether clients must use TLS; then their heads cannot be read here.
   private let isTLS: Bool
-  private let refuse: @Sendable (HTTPHeadFault) -> [UInt8]
-  private let unavailable: @Sendable (String) -> [UInt8]
-  private let serve: @Sendable (Int32, IPAddress?, UInt16, UnsafeRawBufferPointer) -> Bool
   private let thread: EpollThread
   /// Connections that have not been handed over, by socket.
   private var pending: [Int32: PendingConnection] = [:]
@@ -40,30 +38,14 @@ final class HTTPEntrance: @unchecked Sendable {
 
   /// Starts the thread, which owns the listening socket from now on.
   ///
-  /// - Parameters:
-  ///   - refuse: encodes the response to an invalid head.
-  ///   - unavailable: encodes the response when the limit is reached.
-  ///   - serve: takes over a socket, and is shown the head of the first request, which is empty with TLS; if it returns
-  ///     false, the socket is closed.
   /// - Throws: ``HTTPServerError`` if no descriptor is available; the socket is closed then.
-  init(
-    _ listening: ListeningSocket,
-    _ connections: HTTPConnections,
-    _ limits: HTTPHeadLimits,
-    isTLS: Bool = false,
-    tickMilliseconds: Int64,
-    refuse: @escaping @Sendable (HTTPHeadFault) -> [UInt8],
-    unavailable: @escaping @Sendable (String) -> [UInt8],
-    serve: @escaping @Sendable (Int32, IPAddress?, UInt16, UnsafeRawBufferPointer) -> Bool
-  ) throws(HTTPServerError) {
+  init(_ listening: ListeningSocket, of server: HTTPServer) throws(HTTPServerError) {
+    let configuration = server.configuration
     self.listening = listening
-    self.connections = connections
-    self.limits = limits
-    self.isTLS = isTLS
-    self.refuse = refuse
-    self.unavailable = unavailable
-    self.serve = serve
-    buffer = [UInt8](repeating: 0, count: limits.bytes + 1)
+    self.server = server
+    connections = server.connections
+    isTLS = configuration.tls != nil
+    buffer = [UInt8](repeating: 0, count: configuration.head.bytes + 1)
     do throws(HTTPServerError) {
       thread = try EpollThread("http-entrance")
     } catch {
@@ -75,7 +57,11 @@ final class HTTPEntrance: @unchecked Sendable {
     }
     // The thread holds a reference until it ends.
     thread.start(
-      tickMilliseconds: tickMilliseconds,
+      // Often enough to meet deadlines within a tenth.
+      tickMilliseconds: min(
+        1000,
+        max(10, min(configuration.headMilliseconds, configuration.answerMilliseconds) / 10)
+      ),
       // Without connections there is nothing to check periodically.
       isQuiet: { self.connections.count == 0 && self.isAccepting },
       onEvent: { if $0 == Self.listeningNumber { self.accept() } else { self.look(Int32($0)) } },
@@ -102,16 +88,8 @@ final class HTTPEntrance: @unchecked Sendable {
       } else if let waiting = pending[socket] {
         if waiting.bytesToDrop == nil, waiting.seenBytes > 0 {
           let seconds = (MonotonicClock.milliseconds() - connection.since) / 1000
-          answer(
-            socket,
-            refuse(
-              HTTPHeadFault(
-                status: 408,
-                code: "head-too-slow",
-                "the request's head was not complete after \(seconds) s"
-              )
-            )
-          )
+          let detail = "the request's head was not complete after \(seconds) s"
+          refuse(socket, HTTPHeadFault(status: 408, code: "head-too-slow", detail))
         } else {
           close(socket)
         }
@@ -161,17 +139,19 @@ final class HTTPEntrance: @unchecked Sendable {
       Glibc.close(socket)
       return
     }
-    pending[socket] = PendingConnection(address: address, port: port, check: HTTPHeadCheck(limits))
+    let check = HTTPHeadCheck(server.configuration.head)
+    pending[socket] = PendingConnection(address: address, port: port, check: check)
     guard thread.watchNews(socket, number: UInt64(socket)) else { return close(socket) }
     switch admission {
     case .dropped: break
-    case .refused(let reason): answer(socket, unavailable(reason))
+    case .refused(let reason): answer(socket, server.unavailable(reason))
     case .admitted(let evicted):
       guard let evicted else { break }
       if pending[evicted] == nil {
         connections.shutDown(evicted)
       } else {
-        close(evicted, telling: unavailable("there are too many connections, and this one sent no request"))
+        let reason = "there are too many connections, and this one sent no request"
+        close(evicted, telling: server.unavailable(reason))
       }
     }
     if let excess = connections.change({ table, _ in table.excessLeaving() }) { close(excess) }
@@ -195,7 +175,7 @@ final class HTTPEntrance: @unchecked Sendable {
     pending[socket]?.seenBytes = count
     switch verdict {
     case .complete(let length): handOver(socket, waiting, headBytes: length)
-    case .refused(let fault): answer(socket, refuse(fault))
+    case .refused(let fault): refuse(socket, fault)
     case .incomplete, nil:
       // A client that has closed its side will not complete its head.
       var state = pollfd(fd: socket, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
@@ -205,7 +185,7 @@ final class HTTPEntrance: @unchecked Sendable {
 
   /// Hands over a client that starts a TLS handshake. The deadline for its first head still applies.
   private func handOverTLS(_ socket: Int32, _ waiting: PendingConnection) {
-    guard buffer[0] == Self.handshakeRecord else { return answer(socket, refuse(Self.plainText)) }
+    guard buffer[0] == Self.handshakeRecord else { return refuse(socket, Self.plainText) }
     handOver(socket, waiting, headBytes: 0)
   }
 
@@ -221,12 +201,17 @@ final class HTTPEntrance: @unchecked Sendable {
     pending[socket] = nil
     if !isTLS { connections.beginAnswer(socket) }
     let isServed = buffer.withUnsafeBytes { buffer in
-      serve(socket, waiting.address, waiting.port, UnsafeRawBufferPointer(rebasing: buffer[..<headBytes]))
+      let head = UnsafeRawBufferPointer(rebasing: buffer[..<headBytes])
+      return server.serve(socket, waiting.address, waiting.port, head)
     }
     if !isServed {
       // The socket is closed. Only this thread accepts connections, so its number has not been reused.
       connections.change { table, _ in table.close(socket) }
     }
+  }
+
+  private func refuse(_ socket: Int32, _ fault: HTTPHeadFault) {
+    answer(socket, server.encoded(fault.response))
   }
 
   /// Sends a response, after which input is discarded.

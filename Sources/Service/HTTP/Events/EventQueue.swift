@@ -2,9 +2,7 @@ import Glibc
 
 /// The queue of one stream: complete messages, and the rest of the one being sent.
 struct EventQueue {
-  /// The messages, starting at `first`. Earlier slots are empty.
-  private var events: [EncodedEvent] = []
-  private var first = 0
+  private var events = Queue<EncodedEvent>()
   /// The number of bytes of the first message that have been sent.
   private var sent = 0
   /// The number of queued bytes.
@@ -20,7 +18,7 @@ struct EventQueue {
     self.limit = limit
   }
 
-  var isEmpty: Bool { first == events.count }
+  var isEmpty: Bool { events.isEmpty }
 
   /// Appends a message. If the queue is empty, it may exceed the limit, because it could never be sent otherwise.
   ///
@@ -39,16 +37,15 @@ struct EventQueue {
   /// Appends a message of any size. The limit applies to the messages after it.
   mutating func appendExempt(_ event: EncodedEvent) {
     add(event)
-    exemptCount = events.count - first
+    exemptCount = events.count
     exemptByteCount = byteCount
   }
 
   /// Replaces all queued messages by one of any size. A partially sent message is kept, because the client could not
   /// tell where the next one begins.
   mutating func replaceAll(with event: EncodedEvent) {
-    let started = sent > 0 ? events[first] : nil
-    events.removeAll()
-    first = 0
+    let started = sent > 0 ? events.first : nil
+    events = Queue()
     byteCount = 0
     if let started {
       events.append(started)
@@ -63,14 +60,16 @@ struct EventQueue {
   /// Moves as many bytes as are available and fit, and returns their number.
   mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
-    while filled < target.count, !isEmpty {
-      let bytes = events[first].bytes
+    while filled < target.count, let bytes = events.first?.bytes {
       let count = min(bytes.count - sent, target.count - filled)
       UnsafeMutableRawBufferPointer(rebasing: target[filled...]).copyBytes(from: bytes[sent..<sent + count])
       filled += count
       sent += count
       if exemptCount > 0 { exemptByteCount -= count }
-      if sent == bytes.count { removeFirst() }
+      guard sent == bytes.count else { continue }
+      sent = 0
+      if exemptCount > 0 { exemptCount -= 1 }
+      _ = events.removeFirst()
     }
     byteCount -= filled
     return filled
@@ -80,18 +79,6 @@ struct EventQueue {
     guard !event.bytes.isEmpty else { return }
     events.append(event)
     byteCount += event.bytes.count
-  }
-
-  private mutating func removeFirst() {
-    sent = 0
-    if exemptCount > 0 { exemptCount -= 1 }
-    // The bytes are released at once. The slots are removed when half of them are empty.
-    events[first] = EncodedEvent(bytes: [])
-    first += 1
-    if first * 2 >= events.count {
-      events.removeFirst(first)
-      first = 0
-    }
   }
 }
 
@@ -135,27 +122,16 @@ package enum EventStreamWrite: Sendable, Equatable {
   case closed
 }
 
-/// One message of an event stream, as specified by "Server-sent events" in the HTML standard.
-package struct ServerSentEvent: Sendable, Equatable {
-  /// The value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged.
-  package var id: String?
-  /// The event type; nil for `message`.
-  package var name: String?
-  /// UTF-8. The client receives each line break as a line feed.
-  package var data: [UInt8]
-
+/// Messages as specified by "Server-sent events" in the HTML standard.
+extension EncodedEvent {
+  /// Encodes a message. Do so once, and write it to any number of streams.
+  ///
   /// - Parameters:
-  ///   - id: line breaks and zeros, which are not allowed, are removed.
-  ///   - name: likewise.
-  ///   - data: UTF-8, which is not checked.
+  ///   - id: the value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged. Line breaks and zeros, which are
+  ///     not allowed, are removed.
+  ///   - name: the event type; nil for `message`; likewise.
+  ///   - data: UTF-8, which is not checked. The client receives each line break as a line feed.
   package init(id: String? = nil, name: String? = nil, data: [UInt8]) {
-    self.id = id
-    self.name = name
-    self.data = data
-  }
-
-  /// The encoded message. Encode it once, and write it to any number of streams.
-  package func encoded() -> EncodedEvent {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(data.count + 64)
     if let id { Self.append("id: ", Self.line(id), to: &bytes) }
@@ -169,7 +145,7 @@ package struct ServerSentEvent: Sendable, Equatable {
       if lineBreak == UInt8(ascii: "\r"), rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
     }
     bytes.append(UInt8(ascii: "\n"))
-    return EncodedEvent(bytes: bytes)
+    self.init(bytes: bytes)
   }
 
   private static func append(_ field: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8])

@@ -305,9 +305,3 @@ package final class EventStream: Sendable {
     }
   }
 }
-
-/// For libmicrohttpd: the content has been sent.
-func releaseHTTPContent(_ content: UnsafeMutableRawPointer?) {
-  guard let content else { return }
-  Unmanaged<HTTPContent>.fromOpaque(content).release()
-}

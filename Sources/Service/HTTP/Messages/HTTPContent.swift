@@ -26,28 +26,16 @@ package final class HTTPContent: Sendable {
   private static let maximumCompressedBytes = 16 << 20
 
   /// Copies bytes once.
-  package convenience init(_ bytes: some Collection<UInt8>) {
-    self.init(count: bytes.count) { target in
-      target.copyBytes(from: bytes)
-    }
+  package init(_ bytes: some Collection<UInt8>) {
+    count = bytes.count
+    // Never empty, because libmicrohttpd rejects null pointers.
+    base = .allocate(byteCount: max(count, 1), alignment: 16)
+    UnsafeMutableRawBufferPointer(start: base, count: count).copyBytes(from: bytes)
   }
 
   /// Copies a text as UTF-8, once.
   package convenience init(_ text: String) {
     self.init(text.utf8)
-  }
-
-  /// Lets the caller write the bytes in place.
-  ///
-  /// - Parameters:
-  ///   - count: the number of bytes.
-  ///   - write: must write all of them; they are zero before.
-  package init(count: Int, writingWith write: (UnsafeMutableRawBufferPointer) -> Void) {
-    self.count = count
-    // Never empty, because libmicrohttpd rejects null pointers.
-    base = .allocate(byteCount: max(count, 1), alignment: 16)
-    base.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 1))
-    write(UnsafeMutableRawBufferPointer(start: base, count: count))
   }
 
   deinit {

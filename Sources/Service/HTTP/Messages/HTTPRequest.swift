@@ -12,8 +12,6 @@ package struct HTTPRequest: Sendable {
   package internal(set) var content: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?
-  /// The client's address, without the port. Behind a proxy, the proxy's address.
-  package let clientAddress: String
   /// What the client may do.
   package let rights: AccessRights
 

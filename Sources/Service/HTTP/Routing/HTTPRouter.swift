@@ -14,7 +14,6 @@ package struct HTTPRouter: Sendable {
   /// as an ``HTTPContent`` protected by a mutex. It may throw an ``HTTPRefusing``.
   package typealias Handler = @Sendable (HTTPRequest) throws -> HTTPResponse
 
-  /// More specific patterns come first.
   private var routes: [HTTPRoute] = []
 
   package init() {}
@@ -22,8 +21,8 @@ package struct HTTPRouter: Sendable {
   /// Adds a route.
   ///
   /// - Parameters:
-  ///   - path: begins with a slash. Segments in braces are parameters: `/rooms/{room}`. Literal segments take
-  ///     precedence over parameters, in any order of addition. A trailing slash matters.
+  ///   - path: begins with a slash. Segments in braces are parameters: `/rooms/{room}`. Of patterns that
+  ///     match the same path, the first counts. A trailing slash matters.
   ///   - method: GET answers HEAD as well, without the content.
   ///   - produces: the media types that the handler can produce, best first; the request has the chosen one. A client
   ///     that accepts none of them receives 406. Empty to ignore what the client accepts.
@@ -43,16 +42,16 @@ package struct HTTPRouter: Sendable {
       !routes.contains { $0.pattern == pattern && $0.method == method },
       "\(method.rawValue) \(path) is there already"
     )
-    let route = HTTPRoute(
-      pattern: pattern,
-      method: method,
-      produces: produces,
-      isOpen: isOpen,
-      contentBytes: contentBytes,
-      handler: handler
+    routes.append(
+      HTTPRoute(
+        pattern: pattern,
+        method: method,
+        produces: produces,
+        isOpen: isOpen,
+        contentBytes: contentBytes,
+        handler: handler
+      )
     )
-    let index = routes.firstIndex { pattern.isMoreSpecific(than: $0.pattern) }
-    routes.insert(route, at: index ?? routes.endIndex)
   }
 
   /// The routes for a path, one for each method, and its parameters' values; nil if there is none.
@@ -122,18 +121,6 @@ struct PathPattern: Sendable, Equatable {
       }
     }
     return parameters
-  }
-
-  /// Whether it takes precedence over another pattern: where they first differ, it has a literal.
-  func isMoreSpecific(than other: PathPattern) -> Bool {
-    for (first, second) in zip(parts, other.parts) {
-      switch (first, second) {
-      case (.literal, .parameter): return true
-      case (.parameter, .literal): return false
-      default: continue
-      }
-    }
-    return false
   }
 
   /// The maximum number of segments of a pattern.

@@ -18,13 +18,10 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   ///
   /// - Throws: ``HTTPServerError`` with the code `token`.
   package init(file: String) throws(HTTPServerError) {
-    let bytes: [UInt8]
-    do throws(FileError) {
-      // Two more bytes than a token, for a line break.
-      bytes = try SecretFile.bytes(file, atMost: Self.maximumLength + 2)
-    } catch {
-      throw HTTPServerError(.token, error.description)
-    }
+    // Two more bytes than a token, for a line break.
+    let most = Self.maximumLength + 2
+    let bytes = try Result { () throws(FileError) in try SecretFile.bytes(file, atMost: most) }
+      .mapError { HTTPServerError(.token, $0.description) }.get()
     let text = bytes.drop(while: Self.isSpace)
     let end = text.lastIndex { !Self.isSpace($0) }.map { $0 + 1 } ?? text.startIndex
     try self.init(Array(text[..<end]), from: file)

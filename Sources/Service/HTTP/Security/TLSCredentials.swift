@@ -67,12 +67,8 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
     _ code: HTTPServerError.Code,
     marker: String
   ) throws(HTTPServerError) -> [UInt8] {
-    let bytes: [UInt8]?
-    do throws(FileError) {
-      bytes = try WholeFile.bytes(path, atMost: most)
-    } catch {
-      throw HTTPServerError(code, error.description)
-    }
+    let bytes = try Result { () throws(FileError) in try WholeFile.bytes(path, atMost: most) }
+      .mapError { HTTPServerError(code, $0.description) }.get()
     guard let bytes, contains(bytes, marker), !bytes.contains(0) else {
       throw HTTPServerError(code, "\(path) has no certificate in PEM (\(marker)); name a file that has one")
     }
@@ -80,12 +76,8 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
   }
 
   private static func readKey(_ path: String) throws(HTTPServerError) -> [UInt8] {
-    let bytes: [UInt8]
-    do throws(FileError) {
-      bytes = try SecretFile.bytes(path, atMost: most)
-    } catch {
-      throw HTTPServerError(.key, error.description)
-    }
+    let bytes = try Result { () throws(FileError) in try SecretFile.bytes(path, atMost: most) }
+      .mapError { HTTPServerError(.key, $0.description) }.get()
     guard !contains(bytes, "ENCRYPTED") else {
       throw HTTPServerError(
         .key,

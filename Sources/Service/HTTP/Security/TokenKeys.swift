@@ -130,12 +130,14 @@ enum Base64URL {
 
 extension DecodingError {
   /// Where JSON is wrong, such as `keys[2].kty`; empty for all of it.
-  var place: String {
+  package var place: String { context?.codingPath.place ?? "" }
+
+  package var context: Context? {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
       .dataCorrupted(let context):
-      context.codingPath.place
-    @unknown default: ""
+      context
+    @unknown default: nil
     }
   }
 }

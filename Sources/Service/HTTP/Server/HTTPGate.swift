@@ -52,7 +52,6 @@ struct HTTPGate: Sendable {
       query: query,
       headers: head.headers,
       mediaType: mediaType,
-      clientAddress: head.clientAddress,
       rights: rights
     )
     return HTTPAdmission(handler: route.handler, request: request)

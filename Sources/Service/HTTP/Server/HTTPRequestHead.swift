@@ -9,7 +9,6 @@ struct HTTPRequestHead: Sendable {
   var query: [HTTPField]?
   /// The header fields. Invalid UTF-8 in values is replaced.
   var headers: [HTTPField] = []
-  var clientAddress = ""
   /// Whether the request is HTTP/1.0.
   var isHTTP10 = false
 
@@ -25,20 +24,21 @@ struct HTTPRequestHead: Sendable {
 
 extension HTTPRequestHead {
   /// Copies what libmicrohttpd has parsed, which is valid only until the response is sent.
-  init(
-    _ connection: OpaquePointer,
-    method: String,
-    path: String?,
-    isHTTP10: Bool,
-    clientAddress: String
-  ) {
-    self.init(method: method, path: path, query: [], clientAddress: clientAddress, isHTTP10: isHTTP10)
+  init(_ connection: OpaquePointer, method: String, path: String?, isHTTP10: Bool) {
+    self.init(method: method, path: path, query: [], isHTTP10: isHTTP10)
     for kind in [MHD_ValueKind.HEADER_KIND, .GET_ARGUMENT_KIND] {
       withUnsafeMutablePointer(to: &self) { head in
         _ = MHD_get_connection_values_n(
           connection,
           kind,
-          { @Sendable in addHTTPField($0, $1, $2, $3, $4, $5) },
+          { @Sendable head, kind, name, nameSize, value, valueSize in
+            head?.assumingMemoryBound(to: HTTPRequestHead.self).pointee.add(
+              kind,
+              name: UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameSize),
+              value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
+            )
+            return .YES
+          },
           head
         )
       }
@@ -62,21 +62,4 @@ extension HTTPRequestHead {
       query = nil
     }
   }
-}
-
-/// For libmicrohttpd: adds one header field or query parameter.
-private func addHTTPField(
-  _ head: UnsafeMutableRawPointer?,
-  _ kind: MHD_ValueKind,
-  _ name: UnsafePointer<CChar>?,
-  _ nameSize: Int,
-  _ value: UnsafePointer<CChar>?,
-  _ valueSize: Int
-) -> MHD_Result {
-  head?.assumingMemoryBound(to: HTTPRequestHead.self).pointee.add(
-    kind,
-    name: UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameSize),
-    value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
-  )
-  return .YES
 }

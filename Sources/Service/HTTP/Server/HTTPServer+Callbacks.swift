@@ -81,7 +81,7 @@ func handleHTTPCompletion(
   if end == .REQUEST_TERMINATED_COMPLETED_OK {
     server.connections.endAnswer(feedstore_http_socket(connection))
   }
-  server.exchanges.end()
+  server.exchangeCount.subtract(1, ordering: .sequentiallyConsistent)
 }
 
 extension HTTPServer {
@@ -92,16 +92,14 @@ extension HTTPServer {
     path: UnsafePointer<CChar>,
     isHTTP10: Bool
   ) -> HTTPExchange {
-    exchanges.begin()
+    exchangeCount.add(1, ordering: .sequentiallyConsistent)
     let socket = feedstore_http_socket(connection)
     connections.beginAnswer(socket)
-    let known = Self.known(connection)
     let head = HTTPRequestHead(
       connection,
       method: String(cString: method),
       path: String(validatingCString: path),
-      isHTTP10: isHTTP10,
-      clientAddress: known?.address ?? ""
+      isHTTP10: isHTTP10
     )
     guard !gate.knowsClients || feedstore_http_client_is_trusted(connection) != 0 else {
       return HTTPExchange(head: head, admission: .failure(Self.unknownClient))
@@ -133,21 +131,16 @@ extension HTTPServer {
       let socket = feedstore_http_socket(connection)
       connections.change { table, now in table.endStream(socket, at: now) }
     }
-    var reply = HTTPReply(given, to: exchange.head, gate.origins)
+    var reply = given.prepared(for: exchange.head, gate.origins)
     let response: OpaquePointer?
     if let openStream = reply.openStream, exchange.head.method != "HEAD" {
       if let stream = openedStream(connection, exchange) {
         openStream(stream)
         response = streamResponse(stream, feedstore_http_socket(connection))
       } else {
-        reply = HTTPReply(
-          unavailable(
-            code: "too-many-streams",
-            detail: "\(configuration.maxStreams) streams are open, which is the maximum; try again later"
-          ),
-          to: exchange.head,
-          gate.origins
-        )
+        let detail = "\(configuration.maxStreams) streams are open, which is the maximum; try again later"
+        reply = unavailable(code: "too-many-streams", detail: detail)
+          .prepared(for: exchange.head, gate.origins)
         response = contentResponse(reply.content)
       }
     } else {
@@ -247,7 +240,7 @@ extension HTTPServer {
     let response = MHD_create_response_from_buffer_with_free_callback_cls(
       content.count,
       content.address,
-      { @Sendable in releaseHTTPContent($0) },
+      { @Sendable in if let content = $0 { Unmanaged<HTTPContent>.fromOpaque(content).release() } },
       owner.toOpaque()
     )
     if response == nil { owner.release() }

@@ -32,7 +32,8 @@ package final class HTTPServer: Sendable {
   let gate: HTTPGate
   private let accepted: Mutex<AcceptedTokens>
   let connections: HTTPConnections
-  let exchanges = HTTPExchangeCount()
+  /// The number of requests that libmicrohttpd has not finished with.
+  let exchangeCount = Atomic(0)
   let streams: EventStreamRegistry
   let sender: EventSender
   let counterStore = HTTPCounterStore()
@@ -138,7 +139,10 @@ package final class HTTPServer: Sendable {
     // New clients are refused from now on.
     running.entrance?.stop()
     for stream in streams.stop() { stream.close() }
-    let isDone = exchanges.waitForNone(until: deadline)
+    // Looks every two milliseconds, because it is for the end of a server.
+    func isAnswering() -> Bool { exchangeCount.load(ordering: .sequentiallyConsistent) > 0 }
+    while isAnswering(), MonotonicClock.milliseconds() < deadline { usleep(2_000) }
+    let isDone = !isAnswering()
     isClosing.store(true, ordering: .relaxed)
     // No connection may be suspended now, or libmicrohttpd would fail.
     for stream in streams.all { stream.cut() }
@@ -261,7 +265,7 @@ package final class HTTPServer: Sendable {
     let brief = configuration.tls == nil ? startDaemon(owner.toOpaque(), nil, isBrief: true) : nil
     daemon.withLock { $0 = Daemon(pointer: pointer, brief: brief, tls: configuration.tls) }
     do {
-      let entrance = try entrance(socket)
+      let entrance = try HTTPEntrance(socket, of: self)
       daemon.withLock { $0?.entrance = entrance }
     } catch {
       daemon.withLock { $0 = nil }
@@ -272,44 +276,31 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  private func entrance(_ socket: ListeningSocket) throws(HTTPServerError) -> HTTPEntrance {
-    let isTLS = configuration.tls != nil
-    return try HTTPEntrance(
-      socket,
-      connections,
-      configuration.head,
-      isTLS: isTLS,
-      // Often enough to meet deadlines within a tenth.
-      tickMilliseconds: min(
-        1000,
-        max(10, min(configuration.headMilliseconds, configuration.answerMilliseconds) / 10)
-      ),
-      refuse: { [weak self] in self?.encoded($0.response) ?? [] },
-      unavailable: { [weak self] reason in
-        // A TLS client could not read it.
-        guard let self, !isTLS else { return [] }
-        var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
-        response.headers.append(HTTPField("Connection", "close"))
-        return encoded(response)
-      },
-      serve: { [weak self] socket, address, port, head in
-        guard let self, let address else {
-          close(socket)
-          return false
-        }
-        return daemon.withLock { running in
-          guard let running else {
-            close(socket)
-            return false
-          }
-          let brief = asksForStream(head) ? running.brief : nil
-          // On failure it closes the socket.
-          return address.withSocketAddress(port: port) {
-            MHD_add_connection(brief ?? running.pointer, socket, $0, $1) == .YES
-          }
-        }
+  /// For the entrance: the response when the limit is reached.
+  func unavailable(_ reason: String) -> [UInt8] {
+    // A TLS client could not read it.
+    guard configuration.tls == nil else { return [] }
+    var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
+    response.headers.append(HTTPField("Connection", "close"))
+    return encoded(response)
+  }
+
+  /// For the entrance: takes over a socket.
+  ///
+  /// - Parameter head: that of the first request; empty with TLS.
+  /// - Returns: false if the socket is closed.
+  func serve(_ socket: Int32, _ address: IPAddress?, _ port: UInt16, _ head: UnsafeRawBufferPointer) -> Bool {
+    daemon.withLock { running in
+      guard let running, let address else {
+        close(socket)
+        return false
       }
-    )
+      let brief = asksForStream(head) ? running.brief : nil
+      // On failure it closes the socket.
+      return address.withSocketAddress(port: port) {
+        MHD_add_connection(brief ?? running.pointer, socket, $0, $1) == .YES
+      }
+    }
   }
 
   /// Whether a head is small, and asks for a stream. Then its connection serves no other request, which could have a
@@ -326,9 +317,9 @@ package final class HTTPServer: Sendable {
   }
 
   /// Encodes a response that libmicrohttpd does not send.
-  private func encoded(_ response: HTTPResponse) -> [UInt8] {
+  func encoded(_ response: HTTPResponse) -> [UInt8] {
     counterStore.countAnswer(status: response.status)
-    let reply = HTTPReply(response, to: HTTPRequestHead(method: "GET", path: nil, query: nil))
+    let reply = response.prepared(for: HTTPRequestHead(method: "GET", path: nil, query: nil))
     let phrase = MHD_get_reason_phrase_for(UInt32(reply.status)).map { String(cString: $0) } ?? ""
     let content = reply.content?.withUnsafeBytes { Array($0) } ?? []
     counterStore.countBytes(content.count)

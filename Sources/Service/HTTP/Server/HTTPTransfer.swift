@@ -53,97 +53,82 @@ package final class HTTPTransfer: Sendable {
 }
 
 /// Where libmicrohttpd reads the content of one response, on its thread.
-struct HTTPSource {
+final class HTTPSource {
   /// Copies the bytes from a position, and returns their number, or one of `MHD_CONTENT_READER_END_…`.
   let take: (_ position: Int, _ target: UnsafeMutableRawBufferPointer) -> Int
   /// Called once: the content has been sent, or never will be.
   let release: () -> Void
 
-  final class Box {
-    let source: HTTPSource
-
-    init(_ source: HTTPSource) { self.source = source }
+  init(
+    take: @escaping (_ position: Int, _ target: UnsafeMutableRawBufferPointer) -> Int,
+    release: @escaping () -> Void
+  ) {
+    self.take = take
+    self.release = release
   }
+
+  private static func of(_ pointer: UnsafeMutableRawPointer) -> Unmanaged<HTTPSource> { .fromOpaque(pointer) }
 
   /// A response with this content.
   ///
   /// - Parameter size: its bytes; nil if they are not known.
   func response(size: Int?, blockBytes: Int) -> OpaquePointer? {
-    let box = Unmanaged.passRetained(Box(self)).toOpaque()
+    let box = Unmanaged.passRetained(self).toOpaque()
     let response = MHD_create_response_from_callback(
       size.map { UInt64($0) } ?? .max,
       blockBytes,
-      { @Sendable in readHTTPSource($0, $1, $2, $3) },
+      { @Sendable box, position, target, capacity in
+        guard let box, let target else { return -2 }
+        let bytes = UnsafeMutableRawBufferPointer(start: target, count: capacity)
+        return HTTPSource.of(box).takeUnretainedValue().take(Int(truncatingIfNeeded: position), bytes)
+      },
       box,
-      { @Sendable in releaseHTTPSource($0) }
+      { @Sendable in if let box = $0 { HTTPSource.of(box).takeRetainedValue().release() } }
     )
-    if response == nil { releaseHTTPSource(box) }
+    if response == nil { HTTPSource.of(box).takeRetainedValue().release() }
     return response
   }
 }
 
-/// For libmicrohttpd: provides the next bytes of a content.
-private func readHTTPSource(
-  _ box: UnsafeMutableRawPointer?,
-  _ position: UInt64,
-  _ target: UnsafeMutablePointer<CChar>?,
-  _ capacity: Int
-) -> Int {
-  guard let box, let target else { return -2 }
-  let source = Unmanaged<HTTPSource.Box>.fromOpaque(box).takeUnretainedValue().source
-  let bytes = UnsafeMutableRawBufferPointer(start: target, count: capacity)
-  return source.take(Int(truncatingIfNeeded: position), bytes)
-}
-
-/// For libmicrohttpd: the response is over.
-private func releaseHTTPSource(_ box: UnsafeMutableRawPointer?) {
-  guard let box else { return }
-  Unmanaged<HTTPSource.Box>.fromOpaque(box).takeRetainedValue().source.release()
-}
-
-/// A response prepared for one request, after content negotiation, with all header fields. No I/O.
-struct HTTPReply {
-  private(set) var status: Int
-  private(set) var content: HTTPContent?
-  private(set) var headers: [HTTPField] = []
-  let openStream: (@Sendable (EventStream) -> Void)?
-  let onTransfer: (@Sendable (HTTPTransfer, Int) -> (any Sendable & AnyObject)?)?
-  private var isCompressed = false
-
-  init(_ response: HTTPResponse, to head: HTTPRequestHead, _ origins: AllowedOrigins = AllowedOrigins()) {
-    status = response.status
-    content = response.content
-    openStream = response.openStream
-    onTransfer = response.onTransfer
-    headers = [
-      HTTPField("Cache-Control", response.cacheControl),
+extension HTTPResponse {
+  /// The response to one request, after content negotiation, with all header fields. No I/O.
+  func prepared(
+    for head: HTTPRequestHead,
+    _ origins: AllowedOrigins = AllowedOrigins()
+  ) -> HTTPResponse {
+    var reply = self
+    reply.headers = [
+      HTTPField("Cache-Control", cacheControl),
       HTTPField("X-Content-Type-Options", "nosniff"),
       HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
-      HTTPField("Content-Security-Policy", response.contentSecurityPolicy),
+      HTTPField("Content-Security-Policy", contentSecurityPolicy),
       // The same URL has other media types and a compressed form.
       HTTPField("Vary", origins.isEmpty ? "Accept, Accept-Encoding" : "Accept, Accept-Encoding, Origin"),
     ]
-    headers += origins.fields(head) + response.headers
-    if let contentType = response.contentType { headers.append(HTTPField("Content-Type", contentType)) }
-    if let tag = response.entityTag, status == 200 || status == 304 {
-      if let known = head.header("If-None-Match").flatMap({ EntityTag.matched(tag, by: $0) }) {
-        leaveOut(known)
-      } else {
-        compress(head)
-        headers.append(HTTPField("ETag", EntityTag.text(tag, isCompressed: isCompressed)))
-      }
-    } else {
-      compress(head)
+    reply.headers += origins.fields(head) + headers
+    if let contentType { reply.headers.append(HTTPField("Content-Type", contentType)) }
+    guard let tag = entityTag, status == 200 || status == 304 else {
+      reply.compress(head)
+      return reply
     }
+    if let known = head.header("If-None-Match").flatMap({ EntityTag.matched(tag, by: $0) }) {
+      reply.leaveOut(known)
+    } else {
+      let isCompressed = reply.compress(head)
+      reply.headers.append(HTTPField("ETag", EntityTag.text(tag, isCompressed: isCompressed)))
+    }
+    return reply
   }
 
-  private mutating func compress(_ head: HTTPRequestHead) {
+  /// - Returns: whether the content is compressed.
+  @discardableResult
+  private mutating func compress(_ head: HTTPRequestHead) -> Bool {
     guard let content, content.isWorthCompressing, let accepted = head.header("Accept-Encoding"),
       QualityList(accepted).acceptsEncoding("gzip"), let compressed = content.gzipped()
-    else { return }
+    else { return false }
     self.content = compressed
-    isCompressed = true
     headers.append(HTTPField("Content-Encoding", "gzip"))
+    return true
   }
 
   /// Omits the content: the client has the representation with this tag.
