@@ -153,30 +153,26 @@ public final class FeedClient: Sendable {
     return FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
   }
 
-  /// Opens a window of a feed, so that the feed's changesets tell what they change in it (``FeedChangeset/windows``), until it is
-  /// closed as often.
-  package func open(_ window: FeedWindow, of feed: FeedAddress) { subscriptions.open(window, of: feed.id) }
+  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in them
+  /// (``FeedChangeset/windows``), until each is closed as often.
+  package func open(_ views: [FeedView]) { subscriptions.open(views) }
 
-  package func close(_ window: FeedWindow, of feed: FeedAddress) { subscriptions.close(window, of: feed.id) }
+  package func close(_ views: [FeedView]) { subscriptions.close(views) }
 
-  /// How far an open window is; nil if there is no such feed.
+  /// How many different windows would be open with those of some more views.
+  package func windowCount(with views: [FeedView] = []) -> Int { subscriptions.windowCount(with: views) }
+
+  /// How far a view is, whose window is open; nil if there is no such feed.
   ///
   /// - Parameter withTotals: whether to write the totals too, in O(n) for the n sections shown.
-  package func progress(
-    of window: FeedWindow,
-    of feed: FeedAddress,
-    withTotals: Bool = false
-  ) -> WindowProgress? {
-    subscriptions.progress(of: window, of: feed.id, in: feed.partition, withTotals: withTotals)
+  package func standing(of view: FeedView, withTotals: Bool = false) -> ViewStanding? {
+    subscriptions.standing(of: view, withTotals: withTotals)
   }
 
-  /// What a window shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if there is
+  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if there is
   /// no such feed. O(n) for the n elements shown.
-  package func reload(
-    of feed: FeedAddress,
-    _ window: FeedWindow
-  ) -> (text: [UInt8], description: FeedDescription)? {
-    subscriptions.reload(of: window, of: feed.id, in: feed.partition)
+  package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
+    subscriptions.reload(of: view)
   }
 
   // MARK: Standing
@@ -209,7 +205,7 @@ public final class FeedClient: Sendable {
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func description(of feed: String, in partition: Int32? = nil) -> FeedDescription? {
-    subscriptions.description(of: ByteText(feed), in: partition)
+    subscriptions.description(of: FeedAddress(partition, ByteText(feed)))
   }
 
   /// The number of ids that several of the followed partitions have.
@@ -231,7 +227,7 @@ public final class FeedClient: Sendable {
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func content(of feed: String, in partition: Int32? = nil) -> FeedContent? {
-    subscriptions.content(of: ByteText(feed), in: partition)
+    subscriptions.content(of: FeedAddress(partition, ByteText(feed)))
   }
 }
 

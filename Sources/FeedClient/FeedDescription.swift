@@ -71,14 +71,27 @@ extension FeedContent {
   }
 }
 
-/// How far a window of a feed is.
-package struct WindowProgress: Sendable {
+/// A feed as a reader sees it.
+package struct FeedView: Sendable, Hashable {
+  package let feed: FeedAddress
+  /// What of the feed is shown; nil for all of it.
+  package let window: FeedWindow?
+
+  package init(_ feed: FeedAddress, _ window: FeedWindow? = nil) {
+    self.feed = feed
+    self.window = window
+  }
+}
+
+/// What a client knows of a view at one moment.
+package struct ViewStanding: Sendable {
   /// The feed's.
   package let description: FeedDescription
-  /// The revision at which what the window shows changed last, or at which it was opened.
+  /// The revision at which the view changed last, or at which its window was opened.
   package let since: UInt64
-  /// The member `window` of its changesets, as it would be now: JSON text. Nil unless it was asked for.
-  package let totals: [UInt8]?
+  /// The member `window` of the window's changesets, as it would be now: JSON text. Nil without a window, and unless it was
+  /// asked for.
+  package var totals: [UInt8]?
 }
 
 /// A changeset from the topic, decoded, with its bytes.
@@ -95,9 +108,9 @@ public struct FeedChangeset: Sendable {
   /// The offset of the record, or of the record with the last part.
   public let offset: Int64
   /// What it changes in windows that are open; nothing for others.
-  package let windows: [FeedWindow: WindowChangeset]
+  package internal(set) var windows: [FeedWindow: WindowChangeset] = [:]
 
-  /// Creates a changeset, for tests of subscribers.
+  /// Creates a changeset, also for tests of subscribers.
   public init(
     change: ReplicaChange,
     values: [[UInt8]],
@@ -105,23 +118,11 @@ public struct FeedChangeset: Sendable {
     partition: Int32,
     offset: Int64
   ) {
-    self.init(change: change, values: values, plan: plan, partition: partition, offset: offset, windows: [:])
-  }
-
-  package init(
-    change: ReplicaChange,
-    values: [[UInt8]],
-    plan: ChangesetPlan? = nil,
-    partition: Int32,
-    offset: Int64,
-    windows: [FeedWindow: WindowChangeset]
-  ) {
     self.change = change
     self.values = values
     self.plan = plan
     self.partition = partition
     self.offset = offset
-    self.windows = windows
   }
 }
 

@@ -39,13 +39,8 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       while !Task.isCancelled {
         switch subscription.subscriptions.next(for: subscription.number) {
         case .update(let update):
-          if subscription.options.window != nil {
-            if let shown = shown(update) { return shown }
-            subscription.subscriptions.passOver(update.address, for: subscription.number)
-            continue
-          }
-          guard subscription.options.hasSnapshots else { return update }
-          if let completed = completed(update) { return completed }
+          let isShown = subscription.options.window != nil
+          if let completed = isShown ? shown(update) : completed(update) { return completed }
           subscription.subscriptions.passOver(update.address, for: subscription.number)
         case .ended(nil): return nil
         case .ended(let error?): throw error
@@ -58,6 +53,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
     /// The update with the resulting snapshot; nil if the snapshot cannot apply it. A replica accepts a difference with
     /// two entries for one place, which a snapshot rejects.
     private mutating func completed(_ update: FeedUpdate) -> FeedUpdate? {
+      guard subscription.options.hasSnapshots else { return update }
       let feed = update.address
       switch update {
       case .present, .changed(_, .some): snapshots[feed] = update.snapshot

@@ -8,10 +8,8 @@ final class FollowedPartition {
   private let kept: Set<ByteText>?
   /// Whether the partition has been read to its end once, so that its feeds are known.
   private(set) var isBootstrapped = false
-  /// The parts received so far of incomplete changesets.
-  private var parts: [ByteText: [[UInt8]]] = [:]
-  /// The plans in the headers of their first parts.
-  private var plansOfParts: [ByteText: ChangesetPlan] = [:]
+  /// The parts received so far of incomplete changesets, and the plans in the headers of their first parts.
+  private var parts: [ByteText: (values: [[UInt8]], plan: ChangesetPlan?)] = [:]
   /// How the latest changeset of each feed was published. Kept only if feeds are followed by name.
   private var lastChangesets: [ByteText: LastChangeset] = [:]
   /// The windows of its feeds that are open, of those that have changed since.
@@ -21,21 +19,13 @@ final class FollowedPartition {
   private var recordBytes = 0
 
   /// What a record means to the subscribers of a feed.
-  enum News {
-    case changed(ByteText, FeedChangeset)
-    /// The feed changed, but the change was not kept.
-    case changedWithoutChangeset(ByteText, ChangesetMode)
-    case lost(ByteText, reason: String)
-    /// The feed was removed. `changeset` is nil if the deletion was found without its record.
-    case removed(ByteText, changeset: [UInt8]?)
-
-    var feed: ByteText {
-      switch self {
-      case .changed(let feed, _), .changedWithoutChangeset(let feed, _), .lost(let feed, _),
-        .removed(let feed, _):
-        feed
-      }
-    }
+  struct News {
+    let feed: ByteText
+    /// Nil if the feed changed, but the change was not kept.
+    var update: FeedUpdate?
+    var byteCount = 0
+    /// Whether the feed may have been created, or was removed.
+    var isOfExistence = false
   }
 
   init(_ read: ReadPartition, keeping kept: Set<ByteText>? = nil) {
@@ -82,7 +72,7 @@ final class FollowedPartition {
       let news = news(of: feed, outcome, value, plan, keepsChanges: keepsChanges)
       return (news ?? loss(of: feed), nil)
     } catch {
-      if let feed { dropParts(of: feed) }
+      if let feed { parts[feed] = nil }
       return (feed.flatMap(loss), error)
     }
   }
@@ -98,25 +88,29 @@ final class FollowedPartition {
     switch outcome {
     case .applied(let change):
       // Only the first part of a changeset carries the plan.
-      let plan = plansOfParts.removeValue(forKey: feed) ?? (isPlanUsed ? plan() : nil)
+      let plan = parts[feed]?.plan ?? (isPlanUsed ? plan() : nil)
       if kept != nil {
         lastChangesets[feed] = LastChangeset(mode: change.mode, reason: change.reason, plan: plan)
       }
       return applied(change, feed, value, plan, keepsChanges: keepsChanges)
     case .removed:
-      dropParts(of: feed)
+      parts[feed] = nil
       lastChangesets[feed] = nil
       windows[feed] = nil
-      return .removed(feed, changeset: value.map { Array($0.buffer) })
+      let changeset = value.map { Array($0.buffer) }
+      return News(
+        feed: feed,
+        update: .absent(feed: feed.string, partition: number, changeset: changeset),
+        byteCount: changeset?.count ?? 0,
+        isOfExistence: true
+      )
     case .skipped: return nil
     case .waitingForParts(let received, _):
-      if received == 1 { plansOfParts[feed] = isPlanUsed ? plan() : nil }
-      guard keepsChanges, let value else { return nil }
-      if received == 1 { parts[feed] = [] }
-      parts[feed]?.append(Array(value.buffer))
+      if received == 1 { parts[feed] = ([], isPlanUsed ? plan() : nil) }
+      if keepsChanges, let value { parts[feed]?.values.append(Array(value.buffer)) }
       return nil
     case .gap, .otherEpoch, .mismatch:
-      dropParts(of: feed)
+      parts[feed] = nil
       return nil
     }
   }
@@ -124,12 +118,7 @@ final class FollowedPartition {
   /// The news that the last record made a feed stale.
   private func loss(of feed: ByteText) -> News? {
     guard read.replicas.hasBecomeStale, let reason = reasonForLoss(of: feed) else { return nil }
-    return .lost(feed, reason: reason)
-  }
-
-  private func dropParts(of feed: ByteText) {
-    parts[feed] = nil
-    plansOfParts[feed] = nil
+    return News(feed: feed, update: .mustRefetch(feed: feed.string, partition: number, reason: reason))
   }
 
   private func applied(
@@ -138,25 +127,25 @@ final class FollowedPartition {
     _ value: ByteSpan?,
     _ plan: ChangesetPlan?,
     keepsChanges: Bool
-  ) -> News? {
-    let earlier = parts.removeValue(forKey: feed) ?? []
-    guard keepsChanges, let value else { return .changedWithoutChangeset(feed, change.mode) }
+  ) -> News {
+    var news = News(feed: feed, isOfExistence: change.mode == .reload)
+    let earlier = parts.removeValue(forKey: feed)?.values ?? []
+    guard keepsChanges, let value else { return news }
     // Parts of a changeset that was never completed do not belong to this one.
     let values = (value.count == change.byteCount ? [] : earlier) + [Array(value.buffer)]
-    guard values.reduce(0, { $0 + $1.count }) == change.byteCount else {
-      return .changedWithoutChangeset(feed, change.mode)
-    }
-    return .changed(
-      feed,
-      FeedChangeset(
-        change: change,
-        values: values,
-        plan: plan,
-        partition: number,
-        offset: position - 1,
-        windows: change.mode == .reload ? [:] : read.replicas.windows?.changes ?? [:]
-      )
+    guard values.reduce(0, { $0 + $1.count }) == change.byteCount else { return news }
+    var changeset = FeedChangeset(
+      change: change,
+      values: values,
+      plan: plan,
+      partition: number,
+      offset: position - 1
     )
+    if change.mode != .reload, let windows = read.replicas.windows { changeset.windows = windows.changes }
+    // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
+    news.update = .changed(changeset, change.mode == .reload ? content(of: feed)?.snapshot : nil)
+    news.byteCount = change.byteCount
+    return news
   }
 
   // MARK: Windows
@@ -177,15 +166,16 @@ final class FollowedPartition {
   /// Forgets the progress of a window that is not open any more.
   func close(_ window: FeedWindow, of feed: ByteText) { windows[feed]?.close(window) }
 
-  /// How far a window of a feed is; nil if there is no such feed.
-  func progress(of window: FeedWindow, of feed: ByteText, withTotals: Bool) -> WindowProgress? {
+  /// How far a view is; nil if there is no such feed.
+  func standing(of view: FeedView, withTotals: Bool) -> ViewStanding? {
+    let feed = view.feed.id
     guard let replica = read.replicas.replica(of: feed.string), let description = description(replica) else {
       return nil
     }
-    return WindowProgress(
+    return ViewStanding(
       description: description,
-      since: windows[feed]?.since(window) ?? replica.revision,
-      totals: withTotals ? replica.totals(of: window) : nil
+      since: view.window.flatMap { windows[feed]?.since($0) } ?? replica.revision,
+      totals: withTotals ? view.window.map { replica.totals(of: $0) } : nil
     )
   }
 

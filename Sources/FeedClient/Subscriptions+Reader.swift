@@ -197,46 +197,28 @@ extension Subscriptions {
   }
 
   private func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
-    let (feed, number) = (news.feed, partition.number)
-    var update: FeedUpdate?
-    var byteCount = 0
-    switch news {
-    case .changed(_, let changeset):
-      // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
-      let isReload = changeset.change.mode == .reload
-      update = .changed(changeset, isReload ? partition.content(of: feed)?.snapshot : nil)
-      byteCount = changeset.change.byteCount
-      if isReload, partition.isBootstrapped { noteSharedID(feed) }
-    case .changedWithoutChangeset(_, let mode):
-      if mode == .reload, partition.isBootstrapped { noteSharedID(feed) }
-    case .lost(_, let reason):
+    let address = FeedAddress(partition.number, news.feed)
+    if partition.isBootstrapped {
+      if news.isOfExistence { noteSharedID(news.feed) }
+    } else {
       // Before the end of the partition, a later reload replaces what compaction removed.
-      guard partition.isBootstrapped else { return }
-      update = .mustRefetch(feed: feed.string, partition: number, reason: reason)
-    case .removed(_, let changeset):
-      update = .absent(feed: feed.string, partition: number, changeset: changeset)
-      byteCount = changeset?.count ?? 0
-      if partition.isBootstrapped { noteSharedID(feed) }
+      if case .mustRefetch? = news.update { return }
+      guard historyCount > 0 else { return }
     }
-    guard partition.isBootstrapped || historyCount > 0 else { return }
-    forEachListener(to: feed) { subscriber in
+    forEachListener(to: news.feed) { subscriber in
       let options = subscriber.mailbox.options
       guard partition.isBootstrapped || options.beginsWithHistory else { return }
-      switch update {
+      switch news.update {
+      case nil: subscriber.mailbox.addNewest(address)
       case .changed(let changeset, _)? where options.window != nil:
         if changeset.change.mode == .reload {
-          subscriber.mailbox.addNewest(FeedAddress(number, feed))
+          subscriber.mailbox.addNewest(address)
         } else if let change = options.window.flatMap({ changeset.windows[$0] }) {
-          subscriber.mailbox.add(
-            .changed(changeset, nil),
-            of: FeedAddress(number, feed),
-            byteCount: change.byteCount
-          )
+          subscriber.mailbox.add(.changed(changeset, nil), of: address, byteCount: change.byteCount)
         }
       case .changed(let changeset, _)? where !options.hasSnapshots:
-        subscriber.mailbox.add(.changed(changeset, nil), of: FeedAddress(number, feed), byteCount: byteCount)
-      case let update?: subscriber.mailbox.add(update, of: FeedAddress(number, feed), byteCount: byteCount)
-      case nil: subscriber.mailbox.addNewest(FeedAddress(number, feed))
+        subscriber.mailbox.add(.changed(changeset, nil), of: address, byteCount: news.byteCount)
+      case let update?: subscriber.mailbox.add(update, of: address, byteCount: news.byteCount)
       }
     }
   }

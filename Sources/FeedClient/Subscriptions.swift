@@ -38,6 +38,7 @@ final class Subscriptions: @unchecked Sendable {
   private var nextNumber = 0
   /// How often each window is open, by feed.
   private(set) var openWindows: [ByteText: [FeedWindow: Int]] = [:]
+  private var openWindowCount = 0
 
   var request = Request.none
   /// The most recently requested partitions; nil for all.
@@ -163,62 +164,71 @@ final class Subscriptions: @unchecked Sendable {
     followed.values.lazy.filter { $0.hasReplica(of: feed) }.map(\.number).sorted()
   }
 
-  /// The partition with a number, or the lowest one that has a feed.
-  private func partition(of feed: ByteText, _ number: Int32?) -> FollowedPartition? {
-    (number ?? numbers(of: feed).first).flatMap { followed[$0] }
+  /// The partition of a feed, or the lowest one that has it.
+  private func partition(of feed: FeedAddress) -> FollowedPartition? {
+    (feed.partition ?? numbers(of: feed.id).first).flatMap { followed[$0] }
   }
 
-  func description(of feed: ByteText, in number: Int32? = nil) -> FeedDescription? {
-    locked { partition(of: feed, number)?.description(of: feed) }
+  func description(of feed: FeedAddress) -> FeedDescription? {
+    locked { partition(of: feed)?.description(of: feed.id) }
   }
 
-  func content(of feed: ByteText, in number: Int32? = nil) -> FeedContent? {
-    locked { partition(of: feed, number)?.content(of: feed) }
+  func content(of feed: FeedAddress) -> FeedContent? {
+    locked { partition(of: feed)?.content(of: feed.id) }
   }
 
   // MARK: Windows
 
-  /// Opens a window of a feed, which may be open already, so that the feed's changesets tell what they change in it.
-  func open(_ window: FeedWindow, of feed: ByteText) { locked { addWindow(window, of: feed) } }
+  /// Opens windows, which may be open already, so that the changesets of their feeds tell what they change in them.
+  func open(_ views: [FeedView]) {
+    locked { for view in views { addWindow(view.window, of: view.feed.id) } }
+  }
 
-  /// Closes a window that was opened.
-  func close(_ window: FeedWindow, of feed: ByteText) { locked { removeWindow(window, of: feed) } }
+  /// Closes windows that were opened.
+  func close(_ views: [FeedView]) {
+    locked { for view in views { removeWindow(view.window, of: view.feed.id) } }
+  }
 
-  private func addWindow(_ window: FeedWindow, of feed: ByteText) {
+  private func addWindow(_ window: FeedWindow?, of feed: ByteText) {
+    guard let window else { return }
+    if openWindows[feed]?[window] == nil { openWindowCount += 1 }
     openWindows[feed, default: [:]][window, default: 0] += 1
   }
 
-  private func removeWindow(_ window: FeedWindow, of feed: ByteText) {
-    guard let count = openWindows[feed]?[window] else { return }
+  private func removeWindow(_ window: FeedWindow?, of feed: ByteText) {
+    guard let window, let count = openWindows[feed]?[window] else { return }
     openWindows[feed]?[window] = count > 1 ? count - 1 : nil
     if openWindows[feed]?.isEmpty == true { openWindows[feed] = nil }
-    if count == 1 { for partition in followed.values { partition.close(window, of: feed) } }
+    guard count == 1 else { return }
+    openWindowCount -= 1
+    for partition in followed.values { partition.close(window, of: feed) }
   }
 
-  func progress(
-    of window: FeedWindow,
-    of feed: ByteText,
-    in number: Int32?,
-    withTotals: Bool
-  ) -> WindowProgress? {
-    locked { partition(of: feed, number)?.progress(of: window, of: feed, withTotals: withTotals) }
-  }
-
-  /// What a window shows of a feed, as one changeset of mode `reload`, and the description of the feed.
-  func reload(
-    of window: FeedWindow,
-    of feed: ByteText,
-    in number: Int32?
-  ) -> (text: [UInt8], description: FeedDescription)? {
-    var isLarge = false
-    let encoded: (text: [UInt8], description: FeedDescription)? = locked {
-      guard let content = partition(of: feed, number)?.content(of: feed) else { return nil }
-      isLarge = window.extent == .all && content.description.itemCount > Self.itemsEncodedUnderLock
-      return isLarge ? nil : (content.reloadDocument(window), content.description)
+  /// How many different windows would be open with those of some more views.
+  func windowCount(with views: [FeedView]) -> Int {
+    locked {
+      let new = views.filter { view in view.window.map { openWindows[view.feed.id]?[$0] == nil } ?? false }
+      return openWindowCount + Set(new).count
     }
-    if encoded != nil || !isLarge { return encoded }
+  }
+
+  func standing(of view: FeedView, withTotals: Bool) -> ViewStanding? {
+    locked { partition(of: view.feed)?.standing(of: view, withTotals: withTotals) }
+  }
+
+  /// What a view shows, as one changeset of mode `reload`, and the description of the feed.
+  func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
+    if let window = view.window {
+      let encoded: (text: [UInt8], description: FeedDescription)? = locked {
+        guard let content = partition(of: view.feed)?.content(of: view.feed.id),
+          window.extent != .all || content.description.itemCount <= Self.itemsEncodedUnderLock
+        else { return nil }
+        return (content.reloadDocument(window), content.description)
+      }
+      if let encoded { return encoded }
+    }
     // The reader goes on meanwhile, and may have to copy the feed.
-    return content(of: feed, in: number).map { ($0.reloadDocument(window), $0.description) }
+    return content(of: view.feed).map { ($0.reloadDocument(view.window), $0.description) }
   }
 
   /// Above it, a feed is not encoded while the reader waits.
@@ -267,7 +277,7 @@ final class Subscriptions: @unchecked Sendable {
       if options.slowPolicy == .pausesReading { pausing.insert(number) }
       if options.beginsWithHistory { historyCount += 1 }
       if options.needsDifferences { differenceCount += 1 }
-      if let window = options.window { for feed in feeds ?? [] { addWindow(window, of: feed) } }
+      for feed in feeds ?? [] { addWindow(options.window, of: feed) }
       return number
     }
   }
@@ -289,9 +299,7 @@ final class Subscriptions: @unchecked Sendable {
       pausing.remove(number)
       if subscriber.mailbox.options.beginsWithHistory { historyCount -= 1 }
       if subscriber.mailbox.options.needsDifferences { differenceCount -= 1 }
-      if let window = subscriber.mailbox.options.window {
-        for feed in subscriber.feeds ?? [] { removeWindow(window, of: feed) }
-      }
+      for feed in subscriber.feeds ?? [] { removeWindow(subscriber.mailbox.options.window, of: feed) }
       subscriber.waiter?.resume()
       wakeReader()
     }

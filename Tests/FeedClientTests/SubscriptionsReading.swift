@@ -108,3 +108,9 @@ extension EmbeddedCluster {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 }
+
+extension Subscriptions {
+  func content(of feed: ByteText, in partition: Int32? = nil) -> FeedContent? {
+    content(of: FeedAddress(partition, feed))
+  }
+}

@@ -76,7 +76,8 @@ struct SubscriptionsTests {
     }
     #expect(changeset.change.base == 1)
     #expect(changeset.change.counts.inserts == 1 && changeset.change.counts.deletes == 1)
-    let progress = try #require(board.progress(of: window, of: ByteText("a"), in: nil, withTotals: true))
+    let view = FeedView(FeedAddress(nil, ByteText("a")), window)
+    let progress = try #require(board.standing(of: view, withTotals: true))
     let totals = try #require(progress.totals)
     #expect(progress.since == 4 && progress.description.revision == 4)
     #expect(

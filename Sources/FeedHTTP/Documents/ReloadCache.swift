@@ -26,10 +26,10 @@ final class ReloadCache: Sendable {
   }
 
   private struct State {
-    var reloads: [StreamView: Known] = [:]
+    var reloads: [FeedView: Known] = [:]
     var order = EvictionOrder()
     var keptByteCount = 0
-    var makers: [StreamView: (maker: Maker, users: Int)] = [:]
+    var makers: [FeedView: (maker: Maker, users: Int)] = [:]
   }
 
   private let client: FeedClient
@@ -68,7 +68,7 @@ final class ReloadCache: Sendable {
 
   /// The current state of a view; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
   /// elements, unless this version is cached or being sent.
-  func current(of view: StreamView) -> Current? {
+  func current(of view: FeedView) -> Current? {
     if let known = known(view) { return known }
     let maker = state.withLock { state in
       let entry = state.makers[view] ?? (Maker(), 0)
@@ -93,28 +93,21 @@ final class ReloadCache: Sendable {
     }
   }
 
-  private func known(_ view: StreamView) -> Current? {
+  private func known(_ view: FeedView) -> Current? {
     guard let reload = state.withLock({ $0.reloads[view]?.reload }),
       let current = client.standing(of: view), current.includes(reload.version)
     else { return nil }
     return Current(reload: reload, position: current.description.position)
   }
 
-  private func make(_ view: StreamView) -> Current? {
-    let made: (text: [UInt8], description: FeedDescription)?
-    if let window = view.window {
-      made = client.reload(of: view.feed, window)
-    } else {
-      let content = client.content(of: view.feed.id.string, in: view.feed.partition)
-      made = content.map { ($0.reloadDocument(), $0.description) }
-    }
-    guard let made else { return nil }
+  private func make(_ view: FeedView) -> Current? {
+    guard let made = client.reload(of: view) else { return nil }
     let reload = FeedReload(FeedVersion(made.description), made.text, ledger)
     state.withLock { keep(reload, of: view, &$0) }
     return Current(reload: reload, position: made.description.position)
   }
 
-  private func keep(_ reload: FeedReload, of view: StreamView, _ state: inout State) {
+  private func keep(_ reload: FeedReload, of view: FeedView, _ state: inout State) {
     forget(view, &state)
     let isKept = reload.byteCount <= keptLimit
     let number = state.order.append(view)
@@ -128,7 +121,7 @@ final class ReloadCache: Sendable {
     state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
   }
 
-  private func forget(_ view: StreamView, _ state: inout State) {
+  private func forget(_ view: FeedView, _ state: inout State) {
     guard let known = state.reloads.removeValue(forKey: view) else { return }
     state.keptByteCount -= known.kept?.byteCount ?? 0
   }

@@ -146,7 +146,7 @@ extension HTTPTransfer: ReloadReader {}
 /// The order in which entries of views were added, so that the oldest can be evicted first. Entries that were removed
 /// out of turn stay in the order and are skipped. They are purged when they make up more than half of it.
 struct EvictionOrder {
-  private var numbers = Queue<(view: StreamView, number: Int)>()
+  private var numbers = Queue<(view: FeedView, number: Int)>()
   private var nextNumber = 0
 
   /// Below this count, purging is not worthwhile.
@@ -156,21 +156,21 @@ struct EvictionOrder {
   var count: Int { numbers.count }
 
   /// Adds an entry of a view and returns its number.
-  mutating func append(_ view: StreamView) -> Int {
+  mutating func append(_ view: FeedView) -> Int {
     defer { nextNumber += 1 }
     numbers.append((view, nextNumber))
     return nextNumber
   }
 
   /// Removes and returns the oldest entry, which may have been removed already.
-  mutating func removeFirst() -> (view: StreamView, number: Int)? { numbers.removeFirst() }
+  mutating func removeFirst() -> (view: FeedView, number: Int)? { numbers.removeFirst() }
 
   /// Purges removed entries if they make up more than half.
   ///
   /// - Parameters:
   ///   - count: the number of entries that still exist.
   ///   - isKept: whether the entry with a number still exists.
-  mutating func forgetGone(keeping count: Int, _ isKept: (StreamView, Int) -> Bool) {
+  mutating func forgetGone(keeping count: Int, _ isKept: (FeedView, Int) -> Bool) {
     guard numbers.count > max(Self.leastCount, 2 * count) else { return }
     _ = numbers.removeAll { !isKept($0.view, $0.number) }
   }

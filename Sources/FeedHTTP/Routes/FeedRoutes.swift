@@ -9,8 +9,8 @@ struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
   let streams: FeedStreams
-  /// Whether clients may write what their rights allow.
-  let takesWrites: Bool
+  /// Writes what clients may; nil if writing is off.
+  let writer: EventWriter?
   let rejections: @Sendable () -> RecentRejections
 
   private static let json = ["application/json"]
@@ -26,6 +26,9 @@ struct FeedRoutes: Sendable {
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { try open($0) }
     router.add("/v1/streams/{stream}", method: .patch, produces: json, contentBytes: contentBytes) {
       try change($0)
+    }
+    router.add("/v1/feeds/{feed}/events", method: .post, produces: json, contentBytes: contentBytes) {
+      try write($0)
     }
     router.add("/v1/rejected", produces: json) { try listRejected($0) }
   }
@@ -71,7 +74,7 @@ struct FeedRoutes: Sendable {
   }
 
   private func isWritable(_ feed: String, _ request: HTTPRequest) -> Bool {
-    takesWrites && request.rights.mayWrite(feed)
+    writer != nil && request.rights.mayWrite(feed)
   }
 
   // MARK: Parameters
@@ -164,7 +167,7 @@ struct FeedRoutes: Sendable {
     if !found.isAmbiguous, request.isKnown(entityTag: version) {
       response = .unchanged(entityTag: version)
     } else {
-      guard let reload = feeds.reloads.current(of: StreamView(feed: found.feed, window: nil))?.reload else {
+      guard let reload = feeds.reloads.current(of: FeedView(found.feed))?.reload else {
         throw unknown(request)
       }
       guard feeds.reloads.makeRoom(for: reload) else {

@@ -8,13 +8,17 @@ import Service
 
 /// Routes for operators and their tools (docs/http.md).
 struct OperationRoutes: Sendable {
+  /// Nil if feeds are not served.
+  let feeds: FeedServer?
+  let status: DaemonStatus
+  let planner: PlannerThresholds
+  let instance: String
   let health: @Sendable () -> DaemonHealth
-  let status: @Sendable () -> JSONObject
-  let metrics: @Sendable () -> [MetricFamily]
+  let counters: @Sendable () -> HTTPCounters
+  let metrics: DaemonMetrics
   /// Whether metrics are served without a token.
   let metricsWithoutToken: Bool
-
-  private static let json = ["application/json"]
+  private let startedAt = WallClock.milliseconds()
 
   /// Adds the routes.
   func add(to router: inout HTTPRouter) {
@@ -25,14 +29,14 @@ struct OperationRoutes: Sendable {
     router.add("/readyz", isOpen: true) { _ in
       Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
     }
-    router.add("/v1/status", produces: Self.json) { request in
+    router.add("/v1/status", produces: ["application/json"]) { request in
       guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
-      return status().response
+      return document.response
     }
     router.add("/metrics", isOpen: metricsWithoutToken) { request in
       guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
       let format = MetricsFormat(accept: request.header("Accept"))
-      let text = MetricsText.write(metrics(), format)
+      let text = MetricsText.write(metrics.families, format)
       return HTTPResponse(contentType: format.contentType, content: HTTPContent(text))
     }
   }
@@ -54,52 +58,9 @@ struct OperationRoutes: Sendable {
   }
 }
 
-/// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page
-/// asks the user for it.
-struct InspectorPage: Sendable {
-  private static let policy = [
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
-    "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-  ].joined(separator: "; ")
-
-  /// Adds `/` and the files.
-  func add(to router: inout HTTPRouter) {
-    var index = 0
-    while let file = feedstore_inspector_file(index)?.pointee {
-      let name = String(cString: file.name)
-      let type = String(cString: file.type)
-      let content = HTTPContent(UnsafeBufferPointer(start: file.bytes, count: file.size))
-      let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
-      router.add(index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
-        var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
-        // Browsers revalidate each time, because the files of two releases do not work together.
-        response.cacheControl = "no-cache"
-        response.contentSecurityPolicy = Self.policy
-        return response
-      }
-      index += 1
-    }
-  }
-
-  /// An entity tag for a file's content: FNV-1a.
-  private static func tag(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
-    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    return String(hash, radix: 16)
-  }
-}
-
-/// Builds the answer to `GET /v1/status`.
-struct StatusSource: Sendable {
-  /// Nil if feeds are not served.
-  let feeds: FeedServer?
-  let status: DaemonStatus
-  let planner: PlannerThresholds
-  let instance: String
-  let health: @Sendable () -> DaemonHealth
-  let counters: @Sendable () -> HTTPCounters
-  let startedAt = WallClock.milliseconds()
-
-  var document: JSONObject {
+/// The answer to `GET /v1/status`.
+extension OperationRoutes {
+  private var document: JSONObject {
     let health = health()
     let statistics = status.statistics
     let content = statistics.content
@@ -141,5 +102,39 @@ struct StatusSource: Sendable {
         "inputLag": lag[$0.number],
       ]
     }
+  }
+}
+
+/// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page
+/// asks the user for it.
+struct InspectorPage: Sendable {
+  private static let policy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+    "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  ].joined(separator: "; ")
+
+  /// Adds `/` and the files.
+  func add(to router: inout HTTPRouter) {
+    var index = 0
+    while let file = feedstore_inspector_file(index)?.pointee {
+      let name = String(cString: file.name)
+      let type = String(cString: file.type)
+      let content = HTTPContent(UnsafeBufferPointer(start: file.bytes, count: file.size))
+      let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
+      router.add(index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
+        var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
+        // Browsers revalidate each time, because the files of two releases do not work together.
+        response.cacheControl = "no-cache"
+        response.contentSecurityPolicy = Self.policy
+        return response
+      }
+      index += 1
+    }
+  }
+
+  /// An entity tag for a file's content: FNV-1a.
+  private static func tag(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
   }
 }

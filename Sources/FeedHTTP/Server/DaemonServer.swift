@@ -59,14 +59,6 @@ package final class DaemonServer: Sendable {
         isStopping: stop.isRequested
       )
     }
-    let source = StatusSource(
-      feeds: feeds,
-      status: status,
-      planner: configuration.store.planner,
-      instance: settings.clientID,
-      health: health,
-      counters: { started.counters }
-    )
     var sharedIDs: (@Sendable () -> Int)?
     if let client = feeds?.feeds.client { sharedIDs = { client.sharedIDCount } }
     let streams = feeds?.streams
@@ -85,9 +77,13 @@ package final class DaemonServer: Sendable {
     )
     var router = HTTPRouter()
     OperationRoutes(
+      feeds: feeds,
+      status: status,
+      planner: configuration.store.planner,
+      instance: settings.clientID,
       health: health,
-      status: { source.document },
-      metrics: { metrics.families },
+      counters: { started.counters },
+      metrics: metrics,
       metricsWithoutToken: options.metricsWithoutToken
     ).add(to: &router)
     feeds?.add(to: &router)

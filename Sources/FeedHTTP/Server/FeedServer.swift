@@ -23,7 +23,6 @@ final class FeedServer: Sendable {
   private let status: DaemonStatus
   /// Nil if clients may not write.
   private let writer: EventWriter?
-  private let eventRoutes: EventRoutes
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
   private let log: Log
@@ -79,7 +78,6 @@ final class FeedServer: Sendable {
     streams = FeedStreams(feeds, options)
     self.status = status
     writer = options.takesWrites ? EventWriter(configuration, settings, status, log) : nil
-    eventRoutes = EventRoutes(configuration, writer)
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
@@ -90,14 +88,9 @@ final class FeedServer: Sendable {
 
   /// Adds the routes of feeds and of rejected records, and the inspector.
   func add(to router: inout HTTPRouter) {
-    let routes = FeedRoutes(
-      feeds: feeds,
-      listing: listing,
-      streams: streams,
-      takesWrites: writer != nil
-    ) { [status] in status.rejections }
-    routes.add(to: &router)
-    eventRoutes.add(to: &router)
+    FeedRoutes(feeds: feeds, listing: listing, streams: streams, writer: writer) { [status] in
+      status.rejections
+    }.add(to: &router)
     InspectorPage().add(to: &router)
   }
 

@@ -6,7 +6,7 @@ import Service
 /// are dropped first.
 struct ChangesetHistory {
   private let limit: Int
-  private var kept: [StreamView: Queue<(number: Int, changeset: StreamedChangeset)>] = [:]
+  private var kept: [FeedView: Queue<(number: Int, changeset: StreamedChangeset)>] = [:]
   private(set) var order = EvictionOrder()
   /// The number of changesets.
   private var count = 0
@@ -16,7 +16,7 @@ struct ChangesetHistory {
   init(limit: Int) { self.limit = limit }
 
   /// Adds a changeset, which must continue from the view's last one.
-  mutating func append(_ changeset: StreamedChangeset, of view: StreamView) {
+  mutating func append(_ changeset: StreamedChangeset, of view: FeedView) {
     guard changeset.byteCount <= limit else {
       // A reload does not continue from earlier changesets.
       return removeAll(of: view)
@@ -31,7 +31,7 @@ struct ChangesetHistory {
   mutating func removeAll() { self = ChangesetHistory(limit: limit) }
 
   /// Drops a view's changesets; the next one does not continue from them.
-  mutating func removeAll(of view: StreamView) {
+  mutating func removeAll(of view: FeedView) {
     guard let removed = kept.removeValue(forKey: view)?.all else { return }
     for kept in removed { byteCount -= kept.changeset.byteCount }
     count -= removed.count
@@ -42,7 +42,7 @@ struct ChangesetHistory {
   /// The changesets after a reader's version.
   ///
   /// - Returns: nil if they are not in the history.
-  func changesets(of view: StreamView, after version: FeedVersion) -> [StreamedChangeset]? {
+  func changesets(of view: FeedView, after version: FeedVersion) -> [StreamedChangeset]? {
     guard let all = kept[view]?.all.map(\.changeset) else { return nil }
     if let first = all.firstIndex(where: { $0.continues(version) }) { return Array(all[first...]) }
     return all.last?.version == version ? [] : nil
@@ -50,10 +50,10 @@ struct ChangesetHistory {
 
   /// Whether the feed is known to be deleted, and was not created again.
   func endsWithDeletion(_ feed: FeedAddress) -> Bool {
-    kept[StreamView(feed: feed, window: nil)]?.last?.changeset.isDeletion == true
+    kept[FeedView(feed)]?.last?.changeset.isDeletion == true
   }
 
-  private mutating func remove(_ view: StreamView, number: Int) {
+  private mutating func remove(_ view: FeedView, number: Int) {
     guard kept[view]?.first?.number == number, let oldest = kept[view]?.removeFirst() else { return }
     byteCount -= oldest.changeset.byteCount
     count -= 1

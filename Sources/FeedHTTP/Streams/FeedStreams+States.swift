@@ -59,7 +59,7 @@ extension FeedStreams {
   }
 
   /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(of view: StreamView, on number: Int, _ stream: EventStream) {
+  private func sendState(of view: FeedView, on number: Int, _ stream: EventStream) {
     for _ in 0..<Self.attempts {
       guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
       guard let current = reloads.current(of: view) else { return endOne(view, on: number, stream) }
@@ -81,7 +81,7 @@ extension FeedStreams {
   /// Lets a reader wait that can be sent no state. A stream of one feed ends.
   ///
   /// - Parameter reason: nil if the feed does not exist.
-  private func endOne(_ view: StreamView, on number: Int, _ stream: EventStream, reason: String? = nil) {
+  private func endOne(_ view: FeedView, on number: Int, _ stream: EventStream, reason: String? = nil) {
     let id = view.feed.id
     let notice = StreamNotice.mustRefetch(id, reason: reason ?? Self.absence)
     guard delivery.withLock({ $0.wait(for: view, on: number) }) else {

@@ -1,6 +1,7 @@
 import Feed
 import FeedClient
 import FeedConfiguration
+import FoundationEssentials
 import Service
 import Synchronization
 
@@ -73,7 +74,7 @@ final class FeedStreams: Sendable {
   }
 
   /// The feeds that streams follow, each counted for each stream, and the different windows of them.
-  var counts: (feeds: Int, windows: Int) { delivery.withLock { ($0.placeCount, $0.windows.count) } }
+  var counts: (feeds: Int, windows: Int) { (delivery.withLock(\.placeCount), client.windowCount()) }
 
   // MARK: Streams
 
@@ -82,42 +83,41 @@ final class FeedStreams: Sendable {
   /// - Parameter others: further partitions that have a feed of the same id.
   func open(_ stream: EventStream, _ request: FeedRequest, at feed: FeedAddress, besides others: [Int32] = [])
   {
-    let number = delivery.withLock { $0.open(stream) }
-    awaitEnd(of: stream, number)
-    if stream.rights.expires != nil { lookSignal.yield() }
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
-    follow([request], on: number, stream.rights)
-    begin(request.feed, on: number, at: feed, after: request.version)
-    serve(number)
+    open(stream, following: [request]) { number in
+      begin(request.feed, on: number, at: feed, after: request.version)
+    }
   }
 
   /// Opens a stream of many feeds.
   func open(_ stream: EventStream, _ requests: [FeedRequest]) {
-    var random = SystemRandomNumberGenerator()
-    let id = (0..<2).map { _ in
-      let digits = String(random.next(), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    let id = UUID().uuidString.replacing("-", with: "").lowercased()
     _ = stream.write(StreamNotice.stream(id))
-    let number = delivery.withLock { $0.open(stream, id: id) }
-    awaitEnd(of: stream, number)
-    if stream.rights.expires != nil { lookSignal.yield() }
-    follow(requests, on: number, stream.rights)
-    for request in requests { settle(request.feed, on: number) }
-    serve(number)
+    open(stream, id: id, following: requests) { number in
+      for request in requests { settle(request.feed, on: number) }
+    }
   }
 
-  private func awaitEnd(of stream: EventStream, _ number: Int) {
+  private func open(
+    _ stream: EventStream,
+    id: String? = nil,
+    following requests: [FeedRequest],
+    _ begin: (_ number: Int) -> Void
+  ) {
+    let number = delivery.withLock { $0.open(stream, id: id) }
     stream.onEnd { [weak self] in
       guard let self else { return }
       close(delivery.withLock { $0.close(number) })
     }
+    if stream.rights.expires != nil { lookSignal.yield() }
+    follow(requests, on: number, stream.rights)
+    begin(number)
+    serve(number)
   }
 
   /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
   func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
-    let readable = requests.filter(rights.mayRead)
-    return delivery.withLock { $0.windowCount(with: readable) } <= limits.maxWindows
+    client.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
   }
 
   /// Changes what an open stream follows, and what it may.
@@ -204,17 +204,9 @@ final class FeedStreams: Sendable {
     if !isOpen { close(readable) }
   }
 
-  private func open(_ requests: [FeedRequest]) {
-    for request in requests {
-      if let window = request.window { client.open(window, of: FeedAddress(nil, request.feed)) }
-    }
-  }
+  private func open(_ requests: [FeedRequest]) { client.open(requests.map(\.view)) }
 
-  private func close(_ requests: [FeedRequest]) {
-    for request in requests {
-      if let window = request.window { client.close(window, of: FeedAddress(nil, request.feed)) }
-    }
-  }
+  private func close(_ requests: [FeedRequest]) { client.close(requests.map(\.view)) }
 
   /// Whether a reader that reconnects can get the event that the feed was deleted.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
@@ -251,7 +243,7 @@ final class FeedStreams: Sendable {
     delivery.withLock { delivery in
       guard let place = delivery.waitingPlace(of: id, on: number) else { return }
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
-      let view = StreamView(feed: feed, window: place.request.window)
+      let view = FeedView(feed, place.request.window)
       let current = client.standing(of: view, withTotals: true)
       delivery.begin(place, on: number, at: feed, after: version, current: current)
     }

@@ -34,7 +34,6 @@ extension StreamDelivery {
     guard rights.mayRead(request) else { return refuse(request, on: number) }
     streams[number]?.places[request.feed] = OpenStream.Place(request: request)
     placeCount += 1
-    if request.window != nil { windows[Self.key(request), default: 0] += 1 }
     wait(for: request.feed, on: number)
   }
 
@@ -45,26 +44,12 @@ extension StreamDelivery {
     streams[number]?.forbidden[id] = nil
     guard let place = streams[number]?.places.removeValue(forKey: id) else { return nil }
     placeCount -= 1
-    if place.request.window != nil {
-      let key = Self.key(place.request)
-      windows[key] = windows[key].flatMap { $0 > 1 ? $0 - 1 : nil }
-    }
     if let feed = place.feed {
-      remove(number, of: StreamView(feed: feed, window: place.request.window))
+      remove(number, of: FeedView(feed, place.request.window))
     } else {
       stopWaiting(for: id, on: number)
     }
     return place.request
-  }
-
-  /// How many windows there would be with some more requests.
-  func windowCount(with requests: [FeedRequest]) -> Int {
-    let new = requests.lazy.filter { $0.window != nil }.map(Self.key).filter { windows[$0] == nil }
-    return windows.count + Set(new).count
-  }
-
-  private static func key(_ request: FeedRequest) -> StreamView {
-    StreamView(feed: FeedAddress(nil, request.feed), window: request.window)
   }
 
   // MARK: Waiting
@@ -96,7 +81,7 @@ extension StreamDelivery {
   /// Lets a stream of many feeds wait for a feed that is not served any more.
   ///
   /// - Returns: false for a stream of one feed, which the caller must end.
-  mutating func wait(for view: StreamView, on number: Int) -> Bool {
+  mutating func wait(for view: FeedView, on number: Int) -> Bool {
     remove(number, of: view)
     streams[number]?.places[view.feed.id]?.feed = nil
     guard streams[number]?.id != nil else { return false }
@@ -111,11 +96,11 @@ extension StreamDelivery {
   /// - Parameter event: what they are told; nil if the caller tells them.
   /// - Returns: the streams of this feed alone, which the caller must end.
   mutating func end(_ feed: FeedAddress, telling event: EncodedEvent?) -> [EventStream] {
-    history.removeAll(of: StreamView(feed: feed, window: nil))
+    history.removeAll(of: FeedView(feed))
     var ended: [EventStream] = []
     for (window, streamed) in feeds[feed]?.views ?? [:] {
       for (number, reader) in streamed.readers {
-        if wait(for: StreamView(feed: feed, window: window), on: number) {
+        if wait(for: FeedView(feed, window), on: number) {
           if let event { tell(event, of: feed.id, on: number) }
         } else {
           ended.append(reader.stream)

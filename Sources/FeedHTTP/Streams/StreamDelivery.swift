@@ -38,8 +38,6 @@ struct StreamDelivery {
   var unsettled: Set<ByteText> = []
   /// Streams whose clients can be sent a small or a large state now.
   var due: [StateSize: Queue<Int>] = [:]
-  /// How many places each window has, by the id of its feed.
-  var windows: [StreamView: Int] = [:]
   /// The number of places.
   var placeCount = 0
   /// No stream's token ends before, in milliseconds since 1970.
@@ -73,7 +71,7 @@ struct StreamDelivery {
     current: ViewStanding?
   ) {
     guard let stream = streams[number]?.stream else { return }
-    let view = StreamView(feed: feed, window: place.request.window)
+    let view = FeedView(feed, place.request.window)
     var reader = StreamReader(stream)
     if let version, current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(feed) {
       if let current, current.includes(version) {
@@ -109,11 +107,11 @@ struct StreamDelivery {
   /// Whether a reader with this version, of a feed that does not exist, can get the event of its deletion.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     history.endsWithDeletion(feed)
-      && history.changesets(of: StreamView(feed: feed, window: nil), after: version) != nil
+      && history.changesets(of: FeedView(feed), after: version) != nil
   }
 
   /// Removes a reader.
-  mutating func remove(_ number: Int, of view: StreamView) {
+  mutating func remove(_ number: Int, of view: FeedView) {
     streams[number]?.forget(view.feed.id)
     feeds[view.feed]?.views[view.window]?[number] = nil
     guard feeds[view.feed]?.views[view.window]?.readers.isEmpty == true else { return }
@@ -122,7 +120,7 @@ struct StreamDelivery {
     if feeds[view.feed]?.views.isEmpty == true { feeds[view.feed] = nil }
   }
 
-  mutating func lag(_ number: Int, _ view: StreamView) {
+  mutating func lag(_ number: Int, _ view: FeedView) {
     streams[number]?.lag(view, size: feeds[view.feed]?.size(of: view.window) ?? 0)
   }
 
@@ -138,7 +136,7 @@ struct StreamDelivery {
   /// - Parameter step: any step except `end`, which ``end(_:telling:)`` handles.
   /// - Returns: streams with readers that began to lag, to which the caller must send the view's state.
   mutating func take(_ step: StreamStep, of feed: FeedAddress) -> [Int] {
-    let whole = StreamView(feed: feed, window: nil)
+    let whole = FeedView(feed)
     var lagging: [Int] = []
     switch step {
     case .changeset(let changeset, let changes):
@@ -153,7 +151,7 @@ struct StreamDelivery {
       } else if feeds[feed]?.hasWindows == true {
         awaitingTotals.insert(feed)
         for (window, change) in changes where feeds[feed]?.views[window] != nil {
-          let view = StreamView(feed: feed, window: window)
+          let view = FeedView(feed, window)
           history.append(change, of: view)
           feeds[feed]?.views[window]?.totals = change.totals
           lagging += visit(view, newest: change.offset) { $0.take(change) }
@@ -189,8 +187,8 @@ struct StreamDelivery {
   }
 
   /// The windows of a feed that have readers.
-  private func windows(of feed: FeedAddress) -> [StreamView] {
-    feeds[feed]?.views.keys.compactMap { $0 }.map { StreamView(feed: feed, window: $0) } ?? []
+  private func windows(of feed: FeedAddress) -> [FeedView] {
+    feeds[feed]?.views.keys.compactMap { $0 }.map { FeedView(feed, $0) } ?? []
   }
 
   /// Passes something on to the readers of a view.
@@ -198,7 +196,7 @@ struct StreamDelivery {
   /// - Parameter newest: the offset of what is delivered.
   /// - Returns: readers that begin to lag.
   private mutating func visit(
-    _ view: StreamView,
+    _ view: FeedView,
     newest: Int64? = nil,
     _ body: (inout StreamReader) -> Void
   ) -> [Int] {
@@ -208,7 +206,7 @@ struct StreamDelivery {
     return lagging
   }
 
-  private mutating func awaitNotice(of view: StreamView) {
+  private mutating func awaitNotice(of view: FeedView) {
     guard let readers = feeds[view.feed]?.views[view.window]?.readers else { return }
     feeds[view.feed]?.views[view.window]?.awaiting.formUnion(readers.keys)
     awaitingNotice.insert(view.feed)
@@ -219,7 +217,7 @@ struct StreamDelivery {
   /// The view of which a stream's client needs the state next; nil if it needs none, and the stream is not served any more.
   ///
   /// - Parameter current: a view's current standing, for readers that have missed nothing of it.
-  mutating func nextState(on number: Int, current: (StreamView) -> ViewStanding?) -> StreamView? {
+  mutating func nextState(on number: Int, current: (FeedView) -> ViewStanding?) -> FeedView? {
     while let view = streams[number]?.takeSmallest() {
       guard var reader = feeds[view.feed]?.views[view.window]?[number], reader.isLagging else { continue }
       guard let version = reader.version, let current = current(view), current.standing >= .catchingUp,
@@ -242,7 +240,7 @@ struct StreamDelivery {
     _ state: ReloadCache.Current,
     after breaks: Int,
     to number: Int,
-    of view: StreamView,
+    of view: FeedView,
     current description: FeedDescription?
   ) -> Sending {
     guard let feed = feeds[view.feed], let streamed = feed.views[view.window], var reader = streamed[number],
@@ -282,11 +280,11 @@ struct StreamDelivery {
   mutating func sendUpToDate(
     _ feed: FeedAddress,
     standing: FeedStanding,
-    current: (StreamView) -> ViewStanding?
+    current: (FeedView) -> ViewStanding?
   ) {
     var isTold = true
     for (window, streamed) in feeds[feed]?.views ?? [:] where !streamed.awaiting.isEmpty {
-      let current = current(StreamView(feed: feed, window: window))
+      let current = current(FeedView(feed, window))
       guard current.map({ $0.standing >= .catchingUp }) ?? true else {
         // The next reload sets it again.
         feeds[feed]?.views[window]?.awaiting = []
@@ -324,7 +322,7 @@ struct StreamDelivery {
   /// Tells the readers of a feed's windows their totals, if nothing else has told them.
   ///
   /// - Returns: streams with readers that began to lag.
-  mutating func sendTotals(of feed: FeedAddress, current: (StreamView) -> ViewStanding?) -> [Int] {
+  mutating func sendTotals(of feed: FeedAddress, current: (FeedView) -> ViewStanding?) -> [Int] {
     var lagging: [Int] = []
     var isTold = true
     for view in windows(of: feed) {

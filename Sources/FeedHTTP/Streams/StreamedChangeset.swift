@@ -5,55 +5,41 @@ import Service
 import Synchronization
 
 /// A changeset for streams: one message for each of its parts.
-final class StreamedChangeset: Sendable {
+struct StreamedChangeset: Sendable {
   /// The version that it applies to, for a window the first that it does, and the resulting version.
   let base: FeedVersion
   let version: FeedVersion
   /// Whether it can be applied to any state.
   let isReload: Bool
   /// Whether it deletes the feed, whatever its state is.
-  let isDeletion: Bool
+  var isDeletion = false
   /// Its offset in the changesets topic.
   let offset: Int64
-  /// The approximate size in memory, in bytes.
-  let byteCount: Int
   /// The values of the records; empty for a window.
-  private let values: [[UInt8]]
-  private let plan: ChangesetPlan?
-  private let window: WindowChangeset?
-  /// The messages by the revision of readers, for a feed by 0.
-  private let encoded = Mutex<[UInt64: [EncodedEvent]]>([:])
+  let values: [[UInt8]]
+  var plan: ChangesetPlan?
+  var window: WindowChangeset?
+  private let messages = Messages()
+
+  private final class Messages: Sendable {
+    /// By the revision of readers, for a feed by 0.
+    let encoded = Mutex<[UInt64: [EncodedEvent]]>([:])
+  }
 
   /// The number of revisions of readers of a window for which messages are kept. They nearly always have the same.
   private static let mostEncoded = 8
 
-  init(
-    base: FeedVersion,
-    version: FeedVersion,
-    isReload: Bool,
-    isDeletion: Bool = false,
-    offset: Int64,
-    values: [[UInt8]],
-    plan: ChangesetPlan? = nil,
-    window: WindowChangeset? = nil
-  ) {
-    self.base = base
-    self.version = version
-    self.isReload = isReload
-    self.isDeletion = isDeletion
-    self.offset = offset
-    self.plan = plan
-    self.values = values
-    self.window = window
+  /// The approximate size in memory, in bytes.
+  var byteCount: Int {
     // The values are held twice: as received, and as encoded messages.
-    byteCount =
-      values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) {
-        $0 + 2 * $1.count
-      } + 2 * (window?.byteCount ?? 0)
+    values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) { $0 + 2 * $1.count }
+      + 2 * (window?.byteCount ?? 0)
   }
+}
 
+extension StreamedChangeset {
   /// What a changeset changes in a window.
-  convenience init(_ window: WindowChangeset, of changeset: FeedChangeset) {
+  init(_ window: WindowChangeset, of changeset: FeedChangeset) {
     let change = changeset.change
     self.init(
       base: FeedVersion(epoch: change.epoch, revision: window.since),
@@ -65,7 +51,7 @@ final class StreamedChangeset: Sendable {
     )
   }
 
-  convenience init(_ changeset: FeedChangeset) {
+  init(_ changeset: FeedChangeset) {
     let change = changeset.change
     self.init(
       base: FeedVersion(epoch: change.epoch, revision: change.base),
@@ -78,7 +64,7 @@ final class StreamedChangeset: Sendable {
   }
 
   /// - Parameter value: the value of a record of mode `delete`, whose offset is not known.
-  convenience init?(deletion value: [UInt8]) {
+  init?(deletion value: [UInt8]) {
     struct Head: Decodable {
       let epoch: String
       let revision: UInt64
@@ -117,7 +103,7 @@ final class StreamedChangeset: Sendable {
   /// - Parameter reader: the version that the reader has.
   func events(for reader: FeedVersion?) -> [EncodedEvent] {
     let revision = window == nil ? 0 : reader?.revision ?? 0
-    return encoded.withLock { encoded in
+    return messages.encoded.withLock { encoded in
       if let events = encoded[revision] { return events }
       let texts = window.map { [$0.text(base: revision)] } ?? values
       var events = texts.enumerated().map { index, text in

@@ -1,34 +1,12 @@
 import Feed
-import FeedConfiguration
-import FeedStore
 import Service
-import Synchronization
 
 /// The route that takes events of feeds (docs/http.md).
-final class EventRoutes: Sendable {
-  private let contentBytes: Int
-  /// Nil if writing is off.
-  private let writer: EventWriter?
-  /// Checks the form of events as workers do.
-  private let decoder: Mutex<RecordDecoder>
-
+extension FeedRoutes {
   /// The longest that a client waits.
   private static let mostSeconds = 30
 
-  init(_ configuration: FeedStoreConfiguration, _ writer: EventWriter?) {
-    contentBytes = configuration.http.maxRequestBytes
-    self.writer = writer
-    decoder = Mutex(RecordDecoder(limits: configuration.store.limits))
-  }
-
-  func add(to router: inout HTTPRouter) {
-    let json = ["application/json"]
-    router.add("/v1/feeds/{feed}/events", method: .post, produces: json, contentBytes: contentBytes) {
-      try self.write($0)
-    }
-  }
-
-  private func write(_ request: HTTPRequest) throws -> HTTPResponse {
+  func write(_ request: HTTPRequest) throws -> HTTPResponse {
     guard let writer else {
       let detail = "this instance takes no events; http.writes.enabled turns that on"
       throw HTTPRefusal(403, "writes-off", detail)
@@ -38,27 +16,11 @@ final class EventRoutes: Sendable {
       let detail = "the token does not allow to write the feed \(feed.string.debugDescription)"
       throw HTTPRefusal(403, "forbidden", detail)
     }
-    if let rejection = rejection(of: feed, request.content) { return rejection.response }
+    if let rejection = writer.rejection(of: feed, request.content) { return rejection.response }
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
       let write = EventWriter.Write(feed: feed, value: request.content, wait: wait, response: response)
       if !writer.write(write) { response.give(EventWriter.tooMany.response) }
-    }
-  }
-
-  /// What a worker would reject a record for, whatever its feed is.
-  private func rejection(of feed: ByteText, _ value: [UInt8]) -> Rejection? {
-    decoder.withLock { decoder in
-      feed.withBytes { key in
-        value.withUnsafeBytes { value in
-          do throws(Rejection) {
-            try decoder.decode(key: key, value: ByteSpan(value))
-            return nil
-          } catch {
-            return error
-          }
-        }
-      }
     }
   }
 

@@ -44,6 +44,8 @@ final class EventWriter: @unchecked Sendable {
   private let topic: String
   private let status: DaemonStatus
   private let log: Log
+  /// Checks the form of events as workers do.
+  private let decoder: Mutex<RecordDecoder>
   private let waiting = Mutex(Waiting())
   private let wakes: AsyncStream<Void>
   private let wake: AsyncStream<Void>.Continuation
@@ -69,6 +71,7 @@ final class EventWriter: @unchecked Sendable {
     topic = configuration.store.topics.items
     self.status = status
     self.log = log
+    decoder = Mutex(RecordDecoder(limits: configuration.store.limits))
     (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -87,6 +90,22 @@ final class EventWriter: @unchecked Sendable {
     }
     if isTaken { wake.yield() }
     return isTaken
+  }
+
+  /// What a worker would reject a record for, whatever its feed is.
+  func rejection(of feed: ByteText, _ value: [UInt8]) -> Rejection? {
+    decoder.withLock { decoder in
+      feed.withBytes { key in
+        value.withUnsafeBytes { value in
+          do throws(Rejection) {
+            try decoder.decode(key: key, value: ByteSpan(value))
+            return nil
+          } catch {
+            return error
+          }
+        }
+      }
+    }
   }
 
   // MARK: On the thread

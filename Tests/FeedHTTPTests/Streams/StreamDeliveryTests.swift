@@ -8,7 +8,7 @@ import Testing
 /// What the readers of a feed are sent, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
   private static let feed = FeedAddress(0, ByteText("f"))
-  private static let view = StreamView(feed: feed, window: nil)
+  private static let view = FeedView(feed)
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
   private let queue = ReaderQueue()
 

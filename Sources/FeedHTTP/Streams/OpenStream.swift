@@ -2,22 +2,7 @@ import Feed
 import FeedClient
 import Service
 
-/// A feed as a reader sees it.
-struct StreamView: Sendable, Hashable {
-  let feed: FeedAddress
-  /// What of the feed is shown; nil for all of it.
-  let window: FeedWindow?
-}
-
-/// What the client knows of a view at one moment.
-struct ViewStanding: Sendable {
-  /// The feed's.
-  let description: FeedDescription
-  /// The revision at which the view changed last, or at which its window was opened.
-  let since: UInt64
-  /// The member `window` of the window's changesets; nil without a window, and unless it was asked for.
-  var totals: [UInt8]?
-
+extension ViewStanding {
   var standing: FeedStanding { description.standing }
   var version: FeedVersion { FeedVersion(description) }
 
@@ -25,20 +10,6 @@ struct ViewStanding: Sendable {
   func includes(_ version: FeedVersion?) -> Bool {
     guard let version, version.epoch == description.epoch, since <= version.revision else { return false }
     return version.revision <= description.revision
-  }
-}
-
-extension FeedClient {
-  /// The current standing of a view; nil if the feed is not known.
-  func standing(of view: StreamView, withTotals: Bool = false) -> ViewStanding? {
-    guard let window = view.window else {
-      return description(of: view.feed.id.string, in: view.feed.partition).map {
-        ViewStanding(description: $0, since: $0.revision)
-      }
-    }
-    return progress(of: window, of: view.feed, withTotals: withTotals).map {
-      ViewStanding(description: $0.description, since: $0.since, totals: $0.totals)
-    }
   }
 }
 
@@ -50,6 +21,9 @@ struct FeedRequest: Sendable, Equatable {
   var window: FeedWindow?
   /// The version that the reader has; nil for none.
   var version: FeedVersion?
+
+  /// What is shown of the feed, in whatever partition it is.
+  var view: FeedView { FeedView(FeedAddress(nil, feed), window) }
 }
 
 /// One open stream, and the feeds that it follows.
@@ -73,7 +47,7 @@ struct OpenStream: Sendable {
   /// What it was asked to follow that the client may not read, by the ids of the feeds.
   var forbidden: [ByteText: FeedRequest] = [:]
   /// The views whose states it must be sent, and about how many items they have.
-  private var lagging: [(view: StreamView, size: Int)] = []
+  private var lagging: [(view: FeedView, size: Int)] = []
   /// Whether states are being sent, or will be.
   var isServed = false
 
@@ -85,7 +59,7 @@ struct OpenStream: Sendable {
 
   var isLagging: Bool { !lagging.isEmpty }
 
-  mutating func lag(_ view: StreamView, size: Int) { lagging.append((view, size)) }
+  mutating func lag(_ view: FeedView, size: Int) { lagging.append((view, size)) }
 
   /// Whether the smallest view is so large that encoding it takes long.
   var isNextLarge: Bool { lagging.map(\.size).min() ?? 0 > Self.smallSize }
@@ -96,7 +70,7 @@ struct OpenStream: Sendable {
   mutating func forget(_ feed: ByteText) { lagging.removeAll { $0.view.feed.id == feed } }
 
   /// Takes out the smallest view, so that a large one does not delay others.
-  mutating func takeSmallest() -> StreamView? {
+  mutating func takeSmallest() -> FeedView? {
     guard let index = lagging.indices.min(by: { lagging[$0].size < lagging[$1].size }) else { return nil }
     return lagging.remove(at: index).view
   }
