@@ -138,3 +138,36 @@ extension OrderTree {
     return (published, current)
   }
 }
+
+extension ElementTable {
+  /// Visits the contents of its elements, and those that are published and were replaced. Tests spend much of their time here.
+  fileprivate func forEachOwnedContent(_ visit: (Content) -> Void) {
+    var index = 0
+    while index < used {
+      if elements[index].isInUse { visit(elements[index].content) }
+      index += 1
+    }
+    for change in changes { if let content = change.publishedContent { visit(content) } }
+  }
+}
+
+extension KindTable {
+  /// How often each kind is used, by number.
+  var useCounts: [UInt32: UInt32] {
+    var counts: [UInt32: UInt32] = [:]
+    for place in 0..<used where kinds[place].useCount > 0 {
+      counts[UInt32(place) + 1] = kinds[place].useCount
+    }
+    return counts
+  }
+}
+
+extension HashIndex {
+  /// How far each element stands from where its hash puts it.
+  var distances: [Int] {
+    (0...mask).filter { slots[$0] != 0 }.map { ($0 - Int(slots[$0] >> 32)) & mask }
+  }
+
+  /// Whether the table has a key of its own.
+  var hasOwnKey: Bool { ownKey != nil }
+}

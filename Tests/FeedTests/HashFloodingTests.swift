@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 /// Texts that were made against a table which takes the low bits of unseeded XXH3 for places, cost no more than others.
 @Suite struct HashFloodingTests {
@@ -67,26 +68,26 @@ import Testing
   @Test func `ids of items cost what others cost`() throws {
     let items = array(texts) { "\"\($0)\"" }
     let (feed, decoder) = try apply(#"{"op":"section.replace","section":"s","items":"# + items + "}")
-    expectShort(feed.state.items.distances, of: texts.count)
-    expectShort(decoder.listedDistances, of: texts.count)
+    expectShort(feed.state.items.index.distances, of: texts.count)
+    expectShort(decoder.itemIDs.distances, of: texts.count)
   }
 
   @Test func `ids of sections cost what others cost`() throws {
     let sections = array(texts) { #"{"id":"\#($0)"}"# }
     let (feed, _) = try apply(#"{"op":"feed.replace","sections":"# + sections + "}")
-    expectShort(feed.state.sections.distances, of: texts.count)
+    expectShort(feed.state.sections.index.distances, of: texts.count)
   }
 
   @Test func `kinds cost what others cost`() throws {
     let items = array(texts) { #"{"id":"i\#($0)","kind":"\#($0)"}"# }
     let (feed, _) = try apply(#"{"op":"section.replace","section":"s","items":"# + items + "}")
-    expectShort(feed.state.kinds.distances, of: texts.count)
+    expectShort(feed.state.kinds.index.distances, of: texts.count)
   }
 
   @Test func `feed keys cost what others cost`() {
     let directory = FeedDirectory()
     for text in texts { withSpan(text) { _ = directory.makeFeed($0) } }
-    expectShort(directory.distances, of: texts.count)
+    expectShort(directory.index.distances, of: texts.count)
   }
 
   /// As a merge patch does with the names of members.

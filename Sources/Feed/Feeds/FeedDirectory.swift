@@ -6,7 +6,7 @@ public final class FeedDirectory {
   /// Numbers that were ever used.
   @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
-  @exclusivity(unchecked) private var index = HashIndex()
+  @exclusivity(unchecked) var index = HashIndex()
   private let hashKey = ByteHash.key
   private let blocks: BlockPool?
   /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
@@ -44,9 +44,6 @@ public final class FeedDirectory {
 
   /// How many feeds there are.
   public var count: Int { index.count }
-
-  /// How far each feed stands from where its hash puts it; for tests.
-  var distances: [Int] { index.distances }
 
   /// The feeds, in no order.
   public var feeds: some Sequence<PublishedFeed> {

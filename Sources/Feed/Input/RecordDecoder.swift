@@ -39,7 +39,7 @@ public final class RecordDecoder {
   /// The fields without effect of all records so far, rejected ones included.
   @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
 
-  @exclusivity(unchecked) private var itemIDs = HashIndex()
+  @exclusivity(unchecked) private(set) var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
   /// - Parameter indexer: used by this decoder only.
@@ -290,9 +290,6 @@ public final class RecordDecoder {
     hasLists = true
     sectionIDs.removeAll()
   }
-
-  /// How far each item of the latest list stands from where its hash puts it; for tests.
-  var listedDistances: [Int] { itemIDs.distances }
 
   func isListed(item id: ByteSpan, _ hash: UInt32) -> Bool {
     items.withUnsafeBufferPointer { items in

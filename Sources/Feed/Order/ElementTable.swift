@@ -9,9 +9,9 @@ import Glibc
 final class ElementTable {
   @exclusivity(unchecked) private(set) var elements: UnsafeMutablePointer<Element>
   @exclusivity(unchecked) private var capacity = 0
-  @exclusivity(unchecked) private var used = 0
+  @exclusivity(unchecked) private(set) var used = 0
   @exclusivity(unchecked) private var free: [ElementHandle] = []
-  @exclusivity(unchecked) private var index = HashIndex()
+  @exclusivity(unchecked) private(set) var index = HashIndex()
   private let hashKey = ByteHash.key
   /// What was touched since the last publication, in the order of first touch.
   @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
@@ -165,20 +165,6 @@ final class ElementTable {
     elements[handle.index].isInUse = false
     free.append(handle)
   }
-
-  /// Visits the contents of its elements, and those that are published and were replaced; for tests, which spend much
-  /// of their time here.
-  func forEachOwnedContent(_ visit: (Content) -> Void) {
-    var index = 0
-    while index < used {
-      if elements[index].isInUse { visit(elements[index].content) }
-      index += 1
-    }
-    for change in changes { if let content = change.publishedContent { visit(content) } }
-  }
-
-  /// How far each element stands from where its hash puts it; for tests.
-  var distances: [Int] { index.distances }
 
   /// Gives memory back once there are no elements.
   func compactIfEmpty() {

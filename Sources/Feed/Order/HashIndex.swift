@@ -10,11 +10,11 @@ import CXxhash
 /// already, hashes collide as no random ones do, and the table takes a key of its own. Removals pass more slots only
 /// where they bring others nearer to their places: for all of them together, no more than insertions have passed.
 struct HashIndex: ~Copyable {
-  private var slots: UnsafeMutablePointer<UInt64>
-  private var mask: Int
+  private(set) var slots: UnsafeMutablePointer<UInt64>
+  private(set) var mask: Int
   private(set) var count = 0
   /// The table's own key; nil while it uses the process's. Chosen after too many collisions.
-  private var ownKey: HashKey?
+  private(set) var ownKey: HashKey?
 
   /// With random hashes and two slots for three of them, one of ten million elements stands farther than 200 slots away.
   static let maxDistance = 256
@@ -130,14 +130,6 @@ struct HashIndex: ~Copyable {
     }
     count = 0
   }
-
-  /// How far each element stands from where its hash puts it; for tests.
-  var distances: [Int] {
-    (0...mask).filter { slots[$0] != 0 }.map { ($0 - Int(slots[$0] >> 32)) & mask }
-  }
-
-  /// Whether the table has a key of its own; for tests.
-  var hasOwnKey: Bool { ownKey != nil }
 
   @inline(__always)
   private func ownHash(_ text: ByteSpan, _ hash: UInt32) -> UInt32 {

@@ -2,13 +2,13 @@
 /// without a look at their bytes.
 struct KindTable: ~Copyable {
   /// Not an array: reading one in place would count a reference for each comparison.
-  private var kinds: UnsafeMutablePointer<Kind>
+  private(set) var kinds: UnsafeMutablePointer<Kind>
   private var capacity = 0
-  private var used = 0
-  private var index = HashIndex()
+  private(set) var used = 0
+  private(set) var index = HashIndex()
   private var unusedNumbers: [UInt32] = []
 
-  private struct Kind {
+  struct Kind {
     /// Must stay the first member: `ShortBytes`.
     let bytes: ShortBytes
     let hash: UInt32
@@ -35,18 +35,6 @@ struct KindTable: ~Copyable {
 
   /// The number of kinds that are used.
   var count: Int { index.count }
-
-  /// How far each kind stands from where its hash puts it; for tests.
-  var distances: [Int] { index.distances }
-
-  /// How often each kind is used, by number; for tests.
-  var useCounts: [UInt32: UInt32] {
-    var counts: [UInt32: UInt32] = [:]
-    for place in 0..<used where kinds[place].useCount > 0 {
-      counts[UInt32(place) + 1] = kinds[place].useCount
-    }
-    return counts
-  }
 
   /// Counts one more use of a kind.
   ///

@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 @Suite struct HashIndexTests {
   /// Numbers as texts of three bytes, which a key of zeros gives all the same hash.

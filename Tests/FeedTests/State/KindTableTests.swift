@@ -2,6 +2,7 @@ import Oracle
 import Testing
 
 @testable import Feed
+@testable import FeedChecks
 
 @Suite struct KindTableTests {
   private func use(_ text: String, _ table: inout KindTable) -> UInt32 {
