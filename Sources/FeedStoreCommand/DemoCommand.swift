@@ -44,7 +44,7 @@ enum DemoCommand: Subcommand {
       try DemoHistory.write(to: path)
       return .done
     }
-    let speed = try invocation.number("speed", default: 1, in: 0.001...1_000_000)
+    let speed = try invocation.number("speed", in: 0.001...1_000_000) ?? 1
     let configuration = try demoConfiguration(invocation)
     let log = CommandLog.make(configuration)
     let stop = stopOnSignals(log)

@@ -129,12 +129,12 @@ enum PublishCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let speed = try invocation.number("speed", default: 0, in: 0.001...1_000_000)
+    let speed = try invocation.number("speed", in: 0.001...1_000_000)
     let log = CommandLog.make(configuration)
     let publisher = Publisher(
       configuration,
       inputs: invocation.arguments,
-      speed: speed == 0 ? nil : speed,
+      speed: speed,
       stop: stopOnSignals(log),
       log: log
     )

@@ -48,16 +48,14 @@ enum FollowCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let log = CommandLog.make(configuration)
-    let following = FeedFollowing(
-      configuration,
-      feeds: invocation.arguments,
-      window: try window(invocation),
-      form: try form(invocation),
-      beginsWithHistory: invocation.value("from") == "beginning",
-      stop: stopOnSignals(log),
-      log: log,
-      write: { StandardOutput.write($0) }
-    )
+    let window = try window(invocation)
+    let form = try form(invocation)
+    var following = FeedFollowing(configuration, form: form, stop: stopOnSignals(log), log: log) {
+      StandardOutput.write($0)
+    }
+    following.feeds = invocation.arguments
+    following.window = window
+    following.beginsWithHistory = invocation.value("from") == "beginning"
     guard invocation.flag("snapshot") else {
       try await following.run()
       return .done

@@ -38,28 +38,15 @@ enum TopicsCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    var setup = TopicSetup(
-      configuration,
-      creates: invocation.flag("create"),
-      partitions: try number("partitions", 1...1_000_000, invocation),
-      replicationFactor: try number("replication-factor", 1...32_767, invocation),
-      log: CommandLog.make(configuration)
-    )
-    setup.waits = invocation.flag("check") && !invocation.flag("create")
+    var setup = TopicSetup(configuration, log: CommandLog.make(configuration))
+    setup.creates = invocation.flag("create")
+    setup.partitions = try invocation.integer("partitions", in: 1...1_000_000)
+    setup.replicationFactor = try invocation.integer("replication-factor", in: 1...32_767)
+    setup.waits = invocation.flag("check") && !setup.creates
     let report = try await setup.run()
     StandardOutput.write(report.table)
     for note in report.notes { DiagnosticOutput.standardError.write(line: note) }
     let isFit = report.failures.isEmpty && (report.isFit || !invocation.flag("check"))
     return isFit ? .done : .failed
-  }
-
-  /// An option's value as a number; nil if it is not given.
-  private static func number(
-    _ name: String,
-    _ range: ClosedRange<Int>,
-    _ invocation: CommandInvocation
-  ) throws -> Int32? {
-    let number = try invocation.integer(name, default: 0, in: range)
-    return number == 0 ? nil : Int32(number)
   }
 }

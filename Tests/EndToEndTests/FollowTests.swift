@@ -104,14 +104,15 @@ struct FollowTests {
     _ output: Output,
     beginsWithHistory: Bool = false
   ) -> FeedFollowing {
-    FeedFollowing(
+    var following = FeedFollowing(
       ground.configuration,
-      feeds: feeds,
       form: form,
-      beginsWithHistory: beginsWithHistory,
       stop: StopRequest(),
       log: Ground.quiet
     ) { output.write($0) }
+    following.feeds = feeds
+    following.beginsWithHistory = beginsWithHistory
+    return following
   }
 
   @Test func `the commands print the history, the state and the description of a feed`() async throws {
@@ -256,7 +257,6 @@ struct FollowTests {
     stop.request()
     let following = FeedFollowing(
       ground.configuration,
-      feeds: [],
       form: .json,
       stop: stop,
       log: Ground.quiet
@@ -283,7 +283,6 @@ struct FollowTests {
     ground.configuration.startupTimeoutMilliseconds = 0
     var following = FeedFollowing(
       ground.configuration,
-      feeds: [],
       form: .json,
       stop: StopRequest(),
       log: Ground.quiet

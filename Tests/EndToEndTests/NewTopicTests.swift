@@ -71,13 +71,13 @@ struct NewTopicTests {
     #expect(report.isRight)
 
     ground.configuration.store.topics.changesets = "late.followed"
-    let following = FeedFollowing(
+    var following = FeedFollowing(
       ground.configuration,
-      feeds: ["a"],
       form: .json,
       stop: StopRequest(),
       log: Self.creating("late.followed", ground)
     ) { _ in true }
+    following.feeds = ["a"]
     #expect(try await following.printSnapshot() == [#"there is no feed "a""#])
 
     ground.configuration.store.topics.rejected = "late.rejected"

@@ -32,7 +32,8 @@ struct TopicSetupTests {
   @Test func `an embedded broker says at once that it cannot create topics`() async throws {
     let ground = try Ground(partitions: 3)
     defer { ground.cluster.stop() }
-    let setup = TopicSetup(ground.configuration, creates: true, log: Ground.quiet)
+    var setup = TopicSetup(ground.configuration, log: Ground.quiet)
+    setup.creates = true
     let error = try await #require(throws: DaemonError.self) { try await setup.run() }
     #expect(error.description.contains("an embedded broker cannot create topics"))
   }
@@ -51,13 +52,10 @@ struct TopicSetupTests {
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
   func `on a real cluster, topics are created as required, and only once`() async throws {
     let configuration = try Self.clusterConfiguration()
-    let setup = TopicSetup(
-      configuration,
-      creates: true,
-      partitions: 3,
-      replicationFactor: 1,
-      log: Ground.quiet
-    )
+    var setup = TopicSetup(configuration, log: Ground.quiet)
+    setup.creates = true
+    setup.partitions = 3
+    setup.replicationFactor = 1
     let report = try await setup.run()
     #expect(report.created.count == 4)
     #expect(report.failures.isEmpty)
@@ -98,7 +96,10 @@ struct TopicSetupTests {
   func `publish refuses a record that is too large for its topic`() async throws {
     let configuration = try Self.clusterConfiguration()
     let topic = configuration.store.topics.items
-    _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
+    var setup = TopicSetup(configuration, log: Ground.quiet)
+    setup.creates = true
+    setup.partitions = 1
+    _ = try await setup.run()
     let line = #"{"topic":"\#(topic)","key":"f","payload":"\#(String(repeating: "x", count: 1_300_000))"}"#
     let file = try DemoFile(line)
     let error = await #expect(throws: ReplayError.self) {
@@ -126,7 +127,10 @@ struct TopicSetupTests {
     )
     #expect(try admin.createTopics([changesets], timeoutMilliseconds: 120_000).isEmpty)
     try admin.close(timeoutMilliseconds: 120_000)
-    _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
+    var setup = TopicSetup(configuration, log: Ground.quiet)
+    setup.creates = true
+    setup.partitions = 1
+    _ = try await setup.run()
 
     let stop = StopRequest()
     let warnings = Mutex<[String]>([])

@@ -87,7 +87,7 @@ import Testing
     #expect(try invocation("replay a --config -").value("config") == "-")
     #expect(try invocation("replay a --config=").value("config") == "")
     #expect(try invocation("replay a --config=--x").value("config") == "--x")
-    #expect(try invocation("replay a --limit -5").integer("limit", default: 0, in: -9...9) == -5)
+    #expect(try invocation("replay a --limit -5").integer("limit", in: -9...9) == -5)
   }
 
   @Test(arguments: [
@@ -117,17 +117,17 @@ import Testing
 
   @Test func `a number is checked against its range`() throws {
     let invocation = try invocation("replay a --limit 12")
-    #expect(try invocation.integer("limit", default: 1, in: 0...20) == 12)
-    #expect(try invocation.number("limit", default: 1, in: 0...20) == 12)
+    #expect(try invocation.integer("limit", in: 0...20) == 12)
+    #expect(try invocation.number("limit", in: 0...20) == 12)
     let error = try #require(throws: UsageError.self) {
-      try invocation.integer("limit", default: 1, in: 0...9)
+      try invocation.integer("limit", in: 0...9)
     }
     #expect(error.description == "--limit is '12'; allowed: a whole number from 0 to 9")
     let other = try #require(throws: UsageError.self) {
-      try invocation.number("limit", default: 1, in: 0...9)
+      try invocation.number("limit", in: 0...9)
     }
     #expect(other.description == "--limit is '12'; allowed: a number from 0 to 9")
-    #expect(try self.invocation("replay a").integer("limit", default: 7, in: 0...9) == 7)
+    #expect(try self.invocation("replay a").integer("limit", in: 0...9) == nil)
   }
 
   @Test func `a command may have two words`() throws {

@@ -17,12 +17,12 @@ package struct FeedFollowing: Sendable {
 
   package var configuration: FeedStoreConfiguration
   /// The feeds to follow; empty for all.
-  package var feeds: [String]
+  package var feeds: [String] = []
   /// What is shown of them; nil for everything. Needs the feeds' ids.
   package var window: FeedWindow?
   package var form: Form
   /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
-  package var beginsWithHistory: Bool
+  package var beginsWithHistory = false
   package var stop: StopRequest
   package var log: Log
   /// Writes text; returns false if the reader has closed the output.
@@ -32,19 +32,13 @@ package struct FeedFollowing: Sendable {
 
   package init(
     _ configuration: FeedStoreConfiguration,
-    feeds: [String],
-    window: FeedWindow? = nil,
     form: Form,
-    beginsWithHistory: Bool = false,
     stop: StopRequest,
     log: Log,
     write: @escaping @Sendable (String) -> Bool
   ) {
     self.configuration = configuration
-    self.feeds = feeds
-    self.window = window
     self.form = form
-    self.beginsWithHistory = beginsWithHistory
     self.stop = stop
     self.log = log
     self.write = write

@@ -8,7 +8,7 @@ package import Service
 package struct TopicSetup: Sendable {
   package var configuration: FeedStoreConfiguration
   /// Whether to create missing topics.
-  package var creates: Bool
+  package var creates = false
   /// The number of partitions of new topics; nil for that of an existing input, or the default.
   package var partitions: Int32?
   /// The replication factor of new topics; nil for the brokers' default.
@@ -23,17 +23,8 @@ package struct TopicSetup: Sendable {
   private static let creationMilliseconds: Int32 = 30_000
   private static let closeMilliseconds: Int32 = 2_000
 
-  package init(
-    _ configuration: FeedStoreConfiguration,
-    creates: Bool = false,
-    partitions: Int32? = nil,
-    replicationFactor: Int32? = nil,
-    log: Log
-  ) {
+  package init(_ configuration: FeedStoreConfiguration, log: Log) {
     self.configuration = configuration
-    self.creates = creates
-    self.partitions = partitions
-    self.replicationFactor = replicationFactor
     self.log = log
   }
 

@@ -92,7 +92,6 @@ struct CommandLineParser {
 /// The accessors take names from the subcommand's specification. Any other name is a programming error and ends the
 /// process.
 package struct CommandInvocation: Sendable, Equatable {
-  /// The subcommand.
   package let command: CommandSpecification
   /// The arguments other than options, in order, such as file names; `-` stands for standard input or output.
   package internal(set) var arguments: [String] = []
@@ -102,55 +101,43 @@ package struct CommandInvocation: Sendable, Equatable {
     self.command = command
   }
 
-  /// Whether a flag was given.
   package func flag(_ name: String) -> Bool {
-    !given(name).isEmpty
+    !values(name).isEmpty
   }
 
   /// The value of an option; nil if it was not given.
   package func value(_ name: String) -> String? {
-    given(name).last
+    values(name).last
   }
 
   /// All values of a repeatable option, in the order given.
   package func values(_ name: String) -> [String] {
-    given(name)
-  }
-
-  /// The value of an option as a whole number.
-  ///
-  /// - Throws: ``UsageError`` that names the option, the value and the range.
-  package func integer(
-    _ name: String,
-    default defaultValue: Int,
-    in range: ClosedRange<Int>
-  ) throws(UsageError) -> Int {
-    guard let text = value(name) else { return defaultValue }
-    guard let number = Int(text), range.contains(number) else {
-      let allowed = AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound))
-      throw UsageError("--\(name) is '\(text)'; allowed: \(allowed)")
-    }
-    return number
-  }
-
-  /// The value of an option as a number.
-  ///
-  /// - Throws: ``UsageError`` that names the option, the value and the range.
-  package func number(
-    _ name: String,
-    default defaultValue: Double,
-    in range: ClosedRange<Double>
-  ) throws(UsageError) -> Double {
-    guard let text = value(name) else { return defaultValue }
-    guard let number = Double(text), range.contains(number) else {
-      throw UsageError("--\(name) is '\(text)'; allowed: \(AllowedText.number(range))")
-    }
-    return number
-  }
-
-  private func given(_ name: String) -> [String] {
     precondition(command.option(named: name) != nil, "\(command.name) has no option --\(name)")
     return values[name] ?? []
+  }
+
+  /// The value of an option as a whole number; nil if it was not given.
+  ///
+  /// - Throws: ``UsageError`` that names the option, the value and the range.
+  package func integer(_ name: String, in range: ClosedRange<Int32>) throws(UsageError) -> Int32? {
+    try number(name, range, AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound)))
+  }
+
+  /// The value of an option as a number; nil if it was not given.
+  ///
+  /// - Throws: ``UsageError`` that names the option, the value and the range.
+  package func number(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
+    try number(name, range, AllowedText.number(range))
+  }
+
+  private func number<Number: Comparable & LosslessStringConvertible>(
+    _ name: String,
+    _ range: ClosedRange<Number>,
+    _ allowed: String
+  ) throws(UsageError) -> Number? {
+    guard let text = value(name) else { return nil }
+    if let number = Number(text), range.contains(number) { return number }
+    throw UsageError("--\(name) is '\(text)'; allowed: \(allowed)")
   }
 }
 

@@ -76,7 +76,9 @@ struct TestTopics: Sendable {
       ConfigurationPair(name: "bootstrap.servers", value: TestCluster.bootstrapServers ?? "")
     ]
     configuration.store.topics = names
-    let setup = TopicSetup(configuration, creates: true, partitions: partitions, log: Self.quiet)
+    var setup = TopicSetup(configuration, log: Self.quiet)
+    setup.creates = true
+    setup.partitions = partitions
     let report = try await setup.run()
     try BrokerFailure.check(report.failures.isEmpty, report.failures.joined(separator: "; "))
   }
