@@ -153,8 +153,8 @@ public final class FeedClient: Sendable {
     return FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
   }
 
-  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in them
-  /// (``FeedChangeset/windows``), until each is closed as often.
+  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in
+  /// them (``FeedChangeset/windows``), until each is closed as often.
   package func open(_ views: [FeedView]) { subscriptions.open(views) }
 
   package func close(_ views: [FeedView]) { subscriptions.close(views) }
@@ -169,8 +169,8 @@ public final class FeedClient: Sendable {
     subscriptions.standing(of: view, withTotals: withTotals)
   }
 
-  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if there is
-  /// no such feed. O(n) for the n elements shown.
+  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if
+  /// there is no such feed. O(n) for the n elements shown.
   package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
     subscriptions.reload(of: view)
   }

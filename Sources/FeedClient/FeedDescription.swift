@@ -89,8 +89,8 @@ package struct ViewStanding: Sendable {
   package let description: FeedDescription
   /// The revision at which the view changed last, or at which its window was opened.
   package let since: UInt64
-  /// The member `window` of the window's changesets, as it would be now: JSON text. Nil without a window, and unless it was
-  /// asked for.
+  /// The member `window` of the window's changesets, as it would be now: JSON text. Nil without a window, and
+  /// unless it was asked for.
   package var totals: [UInt8]?
 }
 

@@ -196,7 +196,6 @@ final class FollowedPartition {
   /// Why a feed cannot be followed until its next reload; nil if it can.
   func reasonForLoss(of feed: ByteText) -> String? { read.replicas.staleReason(of: feed) }
 
-  /// The stale feeds without a content.
   var lossesWithoutContent: [FeedUpdate] {
     read.replicas.staleFeedsWithoutReplica.map {
       .mustRefetch(feed: $0.feed.string, partition: number, reason: $0.reason)
@@ -218,7 +217,6 @@ final class FollowedPartition {
     description(replica).map { FeedContent(description: $0, snapshot: replica.snapshot()) }
   }
 
-  /// The description of a feed; nil if there is no such feed.
   func description(of feed: ByteText) -> FeedDescription? {
     read.replicas.replica(of: feed.string).flatMap(description)
   }

@@ -6,7 +6,6 @@ import Service
 /// The options limit the updates. For a feed that is delivered as its newest state, only its address is queued, so there are
 /// at most as many of those as feeds.
 struct Mailbox {
-  /// One delivery.
   enum Delivery {
     case update(FeedUpdate)
     /// The state of a feed at the time of delivery, which replaces this many updates.
@@ -29,7 +28,6 @@ struct Mailbox {
   /// Whether the queue has reached a limit.
   var isFull: Bool { updates.count >= options.maximumUpdates || byteCount >= options.maximumBytes }
 
-  /// The number of queued updates.
   var updateCount: Int { updates.count }
 
   /// Queues an update. If the queue is full, the policy `coalesces` replaces the feed's updates with its newest state;

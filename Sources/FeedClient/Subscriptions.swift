@@ -9,7 +9,6 @@ import Synchronization
 ///
 /// Unchecked: the variables are used under the lock only, and no reference to a partition leaves this type.
 final class Subscriptions: @unchecked Sendable {
-  /// The changesets topic.
   let topic: String
   /// The feeds to follow; nil for all.
   let kept: Set<ByteText>?
@@ -139,7 +138,6 @@ final class Subscriptions: @unchecked Sendable {
 
   // MARK: Feeds
 
-  /// The standing over all followed partitions.
   var standing: FeedStanding { locked { currentStanding } }
 
   /// Lists the known feeds by partition, and within a partition by the bytes of their ids.
@@ -237,7 +235,6 @@ final class Subscriptions: @unchecked Sendable {
   /// Messages about ids that several partitions have, once all partitions are known.
   func takeSharedIDs() -> [String] { locked { areKnown ? sharedIDs.takeNews() : [] } }
 
-  /// The number of ids that several partitions have.
   var sharedIDCount: Int { locked { sharedIDs.count } }
 
   /// Whether all partitions have been read to their ends once.
@@ -370,7 +367,6 @@ final class Subscriptions: @unchecked Sendable {
     }
   }
 
-  /// Wakes a waiting subscriber.
   func wake(_ number: Int) {
     subscribers[number]?.waiter?.resume()
     subscribers[number]?.waiter = nil

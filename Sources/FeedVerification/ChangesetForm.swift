@@ -46,7 +46,6 @@ struct ChangesetForm {
 
   var isKeyframe: Bool { record.reason == .keyframe }
 
-  /// The record's name in messages.
   var name: String {
     let part = record.parts > 1 ? ", part \(record.part) of \(record.parts)" : ""
     return (isKeyframe ? "the keyframe of revision " : "revision ") + "\(record.revision)\(part)"

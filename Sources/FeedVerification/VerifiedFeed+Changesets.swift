@@ -226,7 +226,8 @@ extension VerifiedFeed {
     let itemsBefore = known.replica.itemCount
     try known.replica.apply(entries, form.record)
     try check.checkResultOrder(known.replica.state)
-    try Self.checkSections(known.replica.state, after: entries)
+    // Ordered sections are in order, and no section has more items than it keeps.
+    if let fault = known.replica.state.orderFault(after: entries) { throw Violation(fault) }
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
     try PlanCheck(form: form, plan: pending.plan).check(
@@ -244,17 +245,12 @@ extension VerifiedFeed {
       .map { .keyframe($0) }
   }
 
-  /// Checks that ordered sections are in order, and that no section has more items than it keeps.
-  private static func checkSections(_ state: FeedState, after entries: DecodedEntries?) throws(Violation) {
-    if let fault = state.orderFault(after: entries) { throw Violation(fault) }
-  }
-
   private func finishReload(
     _ pending: inout PendingChangeset,
     _ form: ChangesetForm
   ) throws(Violation) -> Expectation? {
     let (reloaded, comparison) = pending.finishReload()
-    if let reloaded { try Self.checkSections(reloaded, after: nil) }
+    if let fault = reloaded?.orderFault(after: nil) { throw Violation(fault) }
     let replica: Replica
     var keys = KeyUse()
     var isWhole = form.record.reason == .initial

@@ -17,7 +17,6 @@ package struct DecodedEntries {
 
   /// What the planner weighs: the entries other than reconfigures.
   package var weight: Int { sections.weight + items.weight }
-  /// Items that are to be reloaded.
   package var itemReloadCount: Int { items.reloads.count }
 
   package init() {}

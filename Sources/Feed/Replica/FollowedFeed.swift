@@ -117,7 +117,6 @@ struct PendingParts {
   /// What it counts as for a bound on state.
   var heldBytes: Int { state?.measure.bytes ?? byteCount }
 
-  /// Whether a record is the next part of this changeset.
   func continues(with record: DecodedChangeset) -> Bool {
     record.revision == revision && record.mode == mode && record.parts == parts && record.checksum == checksum
       && record.part == received && epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }

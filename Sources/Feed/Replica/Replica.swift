@@ -116,7 +116,6 @@ public final class Replica {
     return Array(output.written.buffer)
   }
 
-  /// The fault of a state that does not have a record's checksum.
   static func mismatch(of checksum: UInt32, _ record: DecodedChangeset) -> ReplicaFault {
     ReplicaFault(
       .checksum,

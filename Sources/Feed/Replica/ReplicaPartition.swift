@@ -153,7 +153,6 @@ public final class ReplicaPartition {
     sortedFeeds.lazy.filter { $0.replica != nil || $0.staleness != nil }.map(\.id)
   }
 
-  /// The stale feeds without a replica, with the reason.
   package var staleFeedsWithoutReplica: [(feed: ByteText, reason: String)] {
     sortedFeeds.compactMap { feed in
       feed.replica == nil ? feed.staleness.map { (feed.id, $0.text) } : nil

@@ -59,12 +59,7 @@ extension Snapshot {
     try insert(identifiers.lazy.map { Item($0) }, next: anchor, isAfter: false)
   }
 
-  /// Adds items with their content after another item, in the order given.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem`` if there is no such item to insert after;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice;
-  ///   ``SnapshotError/Code/orderedSection`` if the section is ordered.
-  /// - Complexity: O(k log n) for k items.
+  /// Adds items with their content after another item; otherwise like the method for those before it.
   public mutating func insertItems(
     _ items: some Sequence<Item>,
     afterItem anchor: ItemIdentifier
@@ -121,12 +116,7 @@ extension Snapshot {
     try move(item, to: anchor, isAfter: false)
   }
 
-  /// Moves an item after another, into that one's section.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem`` if either is not there;
-  ///   ``SnapshotError/Code/selfMove`` if both are the same;
-  ///   ``SnapshotError/Code/orderedSection`` if the other one's section is ordered.
-  /// - Complexity: O(log n).
+  /// Moves an item after another; otherwise like the method that moves it before.
   public mutating func moveItem(
     _ item: ItemIdentifier,
     afterItem anchor: ItemIdentifier
@@ -190,11 +180,7 @@ extension Snapshot {
     }
   }
 
-  /// Adds sections after another, in the order given.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownSection`` if there is no such section to insert after;
-  ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
-  /// - Complexity: O(k log n) for k sections.
+  /// Adds sections after another; otherwise like the method for those before it.
   public mutating func insertSections(
     _ sections: [SectionIdentifier],
     afterSection anchor: SectionIdentifier
@@ -227,11 +213,7 @@ extension Snapshot {
     try move(section, to: anchor, isAfter: false)
   }
 
-  /// Moves a section, with its items, after another.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownSection`` if either is not there;
-  ///   ``SnapshotError/Code/selfMove`` if both are the same.
-  /// - Complexity: O(log n).
+  /// Moves a section, with its items, after another; otherwise like the method that moves it before.
   public mutating func moveSection(
     _ section: SectionIdentifier,
     afterSection anchor: SectionIdentifier

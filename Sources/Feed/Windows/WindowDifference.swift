@@ -202,7 +202,7 @@ struct WindowDifference {
 }
 
 extension FeedDifference.Entries {
-  /// How the elements that are shown of one list differ, with the fewest moves, without their contents. O(n log n) for n elements.
+  /// How the elements shown of one list differ, with the fewest moves, without contents. O(n log n) for n elements.
   fileprivate init(
     from before: [ElementHandle],
     to after: [ElementHandle],

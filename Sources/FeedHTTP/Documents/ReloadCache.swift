@@ -84,7 +84,6 @@ final class ReloadCache: Sendable {
     return maker.lock.withLock { _ in known(view) ?? make(view) }
   }
 
-  /// Empties the cache.
   func removeAll() {
     state.withLock { state in
       state.reloads = [:]

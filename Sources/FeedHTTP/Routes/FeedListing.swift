@@ -13,7 +13,6 @@ final class FeedListing: Sendable {
     let itemCount: Int
   }
 
-  /// One page of feeds.
   struct Page {
     let feeds: [FeedDescription]
     /// The number of feeds on all pages.

@@ -20,7 +20,6 @@ struct OperationRoutes: Sendable {
   let metricsWithoutToken: Bool
   private let startedAt = WallClock.milliseconds()
 
-  /// Adds the routes.
   func add(to router: inout HTTPRouter) {
     // Probes cannot send a token; the answer contains no secrets.
     router.add("/livez", isOpen: true) { _ in

@@ -169,7 +169,6 @@ struct ContentFault: HTTPRefusing {
   /// The same fault in a member of another one.
   func within(_ outer: String) -> ContentFault { ContentFault("\(outer).\(member)", problem) }
 
-  /// Reads content.
   static func decode<Content: Decodable>(_ content: [UInt8]) throws(ContentFault) -> Content {
     do {
       return try JSONDecoder().decode(Content.self, from: Data(content))

@@ -86,7 +86,6 @@ final class MovedFeeds: Sendable {
     }
   }
 
-  /// Whether no feed is recorded as moved.
   var isEmpty: Bool { state.withLock(\.partitions.isEmpty) }
 
   /// Updates the addresses of partitions. Addresses of other partitions are kept: during a rebalance, no member has
@@ -140,7 +139,6 @@ struct ServedFeeds: Sendable {
       .subtracting([feed.partition]).sorted()
   }
 
-  /// The followed partitions.
   var partitions: [Int32] { client.partitions.map(\.number) }
 
   /// The standing over the partitions of the workers, whatever else is followed; `bootstrapping` until they are known.

@@ -35,8 +35,7 @@ struct ChangesetHistory {
     guard let removed = kept.removeValue(forKey: view)?.all else { return }
     for kept in removed { byteCount -= kept.changeset.byteCount }
     count -= removed.count
-    order.forgetGone(keeping: count) { view, number in kept[view]?.first.map { $0.number <= number } ?? false
-    }
+    order.forgetGone(keeping: count) { view, number in kept[view]?.first?.number ?? .max <= number }
   }
 
   /// The changesets after a reader's version.

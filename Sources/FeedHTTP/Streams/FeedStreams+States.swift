@@ -38,7 +38,6 @@ extension FeedStreams {
     for await _ in stateSignals[size.rawValue].all { sendStates(size) }
   }
 
-  /// Sends the states of one size that can be sent.
   func sendStates(_ size: StreamDelivery.StateSize) {
     while let number = delivery.withLock({ $0.due[size]?.removeFirst() }) {
       if let stream = delivery.withLock({ $0.streams[number]?.stream }) { sendStates(on: number, stream) }

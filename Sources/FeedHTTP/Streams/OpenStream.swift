@@ -26,9 +26,7 @@ struct FeedRequest: Sendable, Equatable {
   var view: FeedView { FeedView(FeedAddress(nil, feed), window) }
 }
 
-/// One open stream, and the feeds that it follows.
 struct OpenStream: Sendable {
-  /// A feed that it follows.
   struct Place: Sendable {
     var request: FeedRequest
     /// Where its reader is; nil while the feed is not served here.

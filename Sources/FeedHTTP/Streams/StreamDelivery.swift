@@ -49,7 +49,6 @@ struct StreamDelivery {
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
 
-  /// Whether a feed has readers.
   func isRead(_ feed: FeedAddress) -> Bool { feeds[feed] != nil }
 
   /// How often a feed was lost or removed; nil if it has no readers.

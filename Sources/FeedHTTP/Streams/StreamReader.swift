@@ -94,15 +94,14 @@ enum StreamNotice {
   /// - Parameter partition: the feed's; nil if the feed was deleted.
   static func upToDate(_ feed: ByteText, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
     let place = partition.map { ",\"partition\":\($0)" } ?? ""
-    return event("up-to-date", "{\"feed\":\(quoted(feed.string))\(place),\(members(version))}")
+    return event("up-to-date", feed, "\(place),\(members(version))")
   }
 
   /// Nothing has changed in a window but how much there is outside of it.
   ///
   /// - Parameter totals: the member `window` of its changesets.
   static func window(_ feed: ByteText, _ version: FeedVersion, _ totals: [UInt8]) -> EncodedEvent {
-    let totals = String(decoding: totals, as: UTF8.self)
-    return event("window", "{\"feed\":\(quoted(feed.string)),\(members(version)),\(totals)}")
+    event("window", feed, ",\(members(version)),\(String(decoding: totals, as: UTF8.self))")
   }
 
   private static func members(_ version: FeedVersion) -> String {
@@ -110,42 +109,43 @@ enum StreamNotice {
   }
 
   /// The first message of a stream of many feeds.
-  static func stream(_ id: String) -> EncodedEvent { event("stream", "{\"stream\":\(quoted(id))}") }
+  static func stream(_ id: String) -> EncodedEvent {
+    EncodedEvent(name: "stream", data: Array("{\"stream\":\(quoted(id))}".utf8))
+  }
 
   /// There is no such feed.
-  static func absent(_ feed: ByteText) -> EncodedEvent {
-    event("absent", "{\"feed\":\(quoted(feed.string)),\"reason\":\"unknown-feed\"}")
-  }
+  static func absent(_ feed: ByteText) -> EncodedEvent { event("absent", feed, reason: "unknown-feed") }
 
   /// The client's token does not allow to read the feed, or not any more.
   static func forbidden(_ feed: ByteText, reason: String) -> EncodedEvent {
-    event("forbidden", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
+    event("forbidden", feed, reason: reason)
   }
 
   /// The state sent so far is outdated.
   static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
-    event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
+    event("must-refetch", feed, reason: reason)
   }
 
   /// Further partitions have a feed of the same id, which is a mistake of producers.
   static func otherPartitions(_ feed: FeedAddress, _ others: [Int32]) -> EncodedEvent {
-    let partition = feed.partition.map { "\"partition\":\($0)," } ?? ""
-    return event(
-      "other-partitions",
-      "{\"feed\":\(quoted(feed.id.string)),\(partition)\"otherPartitions\":[\(SharedIDs.list(others))]}"
-    )
+    let partition = feed.partition.map { ",\"partition\":\($0)" } ?? ""
+    return event("other-partitions", feed.id, "\(partition),\"otherPartitions\":[\(SharedIDs.list(others))]")
   }
 
   /// Another instance serves the feed.
   ///
   /// - Parameter url: the address of that instance; nil if it is not known.
   static func moved(_ feed: ByteText, partition: Int32, url: String?) -> EncodedEvent {
-    let place = url.map { ",\"url\":\(quoted($0))" } ?? ""
-    return event("moved", "{\"feed\":\(quoted(feed.string)),\"partition\":\(partition)\(place)}")
+    event("moved", feed, ",\"partition\":\(partition)\(url.map { ",\"url\":\(quoted($0))" } ?? "")")
   }
 
-  private static func event(_ name: String, _ data: String) -> EncodedEvent {
-    EncodedEvent(name: name, data: Array(data.utf8))
+  private static func event(_ name: String, _ feed: ByteText, reason: String) -> EncodedEvent {
+    event(name, feed, ",\"reason\":\(quoted(reason))")
+  }
+
+  /// - Parameter members: those behind the feed's, each with a comma before it.
+  private static func event(_ name: String, _ feed: ByteText, _ members: String) -> EncodedEvent {
+    EncodedEvent(name: name, data: Array("{\"feed\":\(quoted(feed.string))\(members)}".utf8))
   }
 
   private static func quoted(_ text: String) -> String { JSONData(string: text).description }

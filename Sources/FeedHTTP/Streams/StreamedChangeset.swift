@@ -84,7 +84,6 @@ extension StreamedChangeset {
   /// The member `window` of the changeset of a window.
   var totals: [UInt8]? { window?.totals }
 
-  /// Whether it continues from a version.
   func continues(_ version: FeedVersion?) -> Bool {
     guard window != nil else { return base == version }
     guard let version, version.epoch == base.epoch else { return false }

@@ -22,7 +22,6 @@ struct StreamedFeed: Sendable {
   }
 }
 
-/// The readers of one view.
 struct StreamedView: Sendable {
   private(set) var readers: [Int: StreamReader] = [:]
   /// While there were readers, everything before this offset was delivered.

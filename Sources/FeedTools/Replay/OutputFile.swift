@@ -60,7 +60,6 @@ final class OutputFile {
     if buffer.count >= OutputFile.flushBytes { try flush() }
   }
 
-  /// Writes the buffer.
   func flush() throws(ReplayError) {
     let bytes = buffer.written.rawBuffer
     switch target {

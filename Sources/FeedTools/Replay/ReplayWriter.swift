@@ -38,7 +38,6 @@ final class ReplayWriter {
     try writeRejected(publication)
   }
 
-  /// Writes only what was rejected.
   func writeRejected(_ publication: borrowing Publication) throws(ReplayError) {
     for record in publication.rejected { try write(record) }
   }

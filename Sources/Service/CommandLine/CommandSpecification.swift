@@ -33,7 +33,6 @@ package struct CommandSpecification: Sendable, Equatable {
 package struct ArgumentSpecification: Sendable, Equatable {
   /// The name of one argument in the help, such as `FILE`.
   package let name: String
-  /// The minimum number of arguments.
   package let minimum: Int
   /// The maximum number of arguments; nil for any number.
   package let maximum: Int?

@@ -6,9 +6,7 @@
 struct ConfigurationOutline {
   /// The line of each dotted key, from 1.
   private(set) var lines: [String: Int] = [:]
-  /// The first duplicate key.
   private(set) var duplicate: (key: String, firstLine: Int, line: Int)?
-  /// The first syntax error.
   private(set) var fault: ConfigurationFault?
   /// Whether the text is nested too deeply. It must not be passed to the decoder, which is recursive.
   private(set) var isTooDeep = false

@@ -50,7 +50,6 @@ struct ConfigurationReferences {
     return pieces.count == 1 && pieces[0].isReference
   }
 
-  /// Whether a text contains a reference.
   static func areIn(_ text: String) -> Bool {
     pieces(of: text).contains(where: \.isReference)
   }

@@ -133,15 +133,12 @@ extension ConfigurationEntry {
   }
 }
 
-/// The source of a setting.
 package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
   /// The key is not set; it has its default.
   case defaultValue
   /// A file, with the line, from 1, if it is known.
   case file(String, line: Int?)
-  /// An environment variable.
   case environment(String)
-  /// `--set`.
   case assignment
   /// A command's own setting, which other sources override.
   case command(String)

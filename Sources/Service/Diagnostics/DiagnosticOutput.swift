@@ -61,7 +61,6 @@ package final class DiagnosticOutput: Sendable {
 ///
 /// A command need not look at every call: after its end, ``failure`` says whether all was written.
 package enum StandardOutput {
-  /// Whether it is a terminal.
   package static let isTerminal = isatty(1) == 1
 
   /// Whether it is a terminal that supports escape sequences, which move the cursor, for example.
@@ -125,7 +124,6 @@ package enum StandardOutput {
   @discardableResult
   package static func write(line: String) -> Bool { write(line + "\n") }
 
-  /// Writes text, and returns whether it was written.
   @discardableResult
   package static func write(_ text: String) -> Bool {
     var text = text

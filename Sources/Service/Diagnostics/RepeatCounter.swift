@@ -18,7 +18,6 @@ package struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Senda
   }
 
   private struct Entry {
-    /// The start of its interval.
     var start: Int64
     /// Orders elements that started at the same time.
     let number: Int
@@ -128,8 +127,8 @@ enum RepeatText {
     /#
     .matchingSemantics(.unicodeScalar)
 
-  /// The text without such numbers, and without such notes. Other numbers stay, because they identify brokers, partitions,
-  /// offsets and codes.
+  /// The text without such numbers, and without such notes. Other numbers stay, because they identify brokers,
+  /// partitions, offsets and codes.
   static func comparable(_ text: String) -> String {
     text.replacing(note, with: "").replacing(amount) { ($0.output.1 ?? $0.output.2 ?? "") + "0" }
   }

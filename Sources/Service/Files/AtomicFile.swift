@@ -162,7 +162,6 @@ package enum WholeFile {
   }
 }
 
-/// The limit of open files and sockets.
 package enum OpenFiles {
   /// Raises the limit, as far as the system allows (`LimitNOFILE` in a systemd unit, `ulimit -Hn`).
   ///

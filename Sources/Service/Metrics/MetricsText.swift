@@ -79,7 +79,6 @@ package struct MetricsText: Sendable {
 package enum MetricsFormat: Sendable, CaseIterable {
   /// Prometheus's text format, version 0.0.4.
   case prometheus
-  /// OpenMetrics 1.0.
   case openMetrics
 
   /// The value of `Content-Type`.
@@ -194,7 +193,6 @@ package enum MetricKind: String, Sendable {
   fileprivate var suffix: String { self == .counter ? "_total" : self == .info ? "_info" : "" }
 }
 
-/// A label that distinguishes a sample from others of its family.
 package struct MetricLabel: Sendable, Equatable {
   let name: String
   /// Any text.
@@ -223,7 +221,6 @@ package struct Histogram: Sendable, Equatable {
   package let bounds: [Double]
   /// The number of observations in each bucket; one more than `bounds`.
   package private(set) var counts: [Int]
-  /// The sum of all observations.
   package private(set) var sum = 0.0
 
   /// - Parameter bounds: the upper bounds, ascending.
@@ -233,7 +230,6 @@ package struct Histogram: Sendable, Equatable {
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  /// The number of observations.
   package var count: Int { counts.reduce(0, +) }
 
   /// Adds observations of one value.

@@ -10,7 +10,6 @@ package struct ProcessUsage: Sendable, Equatable {
   /// The start of the process, in seconds since 1970 UTC.
   package var startSeconds = 0.0
   package var threads = 0
-  /// The number of open files and sockets.
   package var openDescriptors = 0
   /// The limit of open files and sockets.
   package var maxDescriptors = 0
@@ -59,7 +58,6 @@ package struct ProcessUsage: Sendable, Equatable {
   }
 }
 
-/// The memory limit of the process.
 enum MemoryLimit {
   /// The text of a file of `/proc` or `/sys`; nil if it cannot be read.
   static func text(_ path: String) -> String? {

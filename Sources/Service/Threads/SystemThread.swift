@@ -5,13 +5,9 @@ package struct SystemThread: Sendable {
   private let thread: pthread_t
 
   private final class Job {
-    let name: String
-    let body: @Sendable () -> Void
+    let body: () -> Void
 
-    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.body = body
-    }
+    init(_ body: @escaping () -> Void) { self.body = body }
   }
 
   /// Starts the thread.
@@ -28,7 +24,12 @@ package struct SystemThread: Sendable {
       let isSized = pthread_attr_setstacksize(&attributes, stackSize)
       precondition(isSized == 0, "a stack of \(stackSize) bytes is too small or not possible")
     }
-    let job = Unmanaged.passRetained(Job(name, body))
+    let job = Unmanaged.passRetained(
+      Job {
+        SystemThread.name(name)
+        body()
+      }
+    )
     var thread = pthread_t()
     let result = pthread_create(&thread, &attributes, { @Sendable in SystemThread.main($0) }, job.toOpaque())
     guard result == 0 else {
@@ -50,9 +51,7 @@ package struct SystemThread: Sendable {
   /// Not isolated, as C calls it.
   private static func main(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let job else { return nil }
-    let started = Unmanaged<Job>.fromOpaque(job).takeRetainedValue()
-    name(started.name)
-    started.body()
+    Unmanaged<Job>.fromOpaque(job).takeRetainedValue().body()
     return nil
   }
 

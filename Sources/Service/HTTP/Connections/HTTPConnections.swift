@@ -28,13 +28,6 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// Records that a response was sent, and the bytes received so far.
-  func endAnswer(_ socket: Int32) {
-    change { table, now in
-      table.endAnswer(socket, receivedBytes: SocketBytes.received(socket), at: now)
-    }
-  }
-
   /// Shuts down a connection that libmicrohttpd serves; libmicrohttpd closes the socket. A connection that it does not
   /// serve yet is left alone.
   func shutDown(_ socket: Int32) {

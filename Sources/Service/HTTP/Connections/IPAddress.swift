@@ -64,24 +64,16 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     port: UInt16,
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
+    let (size, place) =
+      family == AF_INET
+      ? (MemoryLayout<sockaddr_in>.size, MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!)
+      : (MemoryLayout<sockaddr_in6>.size, MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!)
     var storage = sockaddr_storage()
+    storage.ss_family = sa_family_t(family)
     return withUnsafeMutableBytes(of: &storage) { storage in
-      let size: Int
-      if family == AF_INET {
-        var internet = sockaddr_in()
-        internet.sin_family = sa_family_t(AF_INET)
-        internet.sin_port = port.bigEndian
-        withUnsafeMutableBytes(of: &internet.sin_addr) { $0.copyBytes(from: bytes) }
-        storage.storeBytes(of: internet, as: sockaddr_in.self)
-        size = MemoryLayout<sockaddr_in>.size
-      } else {
-        var internet = sockaddr_in6()
-        internet.sin6_family = sa_family_t(AF_INET6)
-        internet.sin6_port = port.bigEndian
-        withUnsafeMutableBytes(of: &internet.sin6_addr) { $0.copyBytes(from: bytes) }
-        storage.storeBytes(of: internet, as: sockaddr_in6.self)
-        size = MemoryLayout<sockaddr_in6>.size
-      }
+      // The port has the same offset for IPv4 and IPv6.
+      storage.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
+      UnsafeMutableRawBufferPointer(rebasing: storage[place...]).copyBytes(from: bytes)
       return storage.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress!, socklen_t(size)) }
     }
   }

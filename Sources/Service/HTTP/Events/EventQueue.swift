@@ -127,8 +127,8 @@ extension EncodedEvent {
   /// Encodes a message. Do so once, and write it to any number of streams.
   ///
   /// - Parameters:
-  ///   - id: the value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged. Line breaks and zeros, which are
-  ///     not allowed, are removed.
+  ///   - id: the value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged. Line breaks and zeros,
+  ///     which are not allowed, are removed.
   ///   - name: the event type; nil for `message`; likewise.
   ///   - data: UTF-8, which is not checked. The client receives each line break as a line feed.
   package init(id: String? = nil, name: String? = nil, data: [UInt8]) {

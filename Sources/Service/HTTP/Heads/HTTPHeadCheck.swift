@@ -218,7 +218,6 @@ package struct HTTPHeadLimits: Sendable, Equatable {
   /// The size of the content, in bytes; more is answered with 413 before any of it is read.
   package var contentBytes = 1 << 20
 
-  /// The defaults.
   package init() {}
 
   func check(fieldCount: Int) throws(HTTPHeadFault) {

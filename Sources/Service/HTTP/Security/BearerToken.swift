@@ -58,7 +58,6 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
 
   /// Does not reveal the secret.
   package var description: String { "a token of \(bytes.count) characters" }
-  /// Does not reveal the secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 
   private static func isSpace(_ byte: UInt8) -> Bool {

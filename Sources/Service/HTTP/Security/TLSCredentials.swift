@@ -102,6 +102,5 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
 
   /// Does not reveal the key.
   package var description: String { "a certificate of \(certificate.count) bytes" }
-  /// Does not reveal the key either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -119,7 +119,6 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
 
   /// Does not reveal the keys.
   package var description: String { "the keys of \(file)" }
-  /// Does not reveal the keys either.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

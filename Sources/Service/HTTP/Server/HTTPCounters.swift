@@ -9,9 +9,7 @@ package struct HTTPCounters: Sendable, Equatable {
   /// The feeds that streams follow, each counted for each stream, and the different windows of them.
   package var streamedFeeds = 0
   package var windows = 0
-  /// The number of streams opened since the start.
   package var streams = 0
-  /// Bytes queued for readers of streams.
   package var queuedBytes = 0
   /// Messages queued on streams, counted once for each stream.
   package var queuedEvents = 0

@@ -79,7 +79,9 @@ func handleHTTPCompletion(
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   Unmanaged<HTTPExchange>.fromOpaque(known).release()
   if end == .REQUEST_TERMINATED_COMPLETED_OK {
-    server.connections.endAnswer(feedstore_http_socket(connection))
+    let socket = feedstore_http_socket(connection)
+    let bytes = SocketBytes.received(socket)
+    server.connections.change { table, now in table.endAnswer(socket, receivedBytes: bytes, at: now) }
   }
   server.exchangeCount.subtract(1, ordering: .sequentiallyConsistent)
 }

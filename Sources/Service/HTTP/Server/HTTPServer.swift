@@ -44,11 +44,9 @@ package final class HTTPServer: Sendable {
 
   private struct Daemon: @unchecked Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
-    /// The daemon for new connections.
     var pointer: OpaquePointer
     /// The daemon for new connections that are closed after one request; nil with HTTPS.
     var brief: OpaquePointer?
-    /// The certificate for new connections.
     var tls: TLSCredentials?
     var entrance: HTTPEntrance?
     /// Daemons whose connections began with earlier certificates.
@@ -97,7 +95,6 @@ package final class HTTPServer: Sendable {
     try start(socket)
   }
 
-  /// The tokens that it accepts.
   package var tokens: AcceptedTokens { accepted.withLock { $0 } }
 
   /// Replaces the tokens. If clients must authenticate again, open streams end, except those whose token has an end of its own.

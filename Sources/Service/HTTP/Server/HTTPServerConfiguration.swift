@@ -50,7 +50,6 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   /// `Retry-After` of a 503 response, in seconds.
   package var retryAfterSeconds = 5
 
-  /// The defaults.
   package init() {}
 
   /// libmicrohttpd's memory for a connection, enough for every accepted head: half for the head, the rest for parsed
@@ -73,7 +72,6 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
 
 /// Why an HTTP server cannot start.
 package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kinds of errors.
   package enum Code: String, Sendable {
     /// The address is invalid, or not an address of this machine.
     case address = "address"
