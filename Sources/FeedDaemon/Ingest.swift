@@ -53,7 +53,7 @@ package struct Ingest: Sendable {
       let identity = WorkerIdentity(number: 0, count: 1, process: process)
       let worker = try IngestWorker(identity, configuration, settings, environment)
       try worker.run()
-      return worker.report.text
+      return environment.status.statistics.ingestText
     }
   }
 }

@@ -42,6 +42,15 @@ extension OnCluster {
       }
     }
 
+    @Test func `topics that are created later are read then`() async throws {
+      try await IngestRun.on("ingest-later", createsRows: false) { run in
+        let member = try run.start()
+        try await run.wait(for: .ingestTopicMissing, of: member)
+        try await run.createRows()
+        try await run.send(20)
+      }
+    }
+
     @Test(arguments: ["after-produce:7", "after-offsets:2", "in-commit:2"])
     func `a process that ends in the middle of a transaction loses and repeats nothing`(
       _ crash: String
@@ -97,11 +106,15 @@ private final class IngestRun {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
 
-  static func on(_ label: String, _ body: (IngestRun) async throws -> Void) async throws {
+  static func on(
+    _ label: String,
+    createsRows: Bool = true,
+    _ body: (IngestRun) async throws -> Void
+  ) async throws {
     let run = try IngestRun()
     print("\(label): FEEDSTORE_TEST_SEED=\(run.seed)")
     do {
-      try await run.rows.create()
+      if createsRows { try await run.createRows() }
       try await run.feeds.create()
       try await body(run)
       try await run.finish()
@@ -116,6 +129,22 @@ private final class IngestRun {
   }
 
   func below(_ count: Int) -> Int { random.below(count) }
+
+  func createRows() async throws { try await rows.create() }
+
+  /// Waits until a member has logged an event.
+  func wait(for event: LogEvent, of member: Member) async throws {
+    try await onThread { [rows] in
+      let admin = try AdminClient(configuration: rows.client, log: { _, _, _ in })
+      let deadline = ContinuousClock.now + .seconds(600)
+      while member.firstLine(about: [event]) == nil {
+        let isGoingOn = member.end == nil && ContinuousClock.now < deadline
+        try BrokerFailure.check(isGoingOn, "\(member.name) has not logged \(event.name): \(member.endText)")
+        try admin.pause(milliseconds: 10)
+      }
+      try admin.close(timeoutMilliseconds: 10_000)
+    }
+  }
 
   private var sources: String {
     "[" + scripts.map { $0.script.source(topic: $0.topic) }.joined(separator: ",") + "]"

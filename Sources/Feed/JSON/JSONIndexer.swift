@@ -1,7 +1,7 @@
 /// Finds the structure of JSON texts, and checks them.
 public final class JSONIndexer {
   /// The latest text.
-  let text: JSONText
+  package let text: JSONText
   /// Where the tokens of the text start.
   @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
   /// Which bracket closes which.

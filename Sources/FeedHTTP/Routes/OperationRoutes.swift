@@ -26,7 +26,8 @@ struct OperationRoutes: Sendable {
       Self.answer(health().deaths, fine: "live", wrong: "not-live")
     }
     router.add("/readyz", isOpen: true) { _ in
-      Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
+      let health = health()
+      return Self.answer(health.obstacles, fine: "ready", wrong: "not-ready", rows: health.rows)
     }
     router.add("/v1/status", produces: ["application/json"]) { request in
       guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
@@ -40,13 +41,19 @@ struct OperationRoutes: Sendable {
     }
   }
 
-  private static func answer(_ reasons: [DaemonHealth.Reason], fine: String, wrong: String) -> HTTPResponse {
+  private static func answer(
+    _ reasons: [DaemonHealth.Reason],
+    fine: String,
+    wrong: String,
+    rows: [String: [String: Int]] = [:]
+  ) -> HTTPResponse {
     let isFine = reasons.isEmpty
     let answer: JSONObject = [
       "status": isFine ? 200 : 503,
       "code": isFine ? fine : wrong,
       "detail": isFine ? nil : reasons.map(\.detail).joined(separator: "; "),
       "reasons": reasons,
+      "rows": rows.isEmpty ? nil : rows,
     ]
     var response = answer.response
     if !isFine {

@@ -7,7 +7,7 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
   private let rows: any InputBatch
   private let mappers: [[UInt8]: RowMapper]
   private let items: [UInt8]
-  private let tell: (InputRecord, RowMapper.Outcome, _ source: Int?) throws -> Void
+  private let tell: (InputRecord, RowMapper.Outcome?) throws -> Void
   /// That of the latest topic, and whether it has mapped a row whose records are handed out.
   @exclusivity(unchecked) private var mapper: RowMapper?
   @exclusivity(unchecked) private var topic: [UInt8] = []
@@ -19,13 +19,13 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
 
   /// - Parameters:
   ///   - rows: records of the sources' topics.
-  ///   - tell: told what has become of each, and the number of its source, nil if it has none; its records follow.
+  ///   - tell: told what has become of each, nil if its topic is no source; its records follow.
   package init(
     _ rows: any InputBatch,
     _ ingest: IngestOptions,
     _ options: FeedStoreOptions,
     _ sections: SentSections,
-    tell: @escaping (InputRecord, RowMapper.Outcome, _ source: Int?) throws -> Void
+    tell: @escaping (InputRecord, RowMapper.Outcome?) throws -> Void
   ) {
     self.rows = rows
     self.tell = tell
@@ -44,15 +44,12 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
       if row.position.topic != topic { (topic, mapper) = (row.position.topic, mappers[row.position.topic]) }
       let outcome = mapper?.map(key: row.key, value: row.valueBytes)
       (isMapped, next, timestamp) = (true, 0, row.position.timestamp)
-      try tell(row, outcome ?? .skipped, mapper?.number)
+      try tell(row, outcome)
     }
     guard let (feed, value) = mapper?.record(next) else { return nil }
     let position = RecordPosition(topic: items, offset: offset, timestamp: timestamp)
     return InputRecord(partition: 0, position: position, key: feed, value: .bytes(value))
   }
-
-  /// Forgets the latest row, as the batch was dropped.
-  package func restart() { isMapped = false }
 
   package func advance() {
     next += 1

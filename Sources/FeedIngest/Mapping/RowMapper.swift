@@ -8,11 +8,13 @@ import Service
 /// as the record's bytes.
 package final class RowMapper {
   package let source: IngestSource
-  let number: Int
+  private let number: Int
   /// Whether the key alone says which item a row is.
   private let isKeyed: Bool
   private let limits: Limits
   private let sections: SentSections
+  private let (feed, section, item): (Template, Template, Template)
+  private let kind: Template?
   private let memberNames: [(quoted: String, pointer: JSONPointer)]
   private let indexer = JSONIndexer()
   private let keyIndexer = JSONIndexer()
@@ -22,13 +24,13 @@ package final class RowMapper {
   private let members = ByteWriter()
   @exclusivity(unchecked) private var parts: [ByteSpan] = []
   @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
+  /// How many records had each outcome.
+  @exclusivity(unchecked) private var counts = [Int](repeating: 0, count: Outcome.names.count)
 
-  /// The latest record's key, and its structure if it is JSON.
+  /// The latest record's key, and if it is JSON, the first token of its value.
   @exclusivity(unchecked) private var keyBytes: ByteSpan?
-  @exclusivity(unchecked) private var key: Value?
+  @exclusivity(unchecked) private var key: Int?
 
-  /// A value in a text: its first token.
-  private typealias Value = (text: JSONText, token: Int)
   /// An item, and the feed that it is in.
   private typealias Place = (feed: ByteSpan, item: ByteSpan)
 
@@ -42,16 +44,21 @@ package final class RowMapper {
     /// The row is in no feed: if it is known where it was, there is a record that deletes it there.
     case rejected(Rejection)
 
-    /// A word for people; the code of a rejection.
-    package var name: String {
+    /// Words for people; of rejections their codes.
+    static let names = ["upserted", "deleted", "filtered", "skipped"] + RejectCode.allCases.map(\.rawValue)
+
+    /// The index of its name.
+    fileprivate var number: Int {
       switch self {
-      case .upserted: "upserted"
-      case .deleted: "deleted"
-      case .filtered: "filtered"
-      case .skipped: "skipped"
-      case .rejected(let rejection): rejection.code.rawValue
+      case .upserted: 0
+      case .deleted: 1
+      case .filtered: 2
+      case .skipped: 3
+      case .rejected(let rejection): 4 + (RejectCode.allCases.firstIndex(of: rejection.code) ?? 0)
       }
     }
+
+    package var name: String { Self.names[number] }
   }
 
   /// - Parameter number: the source's, in the list of sources.
@@ -61,6 +68,10 @@ package final class RowMapper {
     self.number = number
     self.limits = limits
     self.sections = sections
+    feed = Template(source.feed, "feed")
+    section = Template(source.section, "section")
+    item = Template(source.item, "item")
+    kind = source.kind.map { Template($0, "kind") }
     memberNames = (source.members ?? []).map { (IngestTemplate.quoted($0), JSONPointer(members: [$0])) }
   }
 
@@ -71,47 +82,51 @@ package final class RowMapper {
     (outputs[index].feed, output.span(outputs[index].value))
   }
 
+  /// Hands out how many records had which outcome, and counts again from 0.
+  package func takeCounts() -> [String: Int] {
+    defer { for index in counts.indices { counts[index] = 0 } }
+    return Dictionary(uniqueKeysWithValues: zip(Outcome.names, counts).filter { $1 > 0 })
+  }
+
   /// Maps a record, which then is the latest.
   package func map(key: ByteSpan?, value: ByteSpan?) -> Outcome {
     arena.reset()
     output.removeAll(keepCapacity: 1 << 20)
     outputs.removeAll(keepingCapacity: true)
-    defer { if let value, value.count > 1 << 20 { indexer.trim() } }
+    var outcome = Outcome.skipped
     do throws(Rejection) {
-      read(key)
-      guard let value else { return try mapNull() }
-      let text = try parse(value)
-      return switch source.format {
-      case .json: try change(from: try place(nil), to: (text, 0))
-      case .debezium: try mapEvent(payload(of: text))
-      }
+      keyBytes = key
+      self.key = key.flatMap { try? keyIndexer.validatedWithPairedSurrogates($0) }.map { start(of: $0) }
+      if let value { outcome = try mapValue(value) } else { outcome = try mapNull() }
     } catch {
-      return .rejected(error)
+      outcome = .rejected(error)
     }
+    counts[outcome.number] += 1
+    return outcome
   }
 
-  private func read(_ key: ByteSpan?) {
-    keyBytes = key
-    let text = key.flatMap { try? keyIndexer.validatedWithPairedSurrogates($0) }
-    self.key = text.map { source.format == .debezium ? payload(of: $0) : ($0, 0) }
-  }
-
-  private func parse(_ value: ByteSpan) throws(Rejection) -> JSONText {
+  private func mapValue(_ value: ByteSpan) throws(Rejection) -> Outcome {
     guard value.count <= limits.maxRecordBytes else {
       throw tooLong("the record", value.count, "maxRecordBytes", limits.maxRecordBytes)
     }
-    let text: JSONText
+    defer { if value.count > 1 << 20 { indexer.trim() } }
     do throws(JSONFault) {
-      text = try indexer.validatedWithPairedSurrogates(value)
+      _ = try indexer.validatedWithPairedSurrogates(value)
     } catch {
       let isText = error.reason != .invalidUTF8
       throw isText ? RecordDecoder.notJSON(error, value) : RecordDecoder.notUTF8("value", value)
     }
-    guard text.character(0) == UInt8(ascii: "{") else {
+    guard row.character(0) == UInt8(ascii: "{") else {
       throw Rejection(.invalidField, "the value is not an object, found \(value.valueForMessage())")
     }
-    return text
+    return switch source.format {
+    case .json: try change(from: try place(nil), to: 0)
+    case .debezium: try mapEvent(start(of: row))
+    }
   }
+
+  /// The text of the latest value.
+  private var row: JSONText { indexer.text }
 
   private func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int) -> Rejection {
     Rejection(.limitExceeded, "\(what) has \(count) bytes, more than limits.\(limit) (\(most))")
@@ -129,17 +144,15 @@ package final class RowMapper {
   /// Writes what a row has become.
   ///
   /// - Parameter former: where the row may have been; nil if nowhere.
-  private func change(from former: Place?, to row: Value) throws(Rejection) -> Outcome {
+  private func change(from former: Place?, to row: Int) throws(Rejection) -> Outcome {
     guard passes(row) else {
       if let former { delete(former) }
       return .filtered
     }
     do throws(Rejection) {
       let place = if isKeyed, let former { former } else { try place(row) }
-      let section = try text(of: source.section, "section", row)
-      let kind = try source.kind.map { (kind) throws(Rejection) in
-        try text(of: kind, "kind", row, mayBeEmpty: true)
-      }
+      let section = try text(of: section, row)
+      let kind = try kind.map { (kind) throws(Rejection) in try text(of: kind, row, mayBeEmpty: true) }
       upsert(place, section, kind, try data(of: row), after: former)
       return .upserted
     } catch {
@@ -149,42 +162,42 @@ package final class RowMapper {
   }
 
   /// Whether the row has the members that the source wants.
-  private func passes(_ row: Value) -> Bool {
+  private func passes(_ start: Int) -> Bool {
     source.conditions.allSatisfy { condition in
-      let field = condition.pointer.find(in: row.text, from: row.token)
-      guard let field, row.text.character(field.first) != UInt8(ascii: "n") else {
-        return condition.values.contains(.null)
-      }
+      guard let field = condition.pointer.find(in: row, from: start),
+        row.character(field.first) != UInt8(ascii: "n")
+      else { return condition.values.contains(.null) }
+      let bytes = row.span(from: field.first, to: field.end)
       return condition.values.contains { wanted in
-        if case .string(let text) = wanted {
-          return row.text.character(field.first) == UInt8(ascii: "\"")
-            && row.text.string(field.first, arena: arena).buffer.elementsEqual(text.utf8)
+        guard case .string(let text) = wanted else {
+          return bytes.buffer.elementsEqual((wanted.text ?? "").utf8)
         }
-        return row.text.span(from: field.first, to: field.end).buffer.elementsEqual((wanted.text ?? "").utf8)
+        return bytes[0] == UInt8(ascii: "\"")
+          && row.string(field.first, arena: arena).buffer.elementsEqual(text.utf8)
       }
     }
   }
 
   /// - Parameter row: nil if the key alone decides.
-  private func place(_ row: Value?) throws(Rejection) -> Place {
-    (try text(of: source.feed, "feed", row), try text(of: source.item, "item", row))
+  private func place(_ row: Int?) throws(Rejection) -> Place {
+    (try text(of: feed, row), try text(of: item, row))
   }
 
-  private func data(of row: Value) throws(Rejection) -> ByteSpan {
+  private func data(of start: Int) throws(Rejection) -> ByteSpan {
     let data: ByteSpan
     if source.members == nil {
-      guard let field = source.data.find(in: row.text, from: row.token) else {
+      guard let field = source.data.find(in: row, from: start) else {
         throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
       }
-      data = row.text.span(from: field.first, to: field.end)
+      data = row.span(from: field.first, to: field.end)
     } else {
       members.removeAll(keepCapacity: 1 << 20)
       for (name, pointer) in memberNames {
-        guard let field = pointer.find(in: row.text, from: row.token) else { continue }
+        guard let field = pointer.find(in: row, from: start) else { continue }
         members.append(members.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
         members.append(string: name)
         members.append(UInt8(ascii: ":"))
-        members.append(row.text.span(from: field.first, to: field.end))
+        members.append(row.span(from: field.first, to: field.end))
       }
       members.append(members.count == 0 ? "{}" : "}")
       data = members.written
@@ -247,26 +260,51 @@ package final class RowMapper {
 
   // MARK: Templates
 
+  /// A template whose literals are at fixed addresses, and whose parts are looked at without counting references.
+  private final class Template {
+    let text: String
+    /// The member of the source that has it.
+    let name: StaticString
+    /// Literals, and for a place the index of it.
+    let parts: [(literal: ByteSpan?, place: Int)]
+    let places: [IngestTemplate.Part]
+    private let literals: [OwnedSpan?]
+
+    init(_ template: IngestTemplate, _ name: StaticString) {
+      text = template.text
+      self.name = name
+      places = template.parts
+      literals = places.map { part in
+        guard case .literal(let bytes) = part else { return nil }
+        return bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) }
+      }
+      parts = literals.enumerated().map { ($1?.span, $0) }
+    }
+  }
+
   private func text(
-    of template: IngestTemplate,
-    _ name: StaticString,
-    _ row: Value?,
+    of template: Template,
+    _ row: Int?,
     mayBeEmpty: Bool = false
   ) throws(Rejection) -> ByteSpan {
     parts.removeAll(keepingCapacity: true)
-    for part in template.parts {
-      guard let span = try span(of: part, row) else {
+    var count = 0
+    for (literal, place) in template.parts {
+      guard let span = if let literal { literal } else { try span(of: template.places[place], row) } else {
         let problem = "a place of it is no string, number, true or false in this record"
-        throw Rejection(.unmappable, "'\(name)' is \"\(template.text)\", and \(problem)")
+        throw Rejection(.unmappable, "'\(template.name)' is \"\(template.text)\", and \(problem)")
       }
       parts.append(span)
+      count += span.count
     }
-    let count = parts.reduce(0) { $0 + $1.count }
     guard count > 0 || mayBeEmpty else {
-      throw Rejection(.unmappable, "'\(name)' is \"\(template.text)\", which is empty for this record")
+      throw Rejection(
+        .unmappable,
+        "'\(template.name)' is \"\(template.text)\", which is empty for this record"
+      )
     }
     guard count <= limits.maxIdBytes else {
-      throw tooLong("'\(name)'", count, "maxIdBytes", limits.maxIdBytes)
+      throw tooLong("'\(template.name)'", count, "maxIdBytes", limits.maxIdBytes)
     }
     if parts.count == 1 { return parts[0] }
     let copy = arena.allocate(count)
@@ -277,36 +315,30 @@ package final class RowMapper {
     return ByteSpan(UnsafePointer(copy), count)
   }
 
-  /// The text of a part; nil if it has none.
-  private func span(of part: IngestTemplate.Part, _ row: Value?) throws(Rejection) -> ByteSpan? {
-    switch part {
-    case .literal(let bytes):
-      let copy = arena.allocate(bytes.count)
-      bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
-      return ByteSpan(UnsafePointer(copy), bytes.count)
-    case .row(let pointer): return row.flatMap { scalar(pointer, $0) }
-    case .key, .keyMember:
-      guard let keyBytes, !keyBytes.isEmpty else {
-        throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
-      }
-      if case .keyMember(let pointer) = part { return key.flatMap { scalar(pointer, $0) } }
-      // A JSON string stands for its text, everything else for itself.
-      guard let key else {
-        guard JSONIndexer.isUTF8(keyBytes) else { throw RecordDecoder.notUTF8("key", keyBytes) }
-        return keyBytes
-      }
-      return scalar(JSONPointer(members: []), key)
-        ?? key.text.span(from: key.token, to: key.text.tokenAfterValue(key.token))
+  /// The text of a place; nil if it has none.
+  private func span(of part: IngestTemplate.Part, _ row: Int?) throws(Rejection) -> ByteSpan? {
+    if case .row(let pointer) = part { return row.flatMap { scalar(pointer, self.row, $0) } }
+    guard let keyBytes, !keyBytes.isEmpty else {
+      throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
     }
+    let text = keyIndexer.text
+    if case .keyMember(let pointer) = part { return key.flatMap { scalar(pointer, text, $0) } }
+    // A JSON string stands for its text, everything else for itself.
+    guard let key else {
+      guard JSONIndexer.isUTF8(keyBytes) else { throw RecordDecoder.notUTF8("key", keyBytes) }
+      return keyBytes
+    }
+    if text.character(key) == UInt8(ascii: "\"") { return text.string(key, arena: arena) }
+    return text.span(from: key, to: text.tokenAfterValue(key))
   }
 
   /// The text of a string, or a number or boolean as it is spelled; nil for everything else.
-  private func scalar(_ pointer: JSONPointer, _ value: Value) -> ByteSpan? {
-    guard let field = pointer.find(in: value.text, from: value.token) else { return nil }
-    switch value.text.character(field.first) {
-    case UInt8(ascii: "\""): return value.text.string(field.first, arena: arena)
+  private func scalar(_ pointer: JSONPointer, _ text: JSONText, _ start: Int) -> ByteSpan? {
+    guard let field = pointer.find(in: text, from: start) else { return nil }
+    switch text.character(field.first) {
+    case UInt8(ascii: "\""): return text.string(field.first, arena: arena)
     case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): return nil
-    default: return value.text.span(from: field.first, to: field.end)
+    default: return text.span(from: field.first, to: field.end)
     }
   }
 }
@@ -323,23 +355,18 @@ extension RowMapper {
     static let ofOthers = [JSONPointer(members: ["status"]), JSONPointer(members: ["ts_ms"])]
   }
 
-  /// What is in an envelope with a schema; else the value itself.
-  private func payload(of text: JSONText) -> Value {
-    guard Member.schema.find(in: text, from: 0) != nil, let payload = Member.payload.find(in: text, from: 0)
-    else {
-      return (text, 0)
-    }
-    return (text, payload.first)
+  /// Where a value or a key starts: in an envelope with a schema, what is in it.
+  private func start(of text: JSONText) -> Int {
+    guard source.format == .debezium, Member.schema.find(in: text, from: 0) != nil else { return 0 }
+    return Member.payload.find(in: text, from: 0)?.first ?? 0
   }
 
-  private func mapEvent(_ event: Value) throws(Rejection) -> Outcome {
-    func member(_ pointer: JSONPointer) -> Value? {
-      pointer.find(in: event.text, from: event.token).map { (event.text, $0.first) }
+  private func mapEvent(_ event: Int) throws(Rejection) -> Outcome {
+    func member(_ pointer: JSONPointer) -> Int? { pointer.find(in: row, from: event)?.first }
+    func object(_ pointer: JSONPointer) -> Int? {
+      member(pointer).flatMap { row.character($0) == UInt8(ascii: "{") ? $0 : nil }
     }
-    func row(_ pointer: JSONPointer) -> Value? {
-      member(pointer).flatMap { event.text.character($0.token) == UInt8(ascii: "{") ? $0 : nil }
-    }
-    if event.text.character(event.token) == UInt8(ascii: "n") { return try mapNull() }
+    if row.character(event) == UInt8(ascii: "n") { return try mapNull() }
     guard let operation = member(Member.operation) else {
       if Member.ofOthers.contains(where: { member($0) != nil }) { return .skipped }
       throw Rejection(
@@ -347,12 +374,12 @@ extension RowMapper {
         "the value is no change event: it has no 'op'; if it is the row itself, the format is json"
       )
     }
-    let name = event.text.span(from: operation.token, to: operation.token + 1)
-    let before = row(Member.before)
+    let name = row.span(from: operation, to: operation + 1)
+    let before = object(Member.before)
     // A letter in quotes.
     switch name.count == 3 ? name[1] : 0 {
     case UInt8(ascii: "c"), UInt8(ascii: "r"), UInt8(ascii: "u"):
-      guard let after = row(Member.after) else {
+      guard let after = object(Member.after) else {
         throw Rejection(.missingField, "the change event has no object 'after'")
       }
       return try change(from: name[1] == UInt8(ascii: "c") ? nil : try former(before, name[1]), to: after)
@@ -372,7 +399,7 @@ extension RowMapper {
     }
   }
 
-  private func known(_ before: Value?) throws(Rejection) -> Value {
+  private func known(_ before: Int?) throws(Rejection) -> Int {
     if let before { return before }
     throw Rejection(
       .unmappable,
@@ -384,7 +411,7 @@ extension RowMapper {
   }
 
   /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
-  private func former(_ before: Value?, _ operation: UInt8) throws(Rejection) -> Place? {
+  private func former(_ before: Int?, _ operation: UInt8) throws(Rejection) -> Place? {
     if isKeyed { return try place(nil) }
     guard operation == UInt8(ascii: "u") else { return nil }
     let row = try known(before)

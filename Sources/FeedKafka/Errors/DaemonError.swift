@@ -49,6 +49,18 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
     )
   }
 
+  /// Topics do not exist, or may not be described.
+  package static func missing(_ topics: [String]) -> DaemonError {
+    let (names, isOne) = (topics.joined(separator: ", "), topics.count == 1)
+    return DaemonError(
+      .missingTopic,
+      """
+      \(isOne ? "topic \(names) does" : "topics \(names) do") not exist, or may not be read; \
+      create \(isOne ? "it" : "them") (feedstore topics --create), or set topics.* to other names
+      """
+    )
+  }
+
   /// The changesets topic ends before an offset that the committed offsets require.
   package static func cutChangesets(_ partition: TopicPartition, end: Int64, least: Int64) -> DaemonError {
     DaemonError(

@@ -153,10 +153,13 @@ package struct KafkaSettings: Sendable, Equatable {
   ///   - identity: the worker's.
   ///   - slowInARow: the number of consecutive transactions that failed by their timeout.
   ///   - batchLimit: the maximum batch size.
+  ///   - lingerMilliseconds: how long a record waits for others. There is nothing to wait for if the transaction is committed right
+  ///     after the writes.
   package func transactionalProducer(
     _ identity: WorkerIdentity,
     slowInARow: Int,
-    _ batchLimit: BatchLimit = BatchLimit()
+    _ batchLimit: BatchLimit = BatchLimit(),
+    lingerMilliseconds: Int = 0
   ) -> KafkaConfiguration {
     var configuration = producer
     if let bytes = batchLimit.bytes { configuration["batch.size"] = String(bytes) }
@@ -167,8 +170,9 @@ package struct KafkaSettings: Sendable, Equatable {
     for name in ["socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms"] {
       if let time = configuration[name].flatMap({ Int($0) }), time > timeout { configuration[name] = nil }
     }
-    // The transaction is committed right after the writes, so there is nothing to linger for.
-    if configuration["queue.buffering.max.ms"] == nil { configuration.setDefaults(["linger.ms": "0"]) }
+    if configuration["queue.buffering.max.ms"] == nil {
+      configuration.setDefaults(["linger.ms": "\(lingerMilliseconds)"])
+    }
     configuration.setDefaults([
       // Brokers reject the next transaction until the markers of the previous one are written, usually within
       // milliseconds.

@@ -81,6 +81,11 @@ package struct DaemonMetrics: Sendable {
     }
     table["feedstore_input_events"].add(sum.counters.events)
     table["feedstore_rejected_records"].add(sum.counters.rejects, by: "code")
+    for (topic, counts) in sum.rows.sorted(by: { $0.key < $1.key }) {
+      for (outcome, count) in counts.sorted(by: { $0.key < $1.key }) {
+        table["feedstore_ingest_rows"].add(count, ["topic": topic, "outcome": outcome])
+      }
+    }
     table["feedstore_noops"].add(sum.counters.noOps, by: "reason")
     table["feedstore_cut_items"].add(sum.counters.cutItems)
     let fields = sum.ignoredFields.sorted {
@@ -250,6 +255,7 @@ private struct MetricTable {
     counter feedstore_input_bytes Bytes of keys and values of these records.
     counter feedstore_input_events Events of these records.
     counter feedstore_rejected_records Input records that were rejected, by error code.
+    counter feedstore_ingest_rows Rows that feedstore ingest has mapped, by topic and outcome.
     counter feedstore_noops Events and records that changed nothing, by reason.
     counter feedstore_cut_items Items that were deleted because their sections keep no more.
     counter feedstore_ignored_fields Fields of events that had no effect, by operation and field.

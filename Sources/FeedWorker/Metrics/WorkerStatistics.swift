@@ -16,12 +16,14 @@ package struct WorkerStatistics: Sendable {
   var inputLag: [TopicPartition: Int64] = [:]
   /// What was published.
   package var counters = StoreCounters()
+  /// What has become of the rows of each source of `feedstore ingest`.
+  package var rows: [String: [String: Int]] = [:]
   /// What was taken of each input topic, and is committed.
   var input: [String: TakenInput.Amount] = [:]
   /// From a record's timestamp to its commit, in seconds.
   var delays = Histogram(Self.delayBounds)
   var flushes = FlushSeconds()
-  var transactions: [TransactionOutcome: Int] = [:]
+  package var transactions: [TransactionOutcome: Int] = [:]
   /// Transactions that were withdrawn since the last one that was committed.
   var withdrawnInARow = 0
   /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
@@ -43,6 +45,14 @@ package struct WorkerStatistics: Sendable {
     inputLag.reduce(into: [:]) { $0[$1.key.partition, default: 0] += $1.value }
   }
 
+  /// Adds rows, by their topics and by what has become of them: a word, or the code of a rejection.
+  package mutating func add(_ rows: [String: [String: Int]]) {
+    self.rows.merge(rows) { $0.merging($1, uniquingKeysWith: +) }
+    for code in RejectCode.allCases {
+      counters.rejects[code] = self.rows.values.reduce(0) { $0 + ($1[code.rawValue] ?? 0) }
+    }
+  }
+
   /// Adds those of another worker: what can be added.
   mutating func add(_ other: WorkerStatistics) {
     partitions.formUnion(other.partitions)
@@ -50,6 +60,7 @@ package struct WorkerStatistics: Sendable {
     stopped.formUnion(other.stopped)
     inputLag.merge(other.inputLag) { max($0, $1) }
     counters.add(other.counters)
+    rows.merge(other.rows) { $0.merging($1, uniquingKeysWith: +) }
     input.merge(other.input) {
       TakenInput.Amount(records: $0.records + $1.records, bytes: $0.bytes + $1.bytes)
     }

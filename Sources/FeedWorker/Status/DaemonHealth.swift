@@ -21,6 +21,8 @@ package struct DaemonHealth: Equatable {
   package private(set) var deaths: [Reason] = []
   /// Why it is not ready; empty if it is.
   package private(set) var obstacles: [Reason] = []
+  /// What has become of the rows of `feedstore ingest`, by topic.
+  package private(set) var rows: [String: [String: Int]] = [:]
   /// Whether all that it can do on its own is done: what is left needs an operator.
   private(set) var isStarted = true
 
@@ -37,6 +39,7 @@ package struct DaemonHealth: Equatable {
         obstacles.append(obstacle)
       }
       if worker.statistics.phase != .running { isStarted = false }
+      rows.merge(worker.statistics.rows) { $0.merging($1, uniquingKeysWith: +) }
     }
     if isStopping {
       isStarted = false

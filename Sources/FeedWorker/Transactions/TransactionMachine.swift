@@ -15,8 +15,8 @@ import Service
 /// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
 /// duplicates; and what arrives late of an aborted transaction must find its epoch over.
-package struct TransactionMachine: Equatable {
-  package enum State: Equatable {
+struct TransactionMachine: Equatable {
+  enum State: Equatable {
     /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
     case unregistered
     /// No transaction is open.
@@ -44,12 +44,12 @@ package struct TransactionMachine: Equatable {
   }
 
   /// The call to be made next.
-  package enum Step: String {
+  enum Step: String {
     case nothing, register, begin, write, addOffsets, commit, abort, replace
   }
 
   /// What the caller has to do now, apart from the next step.
-  package enum Effect: Equatable {
+  enum Effect: Equatable {
     /// Nothing: go on with the next step.
     case proceed
     /// Wait for this long, then make the same call again.
@@ -67,9 +67,7 @@ package struct TransactionMachine: Equatable {
     case stop(KafkaError)
   }
 
-  package private(set) var state = State.unregistered
-
-  package init() {}
+  private(set) var state = State.unregistered
   /// Failures of the same call one after the other.
   private(set) var failuresInARow = 0
   /// Transactions withdrawn, and producers replaced, since the last commit.
@@ -84,7 +82,7 @@ package struct TransactionMachine: Equatable {
   /// refuse, and librdkafka logs a warning each time.
   static let abortMilliseconds: Int32 = 50
 
-  package var step: Step {
+  var step: Step {
     switch state {
     case .unregistered: .register
     case .idle: .nothing
@@ -99,7 +97,7 @@ package struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
-  package var isInTransaction: Bool {
+  var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
     case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing, .retiring,
@@ -109,18 +107,18 @@ package struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction can be begun.
-  package var isReady: Bool { state == .idle }
+  var isReady: Bool { state == .idle }
 
   // MARK: What is wanted
 
   /// A transaction is wanted.
-  package mutating func begin() {
+  mutating func begin() {
     precondition(state == .idle, "a transaction is begun in state \(state)")
     state = .beginning
   }
 
   /// Everything that belongs to the transaction is queued.
-  package mutating func finishWriting() {
+  mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
   }
@@ -134,7 +132,7 @@ package struct TransactionMachine: Equatable {
   // MARK: Results of the call
 
   /// The call of `step` has succeeded.
-  package mutating func succeed() -> Effect {
+  mutating func succeed() -> Effect {
     failuresInARow = 0
     switch state {
     case .unregistered:
@@ -174,7 +172,7 @@ package struct TransactionMachine: Equatable {
   }
 
   /// The call of `step` has failed.
-  package mutating func fail(_ error: KafkaError) -> Effect {
+  mutating func fail(_ error: KafkaError) -> Effect {
     // It empties while it is waited for; how often that is needed says nothing.
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
     // It would fail in the same way for every producer.
@@ -191,10 +189,10 @@ package struct TransactionMachine: Equatable {
   }
 
   /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
-  package mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
+  mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.
-  package mutating func giveUp() -> Effect {
+  mutating func giveUp() -> Effect {
     switch state {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)
@@ -254,7 +252,7 @@ package struct TransactionMachine: Equatable {
 
 extension KafkaErrorCode {
   /// Whether only a change of the configuration, of topics or of access rights can help.
-  var needsSomebody: Bool {
+  package var needsSomebody: Bool {
     switch self {
     case .messageTooLarge, .invalidRecord, .invalidTimestamp, .policyViolation, .unsupportedForMessageFormat,
       .invalidTransactionTimeout, .unsupportedFeature, .unsupportedVersion:

@@ -92,11 +92,49 @@ package final class GroupMember {
     try idleBatch.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  /// Logs an error that a poll brought.
+  ///
+  /// - Throws: the error, if an operator has to act.
+  package func note(_ error: KafkaError) throws(DaemonError) {
+    if error.isFatal { throw DaemonError(error) }
+    if error.kind.isRefusal { throw .cannot("read", error) }
+    let isTransient = error.isRetriable
+    environment.log.write(
+      isTransient ? .inputRetrying : .inputError,
+      isTransient ? "transient Kafka error; retrying" : "Kafka error",
+      ["error": error]
+    )
+  }
+
+  /// How far partitions go on after positions, as far as the brokers have reported.
+  package func lag(behind positions: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
+    var lag: [TopicPartition: Int64] = [:]
+    for (partition, offset) in positions {
+      if let end = consumer.knownEnd(of: partition) { lag[partition] = max(0, end - offset) }
+    }
+    return lag
+  }
+
+  /// How many records no poll has brought yet, as far as the brokers have reported, and of which partitions.
+  package func unread(
+    after positions: [TopicPartition: Int64]
+  ) -> (count: Int64, partitions: [TopicPartition]) {
+    let lag = lag(behind: positions).filter { $0.value > 0 }
+    return (lag.values.reduce(0, +), Array(lag.keys))
+  }
+
+  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
+  package func keepFetching(_ partitions: [TopicPartition], _ backlog: inout Backlog) {
+    if KafkaSettings.noticesRoom || partitions.isEmpty { return }
+    guard let partition = backlog.wake(fetched: consumer.fetchedCount, of: partitions) else { return }
+    consumer.wakeFetcher(of: partition)
+  }
+
   /// Whether the group has to be polled now.
-  package var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
+  var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
 
   /// Counts as a poll although it failed.
-  package func postponePoll() { schedule.poll(at: environment.coarseClock()) }
+  func postponePoll() { schedule.poll(at: environment.coarseClock()) }
 
   /// Drops what was polled, to be read again.
   package func dropInput() {

@@ -130,18 +130,32 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     currentTopic = message.topicIndex
     currentBytes = message.size
     currentTimestamp = message.timestampMilliseconds
-    return InputRecord(
+    return record(of: message)
+  }
+
+  /// A message of the batch as input.
+  @inline(__always)
+  package func record(of message: Message) -> InputRecord {
+    InputRecord(
       partition: message.partition,
       position: RecordPosition(
         topic: topicName(at: message.topicIndex),
         offset: message.offset,
         // -1 if the record has none.
-        timestamp: currentTimestamp,
+        timestamp: message.timestampMilliseconds,
         taken: polled
       ),
       key: message.key.map { ByteSpan($0) },
       value: message.payload.map { .bytes(ByteSpan($0)) } ?? .null
     )
+  }
+
+  /// Takes all messages, whatever the time.
+  package func takeAll(_ body: (Message) throws -> Void) rethrows {
+    for message in batch.messages {
+      try body(message)
+      taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
+    }
   }
 
   package func advance() {

@@ -13,16 +13,7 @@ struct TopicLayout: Equatable {
   /// - Throws: ``DaemonError`` that names the topics, their partitions and the remedy.
   init(_ topics: TopicNames, _ metadata: TopicMetadata) throws(DaemonError) {
     let missing = topics.distinct.filter { metadata.partitionCounts[$0] == nil }
-    guard missing.isEmpty else {
-      let names = missing.joined(separator: ", ")
-      throw DaemonError(
-        .missingTopic,
-        """
-        \(missing.count == 1 ? "topic \(names) does" : "topics \(names) do") not exist, or may not be read; \
-        create \(missing.count == 1 ? "it" : "them") (feedstore topics --create), or set topics.* to other names
-        """
-      )
-    }
+    guard missing.isEmpty else { throw .missing(missing) }
     func count(_ topic: String) -> Int32 { metadata.partitionCounts[topic] ?? 0 }
 
     let (sections, items) = (count(topics.sections), count(topics.items))

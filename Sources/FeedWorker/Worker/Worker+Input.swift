@@ -74,10 +74,7 @@ extension Worker {
   /// Handles the errors that a poll brought.
   func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
     for case .error(let error) in batch.events {
-      if error.isFatal { throw DaemonError(error) }
-      if error.kind == .autoOffsetReset {
-        throw explained(lost: error)
-      }
+      if error.kind == .autoOffsetReset { throw explained(lost: error) }
       if error.kind == .inconsistentGroupProtocol {
         // It takes this member in when the last of the others has left.
         log.write(
@@ -87,12 +84,7 @@ extension Worker {
         )
         continue
       }
-      if error.kind.isRefusal { throw .cannot("read", error) }
-      if error.isRetriable {
-        log.write(.inputRetrying, "transient Kafka error; retrying", ["error": error])
-      } else {
-        log.write(.inputError, "Kafka error", ["error": error])
-      }
+      try member.note(error)
     }
   }
 
@@ -126,7 +118,7 @@ extension Worker {
     let ends = coverEnds(store)
     status.heartbeat(waitingRecords: batch.taken.records)
     if backlog.isBehind {
-      backlog.apply(unread: unread.count)
+      backlog.apply(unread: member.unread(after: machine.positions.read).count)
       store.noteBacklog(backlog.isBehind)
     }
     noteLag()
@@ -153,30 +145,11 @@ extension Worker {
   func noteBacklog(of store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard backlog.isDue(records: batch.count, at: now) else { return }
-    let unread = unread
+    let unread = member.unread(after: machine.positions.read)
     backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
     store.noteBacklog(backlog.isBehind)
-    if backlog.isBehind { keepFetching(unread.partitions) }
+    if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
     if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
-  }
-
-  /// How many records no poll has brought yet, as far as the brokers have reported, and of which partitions.
-  private var unread: (count: Int64, partitions: [TopicPartition]) {
-    var count: Int64 = 0
-    var partitions: [TopicPartition] = []
-    for (partition, offset) in machine.positions.read {
-      guard let end = consumer.knownEnd(of: partition), end > offset else { continue }
-      count += end - offset
-      partitions.append(partition)
-    }
-    return (count, partitions)
-  }
-
-  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
-  private func keepFetching(_ partitions: [TopicPartition]) {
-    if KafkaSettings.noticesRoom || partitions.isEmpty { return }
-    guard let partition = backlog.wake(fetched: consumer.fetchedCount, of: partitions) else { return }
-    consumer.wakeFetcher(of: partition)
   }
 
   /// Records, once a second, how many input records are not published yet, as far as the brokers have reported.
@@ -184,12 +157,7 @@ extension Worker {
     let now = clock.milliseconds()
     guard now >= nextLag else { return }
     nextLag = now + 1_000
-    var lag: [TopicPartition: Int64] = [:]
-    for position in machine.positions.resume {
-      guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }
-      lag[position.topicPartition] = max(0, end - position.offset)
-    }
-    environment.status.lags(lag, of: identity.number)
+    environment.status.lags(member.lag(behind: machine.positions.committed), of: identity.number)
     publisher.serve()
   }
 }

@@ -18,9 +18,15 @@ import CRdkafka
 public class TransactionalProducer: Producer {
   /// Creates a producer; the configuration must set `transactional.id`.
   ///
-  /// - Parameter log: receives librdkafka's log lines, on its threads.
+  /// - Parameters:
+  ///   - reportsEnds: whether ``deliveredEnd(of:)`` is needed. Without it only failures are reported, which takes less time.
+  ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` with the invalid or missing property and its value.
-  public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
+  public init(
+    configuration: KafkaConfiguration,
+    reportsEnds: Bool = true,
+    log: @escaping KafkaLogHandler
+  ) throws(KafkaError) {
     guard configuration["transactional.id"]?.isEmpty == false else {
       throw .make(
         .invalidArgument,
@@ -31,7 +37,7 @@ public class TransactionalProducer: Producer {
     var configuration = configuration
     try configuration.require(
       "delivery.report.only.error",
-      "false",
+      reportsEnds ? "false" : "true",
       because: "deliveredEnd(of:) follows from the reports"
     )
     try super.init(configuration, log)

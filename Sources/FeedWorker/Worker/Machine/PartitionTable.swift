@@ -151,6 +151,9 @@ struct InputPositions: Equatable {
   /// Up to where each partition is read.
   var read: [TopicPartition: Int64] { nextOffsets }
 
+  /// Up to where each partition is committed.
+  var committed: [TopicPartition: Int64] { offsets }
+
   /// Where to go on reading, sorted by topic and partition.
   var resume: [TopicPartitionOffset] { Self.sorted(offsets) }
 

@@ -1,0 +1,453 @@
+import Changesets
+import Feed
+package import FeedConfiguration
+package import FeedKafka
+import FeedStore
+package import FeedWorker
+package import Kafka
+import Service
+
+/// Reads the sources' topics as a member of a group, and writes what their records become, with the offsets in the same transactions.
+///
+/// Whatever goes wrong, it goes back to what is committed: another producer ends the transaction, and then the brokers know where to go
+/// on. Used on one thread.
+package final class IngestWorker {
+  private let configuration: FeedStoreConfiguration
+  private let settings: KafkaSettings
+  private let identity: WorkerIdentity
+  private let environment: WorkerEnvironment
+  private let status: WorkerStatus
+  private let member: FeedWorker.GroupMember
+  private let sections = SentSections()
+  private let mappers: [String: RowMapper]
+  @exclusivity(unchecked) private var items = Murmur2Partitioner(partitionCount: 1)
+  private var rejectedPartitions: Int32 = 1
+
+  @exclusivity(unchecked) private var producer: TransactionalProducer
+  /// Whether Kafka knows the producer, and whether it has a transaction.
+  private var isRegistered = false
+  private var isOpen = false
+  /// Bytes of the transaction, and the first rejected record of each code in it.
+  @exclusivity(unchecked) private var bytes = 0
+  private var rejected: [RejectedRecord] = []
+  private var failures = TransactionFailures()
+  private var failuresInARow = 0
+  private var slow = SlowTransactions()
+  /// When the next transaction may be committed.
+  private var nextCommit: Int64 = 0
+
+  /// The partitions that the group has given it, and a rebalance that is not completed.
+  private var held: Set<TopicPartition> = []
+  private var rebalance: Rebalance?
+  /// What is read next of each, and what is committed.
+  private var positions: [TopicPartition: Int64] = [:]
+  private var committed: [TopicPartition: Int64] = [:]
+  /// Whether the consumer reads all partitions from there; else they are paused.
+  private var isPlaced = false
+  private var backlog = Backlog(maxRecords: 10_000)
+  private var report: RowReport
+  private var nextLag: Int64 = 0
+
+  private static let idleMilliseconds: Int32 = 100
+  private static let askMilliseconds: Int32 = 1_000
+  private static let callMilliseconds: Int32 = 1_000
+  /// A group coordinator that moves is back in less; librdkafka 2.0.2 gives the transaction up otherwise.
+  private static let offsetsMilliseconds: Int32 = 5_000
+  private static let seekMilliseconds: Int32 = 5_000
+  private static let closeMilliseconds: Int32 = 5_000
+  /// How long a full queue has time to empty.
+  private static let queueMilliseconds: Int32 = 5
+  private static let lingerMilliseconds = 5
+  private static let retryMilliseconds = ExponentialBackoff<Int32>(from: 20, to: 1_000)
+  /// Between two commits: each costs brokers some writes.
+  private static let windowMilliseconds: Int64 = 100
+
+  private var consumer: any GroupConsumer { member.consumer }
+  private var log: Log { environment.log }
+
+  package init(
+    _ identity: WorkerIdentity,
+    _ configuration: FeedStoreConfiguration,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) throws(KafkaError) {
+    self.configuration = configuration
+    self.settings = settings
+    self.identity = identity
+    self.environment = environment
+    status = environment.status.worker(identity.number)
+    var consuming = settings.member(identity)
+    // Input that goes while it is read would be passed over without a word.
+    consuming["auto.offset.reset"] = "error"
+    member = try FeedWorker.GroupMember(consuming, settings, environment, status)
+    producer = try Self.makeProducer(settings, identity, environment.log)
+    let (limits, sections) = (configuration.store.limits, sections)
+    let mappers = configuration.ingest.sources.enumerated().map { number, source in
+      (source.topic, RowMapper(source, number: number, limits, sections))
+    }
+    self.mappers = Dictionary(uniqueKeysWithValues: mappers)
+    report = RowReport(at: MonotonicClock.milliseconds())
+  }
+
+  /// Records are written for a whole window before they are committed, so they may wait for others. Where they are written is of no
+  /// interest, so only failed deliveries are reported.
+  private static func makeProducer(
+    _ settings: KafkaSettings,
+    _ identity: WorkerIdentity,
+    _ log: Log,
+    slowInARow: Int = 0,
+    _ batchLimit: BatchLimit = BatchLimit()
+  ) throws(KafkaError) -> TransactionalProducer {
+    let configuration = settings.transactionalProducer(
+      identity,
+      slowInARow: slowInARow,
+      batchLimit,
+      lingerMilliseconds: lingerMilliseconds
+    )
+    return try TransactionalProducer(configuration: configuration, reportsEnds: false, log: log.kafkaHandler)
+  }
+
+  /// Works until it is asked to stop.
+  package func run() throws {
+    defer {
+      member.close(timeoutMilliseconds: Self.closeMilliseconds)
+      try? producer.close(timeoutMilliseconds: Self.closeMilliseconds)
+    }
+    guard try findTopics() else { return }
+    try join()
+    while !environment.stop.isRequested {
+      do { try step() } catch let error as KafkaError { try recover(from: error) }
+      tell()
+    }
+    log.write(.shutdownStopping, "stopping; committing what was mapped")
+    do { try commit() } catch { try recover(from: error) }
+  }
+
+  /// Waits for the brokers, and for the topics that are written to.
+  ///
+  /// - Returns: false if a stop was requested meanwhile.
+  private func findTopics() throws -> Bool {
+    let topics = configuration.store.topics
+    let wait = configuration.startupTimeoutMilliseconds
+    guard let metadata = try member.findTopics([topics.items, topics.rejected], waitMilliseconds: wait) else {
+      return false
+    }
+    guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
+    items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
+    rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
+    return true
+  }
+
+  private func join() throws(KafkaError) {
+    let topics = configuration.ingest.topics
+    log.write(.groupJoining, "joining the group", ["topics": topics.joined(separator: ",")])
+    try consumer.subscribe(topics, companions: [])
+    status.update { $0.phase = .joining }
+  }
+
+  // MARK: The loop
+
+  private func step() throws {
+    status.heartbeat()
+    if let rebalance { return try complete(rebalance) }
+    guard isPlaced else {
+      let wait = failuresInARow > 0 ? Self.retryMilliseconds[failuresInARow - 1] : 0
+      try member.pollIdle(timeoutMilliseconds: wait)
+      try take(member.idleBatch)
+      return rebalance == nil ? try place() : ()
+    }
+    let left = hasNews ? max(0, nextCommit - MonotonicClock.milliseconds()) : Int64(Self.idleMilliseconds)
+    try member.poll(timeoutMilliseconds: Int32(left))
+    try take(member.batch)
+    if rebalance == nil { try write() } else { member.dropInput() }
+    let isFull = bytes >= configuration.maxTransactionBytes
+    if isFull || MonotonicClock.milliseconds() >= nextCommit { try commit() }
+    try producer.poll(timeoutMilliseconds: 0)
+  }
+
+  /// Notes rebalances and errors that a poll brought.
+  private func take(_ batch: KafkaBatch) throws {
+    if let rebalance = batch.rebalance { self.rebalance = rebalance }
+    for case .error(let error) in batch.events {
+      switch error.kind {
+      // What is gone is found out when reading begins again.
+      case .autoOffsetReset: throw error
+      case .unknownTopic, .unknownTopicOrPartition:
+        log.write(
+          .ingestTopicMissing,
+          "a topic of ingest.sources does not exist yet, or may not be read",
+          ["error": error]
+        )
+      default: try member.note(error)
+      }
+    }
+  }
+
+  /// Writes what the records of the last poll become.
+  private func write() throws {
+    let spans = member.batch.spans
+    if let repeated = spans.first(where: { $0.first < positions[$0.partition] ?? .max }) {
+      log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated.partition])
+      throw KafkaError.make(.state, "read \(repeated.partition)", detail: "input was delivered twice")
+    }
+    if !spans.isEmpty { try begin() }
+    let itemsTopic = configuration.store.topics.items
+    var (topic, mapper): (Int, RowMapper?) = (-1, nil)
+    try member.batch.takeAll { message in
+      if message.topicIndex != topic {
+        topic = message.topicIndex
+        mapper = mappers[consumer.topicName(at: topic)]
+      }
+      guard let mapper else { return }
+      let outcome = mapper.map(
+        key: message.key.map { ByteSpan($0) },
+        value: message.payload.map { ByteSpan($0) }
+      )
+      if case .rejected(let rejection) = outcome { try reject(message, rejection) }
+      for index in 0..<mapper.recordCount {
+        let (feed, value) = mapper.record(index)
+        let partition = items.partition(forKey: feed.rawBuffer)
+        try produce(itemsTopic, partition, key: feed.rawBuffer, value: value.rawBuffer)
+      }
+    }
+    for span in spans { positions[span.partition] = span.last + 1 }
+    // Markers of transactions may follow the last records.
+    for end in member.batch.ends where end.offset > positions[end.topicPartition] ?? .max {
+      positions[end.topicPartition] = end.offset
+    }
+    let now = MonotonicClock.milliseconds()
+    guard backlog.isDue(records: member.batch.count, at: now) else { return }
+    let unread = member.unread(after: positions)
+    backlog.poll(isEmpty: member.batch.isEmpty, unread: unread.count)
+    if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
+  }
+
+  private func reject(_ message: Message, _ rejection: Rejection) throws(KafkaError) {
+    let record = RejectedRecord(member.batch.record(of: message), rejection)
+    let isKnown = rejected.contains { $0.rejection.code == rejection.code }
+    if !isKnown { rejected.append(record) }
+    let copy = RejectedMessage(record, environment.rejectedLimit)
+    try produce(
+      configuration.store.topics.rejected,
+      message.partition % rejectedPartitions,
+      key: copy.key.bytes,
+      value: copy.value.bytes,
+      headers: copy.headers,
+      timestampMilliseconds: record.time
+    )
+  }
+
+  /// Tells once a second how far behind it is, and sometimes what has become of the rows.
+  private func tell() {
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextLag else { return }
+    nextLag = now + 1_000
+    environment.status.lags(member.lag(behind: committed), of: status.number)
+    report.log(status.statistics.rows, at: now, log)
+  }
+
+  // MARK: Transactions
+
+  /// Whether something was read that is not committed.
+  private var hasNews: Bool { positions != committed }
+
+  private func begin() throws(KafkaError) {
+    if isOpen { return }
+    try producer.begin()
+    (isOpen, bytes) = (true, 0)
+    slow.begin(at: MonotonicClock.milliseconds())
+  }
+
+  private func produce(
+    _ topic: String,
+    _ partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList = HeaderList(),
+    timestampMilliseconds: Int64 = 0
+  ) throws(KafkaError) {
+    bytes += (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount
+    while true {
+      do throws(KafkaError) {
+        try producer.produce(
+          topic: topic,
+          partition: partition,
+          key: key,
+          value: value,
+          headers: headers,
+          timestampMilliseconds: timestampMilliseconds
+        )
+        environment.crash?.reach(.afterProduce)
+        return
+      } catch {
+        guard error.kind == .queueFull else { throw error }
+        status.heartbeat()
+        try producer.poll(timeoutMilliseconds: Self.queueMilliseconds)
+      }
+    }
+  }
+
+  private func commit() throws(KafkaError) {
+    guard hasNews else { return }
+    try begin()
+    let news = positions.filter { committed[$0.key] != $0.value }.mapValues { CommittedOffset($0) }
+    try repeating { () throws(KafkaError) in
+      let membership = try consumer.membership()
+      try producer.sendOffsets(news, membership, timeoutMilliseconds: Self.offsetsMilliseconds)
+    }
+    environment.crash?.reach(.afterOffsets)
+    try repeating { () throws(KafkaError) in
+      // Requested, and not awaited, before the process ends.
+      let isLast = environment.crash?.isNext(.inCommit) == true
+      if isLast { try producer.flush(timeoutMilliseconds: Self.callMilliseconds) }
+      defer { environment.crash?.reach(.inCommit) }
+      try producer.commit(timeoutMilliseconds: isLast ? 1 : Self.callMilliseconds)
+    }
+    (isOpen, committed, failuresInARow) = (false, positions, 0)
+    failures.commit()
+    slow.commit()
+    nextCommit = MonotonicClock.milliseconds() + Self.windowMilliseconds
+    noteCommit()
+  }
+
+  private func noteCommit() {
+    for record in rejected {
+      log.write(
+        .ingestRejected,
+        "rows could not be mapped",
+        [
+          "topic": String(decoding: record.topic, as: UTF8.self), "partition": record.partition,
+          "offset": record.offset, "code": record.rejection.code.rawValue, "reason": record.rejection.message,
+        ]
+      )
+    }
+    let rows = mappers.mapValues { $0.takeCounts() }.filter { !$0.value.isEmpty }
+    status.update { $0.add(rows) }
+    environment.status.committed(status.statistics.counters, rejected: rejected, by: status.number)
+    status.ended(.committed)
+    status.committed(&member.batch.taken) { consumer.topicName(at: $0) }
+    rejected = []
+  }
+
+  /// Makes a call again as long as that may help, and there is time.
+  private func repeating(_ call: () throws(KafkaError) -> Void) throws(KafkaError) {
+    var times = 0
+    while true {
+      status.heartbeat()
+      do throws(KafkaError) {
+        return try call()
+      } catch {
+        let isLate = environment.stop.deadline.map { MonotonicClock.milliseconds() > $0 } ?? false
+        guard error.isRetriable, !isLate else { throw error }
+        try producer.poll(timeoutMilliseconds: Self.retryMilliseconds[times])
+        times += 1
+      }
+    }
+  }
+
+  /// Goes back to what is committed.
+  private func recover(from error: KafkaError) throws {
+    failuresInARow += 1
+    failures.fail(error)
+    log.write(.transactionCallFailed, "going back to what is committed", ["error": error])
+    if isOpen || error.isFatal || !isRegistered && !error.isRetriable { try replaceProducer() }
+    if error.kind.needsSomebody { throw DaemonError.cannot("go on", error) }
+    for mapper in mappers.values { _ = mapper.takeCounts() }
+    sections.removeAll()
+    member.dropInput()
+    (positions, committed, rejected, isPlaced) = ([:], [:], [], false)
+  }
+
+  /// Another producer ends the transaction when it is registered. It has an epoch of its own, so that nothing that arrives late of the
+  /// transaction belongs to the next.
+  private func replaceProducer() throws {
+    if isOpen {
+      let timeout = settings.transactionMilliseconds(slowInARow: slow.inARow)
+      slow.fail(at: MonotonicClock.milliseconds(), timeoutMilliseconds: timeout)
+      // librdkafka 2.0.2 may report only then what made a call fail.
+      let isAborted = (try? producer.abort(timeoutMilliseconds: Self.callMilliseconds)) != nil
+      status.ended(isAborted ? .withdrawn : .unknown)
+    }
+    _ = failures.take(producer.takeDeliveryErrors(), batchBytes: settings.batchBytes)
+    let refusal = failures.refusal
+    for error in failures.takeUndelivered() {
+      log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
+    }
+    if let refusal { throw DaemonError.cannot("write", refusal) }
+    try? producer.close(timeoutMilliseconds: Self.callMilliseconds)
+    producer = try Self.makeProducer(settings, identity, log, slowInARow: slow.inARow, failures.batchLimit)
+    (isOpen, isRegistered) = (false, false)
+  }
+
+  // MARK: Partitions
+
+  /// Completes a rebalance; before, what was read is committed, unless its partitions are lost.
+  private func complete(_ rebalance: Rebalance) throws {
+    if rebalance.kind != .lost {
+      try commit()
+    } else if isOpen {
+      try recover(from: .make(.unknownMember, "commit", detail: "partitions were lost"))
+    }
+    member.dropInput()
+    if rebalance.needsNewConsumer {
+      log.write(.groupEvicted, "the group removed this member in the middle of a rebalance; joining again")
+      try member.replace(closeMilliseconds: Self.closeMilliseconds)
+      held = []
+      try join()
+    } else {
+      try consumer.complete(rebalance)
+      let isGain = rebalance.kind == .assigned
+      held = isGain ? held.union(rebalance.partitions) : held.subtracting(rebalance.partitions)
+      let event: LogEvent = isGain ? .groupAssigned : rebalance.kind == .lost ? .groupLost : .groupRevoked
+      log.write(event, "partitions changed", ["partitions": rebalance.partitions.count, "all": held.count])
+      if isGain { status.update { $0.phase = .running } }
+    }
+    self.rebalance = nil
+    committed = committed.filter { held.contains($0.key) }
+    positions = committed
+    isPlaced = false
+  }
+
+  /// Has all partitions read from where they are, or from what is committed; if that fails, the next step tries again.
+  private func place() throws {
+    if !isRegistered { try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds) }
+    isRegistered = true
+    let all = Array(held)
+    try consumer.pause(all)
+    let unknown = all.filter { positions[$0] == nil }
+    let offsets = try consumer.committed(unknown, timeoutMilliseconds: Self.askMilliseconds)
+    for partition in unknown {
+      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: Self.askMilliseconds)
+      let start = try start(of: partition, offsets[partition]?.offset, ends)
+      (committed[partition], positions[partition]) = (start, start)
+    }
+    let starts = positions.map { TopicPartitionOffset($0.key, offset: $0.value) }
+    try consumer.seek(starts, timeoutMilliseconds: Self.seekMilliseconds)
+    try consumer.resume(all)
+    isPlaced = true
+  }
+
+  /// Where reading of a partition begins.
+  private func start(
+    of partition: TopicPartition,
+    _ offset: Int64?,
+    _ ends: Watermarks
+  ) throws(DaemonError) -> Int64 {
+    guard let offset else { return ends.low }
+    switch InputStart.finding(partition, offset, ends) {
+    case .committed, .noneCommitted: return offset
+    case .lost(let loss), .restarted(let loss):
+      guard configuration.lostInput == .continue else {
+        throw DaemonError(
+          .lostInput,
+          """
+          \(loss); set kafka.onLostInput to "continue" to go on at offset \(ends.low) without it, or ingest.group to another \
+          name to read everything that is there again
+          """
+        )
+      }
+      log.write(.inputLost, loss, ["partition": partition])
+      return ends.low
+    }
+  }
+}
