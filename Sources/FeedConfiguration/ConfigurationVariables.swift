@@ -13,7 +13,6 @@ package enum ConfigurationVariables {
     package let description: String
   }
 
-  /// The name of the variable for a key.
   package static func name(of key: String) -> String {
     var name = prefix
     var last: Character = "."

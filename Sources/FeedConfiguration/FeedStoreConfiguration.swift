@@ -24,11 +24,9 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   package var allowsPlugins = false
   /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
   package var kafka: [ConfigurationPair] = []
-  /// The least severe level that is logged.
   package var logLevel = LogLevel.info
   package var logFormat = LogFormat.text
 
-  /// The defaults.
   package init() {}
 
   /// Reads and checks the settings of a document.
@@ -76,7 +74,6 @@ package struct StandbyOptions: Sendable, Equatable {
   /// How much state these partitions may have, in bytes by the formula of `StateSize`.
   package var maxBytes = 1 << 30
 
-  /// The defaults: off.
   package init() {}
 }
 

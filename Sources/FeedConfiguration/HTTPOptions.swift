@@ -31,7 +31,6 @@ package struct HTTPOptions: Sendable, Equatable {
   package var metricsWithoutToken = false
   /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   package var advertisedURL = ""
-  /// Threads that serve connections.
   package var threads = 2
   package var maxConnections = 2048
   /// The maximum number of connections from one client address; 0 for three quarters of all, so that no address can
@@ -44,15 +43,11 @@ package struct HTTPOptions: Sendable, Equatable {
   package var maxHistoryBytes = 32 << 20
   /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
   package var maxReloadBytes = 256 << 20
-  /// The maximum number of feeds of one stream.
   package var maxFeedsPerStream = 256
-  /// The maximum number of different windows of feeds that are open.
   package var maxWindows = 10_000
   /// The maximum number of items of each section that a window shows.
   package var maxWindowItems = 10_000
-  /// The maximum size of a request's content, in bytes.
   package var maxRequestBytes = 1 << 20
-  /// Whether clients may write events of feeds.
   package var takesWrites = false
   /// Milliseconds without a message after which a stream sends a comment.
   package var heartbeatMilliseconds = 15_000
@@ -60,7 +55,6 @@ package struct HTTPOptions: Sendable, Equatable {
   /// set it.
   package var idleTimeoutSeconds = 60
 
-  /// The defaults: off.
   package init() {}
 
   /// The URL to which other instances refer clients for this one's feeds; empty if it serves none or is not announced.

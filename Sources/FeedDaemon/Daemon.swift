@@ -1,6 +1,7 @@
 import FeedClient
 package import FeedConfiguration
 import FeedHTTP
+import FeedIngest
 import FeedKafka
 import FeedStore
 package import FeedTools
@@ -26,8 +27,6 @@ package struct Daemon: Sendable {
   package var crash: CrashInjection?
   /// The embedded broker, if that is not the daemon's own.
   var otherBroker: EmbeddedBroker?
-  /// A monotonic clock in milliseconds, read before every record; tests replace it.
-  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Changes what the workers share, before they start; for tests.
   var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
   /// Called on the workers' threads with each event.
@@ -81,15 +80,10 @@ package struct Daemon: Sendable {
     // A server follows the topic already.
     let standby = server?.follower == nil ? makeStandby(process, settings, status) : nil
     async let _ = follow(standby)
-    var environment = WorkerEnvironment(
-      stop: stop,
-      log: log,
-      crash: crash,
-      status: status,
-      backlog: (broker ?? otherBroker)?.backlog,
-      coarseClock: coarseClock,
-      onEvent: onEvent
-    )
+    var environment = WorkerEnvironment(status, stop: stop, log: log)
+    environment.crash = crash
+    environment.backlog = (broker ?? otherBroker)?.backlog
+    environment.onEvent = onEvent
     environment.standby = server?.follower ?? standby?.follower
     changeEnvironment(&environment)
     // The embedded broker tells no settings.
@@ -153,10 +147,10 @@ package struct Daemon: Sendable {
         let own = environment.logging(["worker": number])
         group.addTask(executorPreference: thread) { @concurrent in
           do {
-            return try await makeWorker(identity, settings, own).run()
+            return try await Worker(identity, configuration, settings, own).run()
           } catch {
             stop.request()
-            throw error
+            throw (error as? KafkaError)?.configurationOrDaemonError ?? error
           }
         }
       }
@@ -200,17 +194,6 @@ package struct Daemon: Sendable {
     }
   }
 
-  private func makeWorker(
-    _ identity: WorkerIdentity,
-    _ settings: KafkaSettings,
-    _ environment: WorkerEnvironment
-  ) throws -> Worker {
-    do {
-      return try Worker(identity, configuration, settings, environment)
-    } catch {
-      throw error.configurationOrDaemonError
-    }
-  }
 }
 
 extension DaemonReport {
@@ -229,29 +212,19 @@ extension DaemonReport {
 }
 
 /// `feedstore config`: whether a daemon could begin with a configuration.
-package struct ConfigurationCheck: Sendable {
-  package var configuration: FeedStoreConfiguration
-  package var log: Log
-  /// A shorter timeout for each request to the brokers; for tests.
-  package var timeoutMilliseconds: Int32 = .max
-
-  package init(_ configuration: FeedStoreConfiguration, log: Log) {
-    self.configuration = configuration
-    self.log = log
-  }
-
+extension FeedStoreConfiguration {
   /// Checks what `feedstore run` checks without the brokers.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
   package func checkSettings() throws {
     // Without an address of brokers, the daemon could start one of its own.
-    let hasServers = KafkaSettings.namesServers(configuration.kafka)
-    try KafkaSettings(configuration, embedded: hasServers ? nil : []).checkProperties()
-    guard configuration.http.isEnabled else { return }
-    let tokens = try configuration.http.acceptedTokens()
-    let tls = try configuration.http.tlsCredentials()
+    let hasServers = KafkaSettings.namesServers(kafka)
+    try KafkaSettings(self, embedded: hasServers ? nil : []).checkProperties()
+    guard http.isEnabled else { return }
+    let tokens = try http.acceptedTokens()
+    let tls = try http.tlsCredentials()
     do {
-      try HTTPServer.check(HTTPServerConfiguration(configuration.http, tokens: tokens, tls: tls))
+      try HTTPServer.check(HTTPServerConfiguration(http, tokens: tokens, tls: tls))
     } catch {
       throw error.configurationOrDaemonError
     }
@@ -260,10 +233,56 @@ package struct ConfigurationCheck: Sendable {
   /// Checks the topics.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
-  package func checkTopics() async throws -> TopicReport {
-    var setup = TopicSetup(configuration, log: log)
+  package func checkTopics(_ log: Log) async throws -> TopicReport {
+    var setup = TopicSetup(self, log: log)
     setup.waits = true
-    setup.timeoutMilliseconds = timeoutMilliseconds
     return try await setup.run()
+  }
+}
+
+/// `feedstore ingest`: maps rows of the sources' topics to records of feeds, exactly once.
+package struct Ingest: Sendable {
+  private var daemon: Daemon
+
+  /// - Parameter crash: where the process ends without warning; for tests.
+  package init(_ configuration: FeedStoreConfiguration, stop: StopRequest, log: Log, crash: CrashInjection?) {
+    var configuration = configuration
+    // Its own group, and transactions that do not fence the daemon's.
+    let group = configuration.ingest.group
+    configuration.kafka = configuration.kafka.filter { $0.name != "group.id" }.map { pair in
+      pair.name == "transactional.id"
+        ? ConfigurationPair(name: pair.name, value: "\(pair.value)-\(group)") : pair
+    }
+    configuration.kafka.append(ConfigurationPair(name: "group.id", value: group))
+    configuration.http.servesFeeds = false
+    configuration.standby.isEnabled = false
+    daemon = Daemon(configuration, stop: stop, log: log)
+    daemon.crash = crash
+  }
+
+  /// Runs until a stop is requested, and commits what was mapped.
+  ///
+  /// - Returns: the report, for standard error.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` with the cause and the remedy.
+  package func run() async throws -> String {
+    let (configuration, stop, log) = (daemon.configuration, daemon.stop, daemon.log)
+    let settings = try KafkaSettings(configuration)
+    try settings.checkProperties()
+    let process = ProcessIdentity(group: settings.groupID)
+    let server = try daemon.makeServer(settings, process)
+    if let server { log.write(.httpServing, "serving HTTP", ["url": server.url]) }
+    async let _ = server?.run()
+    var shared = WorkerEnvironment(server?.status ?? DaemonStatus(), stop: stop, log: log)
+    shared.crash = daemon.crash
+    let environment = shared
+    async let _ = TopicCheck(settings, configuration.store, environment).run()
+    let thread = WorkerThread(name: "ingest")
+    defer { thread.stop() }
+    return try await withTaskExecutorPreference(thread) { @concurrent in
+      let identity = WorkerIdentity(number: 0, count: 1, process: process)
+      let worker = try IngestWorker(identity, configuration, settings, environment)
+      try worker.run()
+      return environment.status.statistics.ingestText
+    }
   }
 }

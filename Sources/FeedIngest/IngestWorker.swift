@@ -49,15 +49,14 @@ package final class IngestWorker {
   private var nextLag: Int64 = 0
 
   private static let idleMilliseconds: Int32 = 100
-  private static let askMilliseconds: Int32 = 1_000
   private static let callMilliseconds: Int32 = 1_000
-  /// A group coordinator that moves is back in less; librdkafka 2.0.2 gives the transaction up otherwise.
-  private static let offsetsMilliseconds: Int32 = 5_000
-  private static let seekMilliseconds: Int32 = 5_000
-  private static let closeMilliseconds: Int32 = 5_000
+  /// For calls that are not made again; and for offsets, as a group coordinator that moves is back in less, and librdkafka 2.0.2 gives the
+  /// transaction up otherwise.
+  private static let longMilliseconds: Int32 = 5_000
   /// How long a full queue has time to empty.
   private static let queueMilliseconds: Int32 = 5
-  private static let lingerMilliseconds = 5
+  /// What helps if input is lost.
+  private static let renewal = "ingest.group to another name, so that everything that is there is read again"
   private static let retryMilliseconds = ExponentialBackoff<Int32>(from: 20, to: 1_000)
   /// Between two commits: each costs brokers some writes.
   private static let windowMilliseconds: Int64 = 100
@@ -72,6 +71,9 @@ package final class IngestWorker {
     _ environment: WorkerEnvironment
   ) throws(KafkaError) {
     self.configuration = configuration
+    // Records are written for a whole window before they are committed.
+    var settings = settings
+    settings.lingerMilliseconds = 5
     self.settings = settings
     self.identity = identity
     self.environment = environment
@@ -80,7 +82,11 @@ package final class IngestWorker {
     // Input that goes while it is read would be passed over without a word.
     consuming["auto.offset.reset"] = "error"
     member = try FeedWorker.GroupMember(consuming, settings, environment, status)
-    producer = try Self.makeProducer(settings, identity, environment.log)
+    producer = try TransactionalProducer(
+      configuration: settings.transactionalProducer(identity, slowInARow: 0),
+      reportsEnds: false,
+      log: environment.log.kafkaHandler
+    )
     let (limits, sections) = (configuration.store.limits, sections)
     let mappers = configuration.ingest.sources.enumerated().map { number, source in
       (source.topic, RowMapper(source, number: number, limits, sections))
@@ -89,31 +95,19 @@ package final class IngestWorker {
     report = RowReport(at: MonotonicClock.milliseconds())
   }
 
-  /// Records are written for a whole window before they are committed, so they may wait for others. Where they are written is of no
-  /// interest, so only failed deliveries are reported.
-  private static func makeProducer(
-    _ settings: KafkaSettings,
-    _ identity: WorkerIdentity,
-    _ log: Log,
-    slowInARow: Int = 0,
-    _ batchLimit: BatchLimit = BatchLimit()
-  ) throws(KafkaError) -> TransactionalProducer {
-    let configuration = settings.transactionalProducer(
-      identity,
-      slowInARow: slowInARow,
-      batchLimit,
-      lingerMilliseconds: lingerMilliseconds
-    )
-    return try TransactionalProducer(configuration: configuration, reportsEnds: false, log: log.kafkaHandler)
-  }
-
   /// Works until it is asked to stop.
   package func run() throws {
     defer {
-      member.close(timeoutMilliseconds: Self.closeMilliseconds)
-      try? producer.close(timeoutMilliseconds: Self.closeMilliseconds)
+      member.close(timeoutMilliseconds: Self.longMilliseconds)
+      try? producer.close(timeoutMilliseconds: Self.longMilliseconds)
     }
-    guard try findTopics() else { return }
+    let topics = configuration.store.topics
+    let written = [topics.items, topics.rejected]
+    let wait = configuration.startupTimeoutMilliseconds
+    guard let metadata = try member.findTopics(written, waitMilliseconds: wait) else { return }
+    guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
+    items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
+    rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
     try join()
     while !environment.stop.isRequested {
       do { try step() } catch let error as KafkaError { try recover(from: error) }
@@ -121,21 +115,6 @@ package final class IngestWorker {
     }
     log.write(.shutdownStopping, "stopping; committing what was mapped")
     do { try commit() } catch { try recover(from: error) }
-  }
-
-  /// Waits for the brokers, and for the topics that are written to.
-  ///
-  /// - Returns: false if a stop was requested meanwhile.
-  private func findTopics() throws -> Bool {
-    let topics = configuration.store.topics
-    let wait = configuration.startupTimeoutMilliseconds
-    guard let metadata = try member.findTopics([topics.items, topics.rejected], waitMilliseconds: wait) else {
-      return false
-    }
-    guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
-    items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
-    rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
-    return true
   }
 
   private func join() throws(KafkaError) {
@@ -207,7 +186,7 @@ package final class IngestWorker {
       for index in 0..<mapper.recordCount {
         let (feed, value) = mapper.record(index)
         let partition = items.partition(forKey: feed.rawBuffer)
-        try produce(itemsTopic, partition, key: feed.rawBuffer, value: value.rawBuffer)
+        try produce(itemsTopic, partition, feed.rawBuffer, value.rawBuffer)
       }
     }
     for span in spans { positions[span.partition] = span.last + 1 }
@@ -227,14 +206,9 @@ package final class IngestWorker {
     let isKnown = rejected.contains { $0.rejection.code == rejection.code }
     if !isKnown { rejected.append(record) }
     let copy = RejectedMessage(record, environment.rejectedLimit)
-    try produce(
-      configuration.store.topics.rejected,
-      message.partition % rejectedPartitions,
-      key: copy.key.bytes,
-      value: copy.value.bytes,
-      headers: copy.headers,
-      timestampMilliseconds: record.time
-    )
+    let partition = message.partition % rejectedPartitions
+    let topic = configuration.store.topics.rejected
+    try produce(topic, partition, copy.key.bytes, copy.value.bytes, copy.headers, time: record.time)
   }
 
   /// Tells once a second how far behind it is, and sometimes what has become of the rows.
@@ -261,10 +235,10 @@ package final class IngestWorker {
   private func produce(
     _ topic: String,
     _ partition: Int32,
-    key: UnsafeRawBufferPointer?,
-    value: UnsafeRawBufferPointer?,
-    headers: HeaderList = HeaderList(),
-    timestampMilliseconds: Int64 = 0
+    _ key: UnsafeRawBufferPointer?,
+    _ value: UnsafeRawBufferPointer?,
+    _ headers: HeaderList = HeaderList(),
+    time: Int64 = 0
   ) throws(KafkaError) {
     bytes += (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount
     while true {
@@ -275,12 +249,11 @@ package final class IngestWorker {
           key: key,
           value: value,
           headers: headers,
-          timestampMilliseconds: timestampMilliseconds
+          timestampMilliseconds: time
         )
         environment.crash?.reach(.afterProduce)
         return
-      } catch {
-        guard error.kind == .queueFull else { throw error }
+      } catch  where error.kind == .queueFull {
         status.heartbeat()
         try producer.poll(timeoutMilliseconds: Self.queueMilliseconds)
       }
@@ -293,7 +266,7 @@ package final class IngestWorker {
     let news = positions.filter { committed[$0.key] != $0.value }.mapValues { CommittedOffset($0) }
     try repeating { () throws(KafkaError) in
       let membership = try consumer.membership()
-      try producer.sendOffsets(news, membership, timeoutMilliseconds: Self.offsetsMilliseconds)
+      try producer.sendOffsets(news, membership, timeoutMilliseconds: Self.longMilliseconds)
     }
     environment.crash?.reach(.afterOffsets)
     try repeating { () throws(KafkaError) in
@@ -375,7 +348,11 @@ package final class IngestWorker {
     }
     if let refusal { throw DaemonError.cannot("write", refusal) }
     try? producer.close(timeoutMilliseconds: Self.callMilliseconds)
-    producer = try Self.makeProducer(settings, identity, log, slowInARow: slow.inARow, failures.batchLimit)
+    producer = try TransactionalProducer(
+      configuration: settings.transactionalProducer(identity, slowInARow: slow.inARow, failures.batchLimit),
+      reportsEnds: false,
+      log: environment.log.kafkaHandler
+    )
     (isOpen, isRegistered) = (false, false)
   }
 
@@ -391,7 +368,7 @@ package final class IngestWorker {
     member.dropInput()
     if rebalance.needsNewConsumer {
       log.write(.groupEvicted, "the group removed this member in the middle of a rebalance; joining again")
-      try member.replace(closeMilliseconds: Self.closeMilliseconds)
+      try member.replace(closeMilliseconds: Self.longMilliseconds)
       held = []
       try join()
     } else {
@@ -415,39 +392,60 @@ package final class IngestWorker {
     let all = Array(held)
     try consumer.pause(all)
     let unknown = all.filter { positions[$0] == nil }
-    let offsets = try consumer.committed(unknown, timeoutMilliseconds: Self.askMilliseconds)
+    let offsets = try consumer.committed(unknown, timeoutMilliseconds: Self.callMilliseconds)
     for partition in unknown {
-      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: Self.askMilliseconds)
-      let start = try start(of: partition, offsets[partition]?.offset, ends)
-      (committed[partition], positions[partition]) = (start, start)
+      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: Self.callMilliseconds)
+      let policy = configuration.lostInput
+      let start = try InputStart(partition, committed: offsets[partition]?.offset, ends, policy, Self.renewal)
+      start.log(log)
+      (committed[partition], positions[partition]) = (start.position.offset, start.position.offset)
     }
     let starts = positions.map { TopicPartitionOffset($0.key, offset: $0.value) }
-    try consumer.seek(starts, timeoutMilliseconds: Self.seekMilliseconds)
+    try consumer.seek(starts, timeoutMilliseconds: Self.longMilliseconds)
     try consumer.resume(all)
     isPlaced = true
   }
+}
 
-  /// Where reading of a partition begins.
-  private func start(
-    of partition: TopicPartition,
-    _ offset: Int64?,
-    _ ends: Watermarks
-  ) throws(DaemonError) -> Int64 {
-    guard let offset else { return ends.low }
-    switch InputStart.finding(partition, offset, ends) {
-    case .committed, .noneCommitted: return offset
-    case .lost(let loss), .restarted(let loss):
-      guard configuration.lostInput == .continue else {
-        throw DaemonError(
-          .lostInput,
-          """
-          \(loss); set kafka.onLostInput to "continue" to go on at offset \(ends.low) without it, or ingest.group to another \
-          name to read everything that is there again
-          """
-        )
-      }
-      log.write(.inputLost, loss, ["partition": partition])
-      return ends.low
+/// Tells what has become of the rows of each source: a minute after the start, as a mistake in the mapping shows soon, and then more
+/// and more rarely. Time is a parameter.
+struct RowReport {
+  private var interval: Int64 = 60_000
+  private var next: Int64
+
+  /// - Parameter now: milliseconds of the clock that is used later as well.
+  init(at now: Int64) { next = now + interval }
+
+  /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake.
+  mutating func log(_ rows: [String: [String: Int]], at now: Int64, _ log: Log) {
+    guard now >= next else { return }
+    interval = min(10 * interval, 3_600_000)
+    next += interval
+    for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
+      let isFruitless = counts[RowMapper.Outcome.upserted.name] == nil
+      log.write(
+        isFruitless ? .ingestNothingMapped : .ingestProgress,
+        isFruitless
+          ? "no row has become an item; look for a mistake in the templates or in where" : "rows mapped",
+        ["topic": topic, "rows": Self.text(counts)]
+      )
     }
+  }
+
+  fileprivate static func text(_ counts: [String: Int]) -> String {
+    counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.key) \(Quantity.count($0.value))" }.joined(separator: ", ")
+  }
+}
+
+extension WorkerStatistics {
+  /// What `feedstore ingest` has done, for standard error.
+  package var ingestText: String {
+    var table = ReportTable("ingest")
+    for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
+      table.add(topic, text: RowReport.text(counts))
+    }
+    table.add("transactions", count: transactions[.committed] ?? 0)
+    return table.text
   }
 }

@@ -33,7 +33,6 @@ public struct Coalescer: Sendable {
     return max(first.dueTime, first.time.addingOrGreatest(options.backlogWindowMilliseconds))
   }
 
-  /// Whether any records wait.
   @inline(__always)
   public var isWaiting: Bool { first != nil }
 
@@ -93,7 +92,6 @@ public struct Coalescer: Sendable {
 
   private static let greatestShrinking = 8
 
-  /// Resets the window, after the waiting records were published or withdrawn.
   public mutating func reset(isPublished: Bool = true) {
     waitingRecords = 0
     waitingBytes = 0

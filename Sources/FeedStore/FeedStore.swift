@@ -420,7 +420,6 @@ public actor FeedStore {
   /// The size of the feeds' state in bytes, by the formula of `StateSize`.
   public var stateBytes: Int { share.bytes }
 
-  /// The number of feeds.
   public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
 
   /// The numbers of feeds, sections and items. O(p) for p partitions.
@@ -450,7 +449,6 @@ public actor FeedStore {
     directories[partition]?.feed(feed)?.version
   }
 
-  /// The revision, sizes and checksum of each feed.
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in
       directory.feeds.map { FeedSummary(partition: partition, $0) }

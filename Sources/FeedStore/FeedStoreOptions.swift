@@ -28,3 +28,40 @@ public struct TopicNames: Sendable, Equatable {
 
   public init() {}
 }
+
+/// A sequence of records, which the store applies in order.
+///
+/// A batch has one owner at a time: the caller that fills it, or the store while `apply` runs.
+public protocol InputBatch: AnyObject, Sendable {
+  /// The next record to apply; nil when there is none left. Valid until `advance`.
+  ///
+  /// - Throws: an error that makes the rest of the input unreadable.
+  func current() throws -> InputRecord?
+
+  /// Moves to the next record, after the current one was taken.
+  func advance()
+
+  /// The record at a distance after the current one, if it is available and has a key and a value. The store uses it
+  /// only to prefetch, and it may never become the current one.
+  func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)?
+}
+
+extension InputBatch {
+  public func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? { nil }
+}
+
+/// The clock of the coalescing window.
+public enum TimeSource: Sendable {
+  /// The records' own timestamps, as in a replay.
+  case records
+  /// The caller's clock, in milliseconds.
+  case clock(Int64)
+}
+
+/// Why `apply` returned.
+public enum ApplyOutcome: Sendable, Equatable {
+  /// The batch has no more records.
+  case exhausted
+  /// The pending changes must be published before the rest of the batch is applied.
+  case flushDue
+}

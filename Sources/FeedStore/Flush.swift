@@ -19,7 +19,6 @@ public struct Flush: ~Copyable, Sendable {
   var isWriting = false
   /// The number of feeds that earlier transactions have published.
   private(set) var confirmedFeeds = 0
-  /// The size of the current transaction, in bytes.
   private(set) var transactionBytes = 0
   /// Whether there is a part to lend.
   private(set) var hasPart = false
@@ -39,10 +38,8 @@ public struct Flush: ~Copyable, Sendable {
     fatalError("a flush was dropped; confirm it or roll it back")
   }
 
-  /// Ends the flush.
   consuming func end() { discard self }
 
-  /// Checks that the flush is one of this store.
   func check(isOf store: FeedStore) {
     precondition(self.store == ObjectIdentifier(store), "the flush was begun by another store")
   }

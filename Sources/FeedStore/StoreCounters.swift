@@ -1,4 +1,5 @@
 public import Feed
+internal import Synchronization
 
 /// What a store has counted since it was created.
 public struct StoreCounters: Sendable, Equatable {
@@ -6,7 +7,6 @@ public struct StoreCounters: Sendable, Equatable {
   public var events = 0
   /// Bytes of the records' keys and values.
   public var inputBytes = 0
-  /// Published changesets by mode.
   public var changesets: [ChangesetMode: Int] = [:]
   /// Published reloads by reason, keyframes included.
   public var reloads: [ReloadReason: Int] = [:]
@@ -34,12 +34,10 @@ public struct StoreCounters: Sendable, Equatable {
     flushes = other.flushes
   }
 
-  /// Records that were rejected.
   public var rejectedRecords: Int { rejects.values.reduce(0, +) }
   /// Published changesets, without keyframes.
   public var publishedChangesets: Int { changesets.values.reduce(0, +) }
 
-  /// Adds those of another store.
   package mutating func add(_ other: StoreCounters) {
     records += other.records
     events += other.events
@@ -58,7 +56,6 @@ public struct StoreCounters: Sendable, Equatable {
 
 /// The numbers of feeds, sections, items and bytes in a store.
 public struct StoreContent: Sendable, Equatable {
-  /// The number of existing feeds.
   public var feeds = 0
   public var sections = 0
   public var items = 0
@@ -69,7 +66,6 @@ public struct StoreContent: Sendable, Equatable {
 
   public init() {}
 
-  /// Adds that of another store.
   package mutating func add(_ other: StoreContent) {
     feeds += other.feeds
     sections += other.sections
@@ -102,5 +98,36 @@ public struct FeedSummary: Sendable, Equatable {
   package static func precedes(_ first: FeedSummary, _ second: FeedSummary) -> Bool {
     first.partition != second.partition
       ? first.partition < second.partition : first.feed.utf8.lexicographicallyPrecedes(second.feed.utf8)
+  }
+}
+
+/// The bytes of state in a process. All its stores share one budget, to enforce `limits.maxStateBytes`.
+public final class StateBudget: Sendable {
+  private let count = Atomic(0)
+
+  public init() {}
+
+  /// Bytes of all feeds, by the formula of `StateSize`.
+  public var bytes: Int { count.load(ordering: .relaxed) }
+
+  func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+}
+
+/// One store's share of the process's budget. The bytes are returned when it is released. Not thread-safe.
+final class StateShare {
+  private let budget: StateBudget
+  @exclusivity(unchecked) private(set) var bytes = 0
+
+  init(_ budget: StateBudget) { self.budget = budget }
+
+  deinit { budget.add(-bytes) }
+
+  var processBytes: Int { budget.bytes }
+
+  @inline(__always)
+  func add(_ growth: Int) {
+    if growth == 0 { return }
+    bytes += growth
+    budget.add(growth)
   }
 }

@@ -25,10 +25,12 @@ enum ConfigCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let loaded = try sources(invocation).load()
-    let check = ConfigurationCheck(loaded.configuration, log: CommandLog.plain(loaded.configuration))
-    try check.checkSettings()
+    let configuration = loaded.configuration
+    try configuration.checkSettings()
     var listing = ConfigurationListing(loaded)
-    if invocation.flag("check") { listing.topics = try await check.checkTopics() }
+    if invocation.flag("check") {
+      listing.topics = try await configuration.checkTopics(CommandLog.plain(configuration))
+    }
     StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)
     for note in listing.notes { DiagnosticOutput.standardError.write(line: note) }
     return listing.isRight || !invocation.flag("check") ? .done : .failed

@@ -26,7 +26,6 @@ extension Subcommand {
     ]
   }
 
-  /// The sources of the configuration.
   static func sources(_ invocation: CommandInvocation) -> ConfigurationSources {
     ConfigurationSources(
       file: invocation.value("config"),

@@ -4,6 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import KafkaTestSupport
 import ObservationSupport
 import Oracle
 import ProcessSupport

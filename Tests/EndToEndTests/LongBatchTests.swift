@@ -1,6 +1,5 @@
 import Feed
 import FeedConfiguration
-import FeedDaemon
 import FeedStore
 import Glibc
 import Kafka
@@ -9,6 +8,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedTools
 @testable import FeedWorker
 
@@ -56,7 +56,7 @@ struct LongBatchTests {
         stop.request()
       }
     }
-    daemon.coarseClock = Self.slowClock
+    daemon.changeEnvironment = { $0.coarseClock = Self.slowClock }
     let report = try await daemon.run()
     let told = events.withLock(\.self)
     #expect(told.count { if case .assigned = $0 { true } else { false } } == 1, "\(told)")
@@ -81,13 +81,14 @@ struct LongBatchTests {
     // Increasingly slow, so that the other member can join before everything is applied.
     let looks = Atomic(0)
     let isReleased = Atomic(false)
-    daemon.coarseClock = {
+    let clock: @Sendable () -> Int64 = {
       let pauses = looks.add(1, ordering: .relaxed).newValue < 60 ? 1 : 20
       for _ in 0..<pauses where !isReleased.load(ordering: .relaxed) {
         _ = poll(nil, 0, Self.recordMilliseconds)
       }
       return MonotonicClock.milliseconds()
     }
+    daemon.changeEnvironment = { $0.coarseClock = clock }
     async let running = { [daemon] in
       defer { continuation.finish() }
       return try await daemon.run()

@@ -3,6 +3,7 @@ import FeedTestSupport
 import FeedWorker
 import Foundation
 import Kafka
+import KafkaTestSupport
 import Oracle
 import Service
 import Synchronization

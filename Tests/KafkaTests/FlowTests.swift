@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import KafkaTestSupport
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Testing
 
 /// Assigned partitions that must not be read before their owner knows where to start.

@@ -5,7 +5,6 @@ import FeedTools
 import FeedWorker
 import Service
 
-/// The result of a demo.
 package struct DemoReport: Sendable {
   let published: PublishReport
   let daemon: DaemonReport
@@ -16,7 +15,6 @@ package struct DemoReport: Sendable {
   /// Whether the follower's feeds equal the store's.
   package var isSame: Bool { comparison.isSame && faults == 0 && published.undelivered == 0 }
 
-  /// The report as text.
   package var text: String {
     let counters = daemon.counters
     var text =

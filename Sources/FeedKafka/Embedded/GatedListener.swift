@@ -108,13 +108,11 @@ final class GatedConnection: Sendable {
     self.ports = ports
   }
 
-  /// Closes the connection on both sides.
   func end() {
     client.shutDown()
     broker.shutDown()
   }
 
-  /// Forwards requests until the connection ends.
   func passRequests() {
     defer {
       end()
@@ -152,7 +150,6 @@ final class GatedConnection: Sendable {
     }
   }
 
-  /// Forwards responses until the connection ends.
   func passAnswers() {
     defer { end() }
     var head = [UInt8](repeating: 0, count: Self.answerHeadBytes)
@@ -188,7 +185,6 @@ final class GatedConnection: Sendable {
     }
   }
 
-  /// Reads a number in network byte order.
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     bytes.reduce(0) { $0 << 8 | UInt32($1) }
   }

@@ -117,12 +117,10 @@ package struct WorkerIdentity: Sendable, Equatable {
 
 /// The addresses that instances announce to each other through the consumer group, in their client ids.
 package enum InstanceAddress {
-  /// The client id of a member with a URL.
   static func clientID(_ name: String, url: String) -> String {
     url.isEmpty ? name : "\(name)@\(url)"
   }
 
-  /// The URL in a client id; nil if there is none.
   static func url(in clientID: String) -> String? {
     guard let range = clientID.firstRange(of: "@http") else { return nil }
     let url = clientID[clientID.index(after: range.lowerBound)...]

@@ -9,13 +9,14 @@ package import Service
 package struct KafkaSettings: Sendable, Equatable {
   /// Whether a worker's clients collect statistics.
   package var isCounting = false
+  /// How long a record of a transaction waits for others. There is nothing to wait for if the commit follows right after the writes.
+  package var lingerMilliseconds = 0
   /// Where the process's own producers of input connect, if not to the brokers themselves.
   package var inputServers: String?
   /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
 
-  /// The default name of the group and the client.
   static let defaultName = "feedstore"
 
   /// - Parameters:
@@ -153,13 +154,10 @@ package struct KafkaSettings: Sendable, Equatable {
   ///   - identity: the worker's.
   ///   - slowInARow: the number of consecutive transactions that failed by their timeout.
   ///   - batchLimit: the maximum batch size.
-  ///   - lingerMilliseconds: how long a record waits for others. There is nothing to wait for if the transaction is committed right
-  ///     after the writes.
   package func transactionalProducer(
     _ identity: WorkerIdentity,
     slowInARow: Int,
-    _ batchLimit: BatchLimit = BatchLimit(),
-    lingerMilliseconds: Int = 0
+    _ batchLimit: BatchLimit = BatchLimit()
   ) -> KafkaConfiguration {
     var configuration = producer
     if let bytes = batchLimit.bytes { configuration["batch.size"] = String(bytes) }
@@ -184,7 +182,6 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// The `transactional.id` of a worker.
   package func transactionalID(of identity: WorkerIdentity) -> String {
     let name = value("group.instance.id") ?? identity.process.text
     return "\(value("transactional.id") ?? "\(groupID)-\(name)")-\(identity.number)"

@@ -76,7 +76,6 @@ package struct TopicInspection {
   }
 }
 
-/// The known state of a topic.
 package struct TopicState: Sendable, Equatable {
   /// The number of partitions; nil if the topic does not exist or is not visible.
   package var partitions: Int32?
@@ -90,7 +89,6 @@ package struct TopicState: Sendable, Equatable {
 
   package var exists: Bool { partitions != nil }
 
-  /// A setting as an integer.
   package func integer(_ name: String) -> Int64? { settings?[name].flatMap { Int64($0) } }
 }
 

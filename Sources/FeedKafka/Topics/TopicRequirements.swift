@@ -128,7 +128,6 @@ package struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
   }
 
   package enum Verdict: String, Sendable {
-    /// The requirement is met.
     case met = "ok"
     /// The actual value could not be read, or the topic does not exist and will be created with the required value.
     case unknown = "?"

@@ -1,5 +1,7 @@
+package import Changesets
 import FeedKafka
-import Kafka
+import FeedStore
+package import Kafka
 import Service
 
 /// The clients of a worker, and its clock.
@@ -67,7 +69,6 @@ protocol GroupProbe: AnyObject {
     _ partitions: [TopicPartition],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
-  /// The ids of the members that the group has.
   func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String>
   func close(timeoutMilliseconds: Int32) throws(KafkaError)
 }
@@ -75,5 +76,104 @@ protocol GroupProbe: AnyObject {
 extension Consumer: GroupProbe {
   func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
     Set(try groupMembers(timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
+  }
+}
+
+/// A worker's consumer: a member of the group, which reads input.
+///
+/// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
+/// record.
+package protocol GroupConsumer: RecordConsumer {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+  /// Records that were fetched and wait for a poll.
+  var fetchedCount: Int { get }
+
+  func subscribe(_ topics: [String], companions: [String]) throws(KafkaError)
+  func unsubscribe() throws(KafkaError)
+  func complete(_ rebalance: Rebalance) throws(KafkaError)
+  func pause(_ partitions: [TopicPartition]) throws(KafkaError)
+  func resume(_ partitions: [TopicPartition]) throws(KafkaError)
+  func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError)
+  func committed(
+    _ partitions: [TopicPartition],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
+  /// Which member of which generation it is, for ``TransactionClient/sendOffsets(_:_:timeoutMilliseconds:)`` of the same kind
+  /// of clients.
+  func membership() throws(KafkaError) -> any GroupMembership
+  func wakeFetcher(of partition: TopicPartition)
+}
+
+/// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
+package protocol GroupMembership: AnyObject {
+  /// The member's id; nil if it is not known.
+  var member: String? { get }
+}
+
+extension ConsumerGroupMetadata: GroupMembership {
+  package var member: String? { memberID }
+}
+
+extension Consumer: GroupConsumer {
+  package func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }
+  package func resume(_ partitions: [TopicPartition]) throws(KafkaError) { try resume(partitions[...]) }
+  package func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
+  package func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
+}
+
+/// The producer by which a worker publishes.
+///
+/// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
+/// (``queue(_:by:)``), with one dynamic call a part and none a record.
+protocol TransactionClient: AnyObject {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+
+  func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
+  func begin() throws(KafkaError)
+  /// Queues what is left of a part.
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError)
+  func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError)
+  func flush(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// The offset after the last record that a broker has reported as written to a partition; nil before the first.
+  func deliveredEnd(of partition: TopicPartition) -> Int64?
+  func commit(timeoutMilliseconds: Int32) throws(KafkaError)
+  func abort(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// - Returns: whether there are delivery errors to take.
+  @discardableResult
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool
+  func takeDeliveryErrors() -> DeliveryErrors
+  func close(timeoutMilliseconds: Int32) throws(KafkaError)
+}
+
+/// Takes the records that a ``PublicationWriter`` writes.
+protocol RecordProducer {
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError)
+}
+
+extension TransactionalProducer: RecordProducer, TransactionClient {
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+    try writer.write(part, to: self)
+  }
+
+  package func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) {
+    guard let group = membership as? ConsumerGroupMetadata else {
+      preconditionFailure("offsets of a consumer of another kind")
+    }
+    try sendOffsets(offsets, group, timeoutMilliseconds: timeoutMilliseconds)
   }
 }

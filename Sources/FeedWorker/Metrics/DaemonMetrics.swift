@@ -9,7 +9,6 @@ package import Service
 package struct DaemonMetrics: Sendable {
   let status: DaemonStatus
   let topics: TopicNames
-  /// `limits.maxStateBytes`.
   let stateLimit: Int
   /// Ids that several of the partitions that are served have; nil if none are served.
   let sharedIDs: (@Sendable () -> Int)?

@@ -27,7 +27,6 @@ package struct TakenInput {
   /// - Parameter clock: milliseconds since 1970 UTC.
   init(clock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds() }) { self.clock = clock }
 
-  /// Records that were taken.
   var records: Int { settled.reduce(run.records) { $0 + $1.records } }
 
   /// - Parameters:

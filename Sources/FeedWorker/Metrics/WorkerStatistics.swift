@@ -53,7 +53,6 @@ package struct WorkerStatistics: Sendable {
     }
   }
 
-  /// Adds those of another worker: what can be added.
   mutating func add(_ other: WorkerStatistics) {
     partitions.formUnion(other.partitions)
     restoring.formUnion(other.restoring)
@@ -101,7 +100,6 @@ struct FlushSeconds: Sendable {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
 
-  /// A flush was committed.
   mutating func observe(_ clock: FlushClock) {
     whole.observe(clock.wholeSeconds)
     for stage in FlushStage.allCases { stages[stage]?.observe(clock.seconds(stage)) }
@@ -118,7 +116,6 @@ struct FlushClock {
   private var stages: [FlushStage: Int64] = [:]
   private var start: Int64 = 0
 
-  /// A flush begins.
   mutating func begin() {
     stages = [:]
     start = MonotonicClock.nanoseconds()
@@ -135,7 +132,6 @@ struct FlushClock {
     }
   }
 
-  /// A part of writing was planning.
   mutating func addPlanning(since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     stages[.plan, default: 0] += elapsed
@@ -143,14 +139,12 @@ struct FlushClock {
     stages[.produce, default: 0] -= elapsed
   }
 
-  /// In seconds.
   func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[stage] ?? 0)) / 1e9 }
 
   /// From the beginning until now, in seconds.
   var wholeSeconds: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
 }
 
-/// How feeds are restored.
 struct RestoreStatistics: Sendable {
   /// Records of the changesets topic that were read, and bytes of their keys and values.
   private(set) var records = 0
@@ -167,7 +161,6 @@ struct RestoreStatistics: Sendable {
     self.remaining = remaining
   }
 
-  /// Feeds are restored.
   mutating func finish(milliseconds: Int64) {
     remaining = 0
     seconds.observe(Double(milliseconds) / 1_000)
@@ -195,7 +188,6 @@ enum RebalanceKind: String, CaseIterable, Sendable {
 
 /// Why a worker's producer was replaced.
 enum ReplacementReason: String, CaseIterable, Sendable {
-  /// Its transaction was aborted.
   case aborted
   /// Another producer has its transactional id, or its epoch was raised.
   case fenced
@@ -222,7 +214,6 @@ enum ReplacementReason: String, CaseIterable, Sendable {
   }
 }
 
-/// What became of a transaction.
 package enum TransactionOutcome: String, CaseIterable, Sendable {
   case committed
   /// It was aborted, and its input is read again.

@@ -1,11 +1,11 @@
-import FeedConfiguration
-import FeedKafka
+package import FeedConfiguration
+package import FeedKafka
 package import Kafka
-import Service
+package import Service
 
 /// Where reading of an input partition begins, and why.
 package struct InputStart: Equatable {
-  package enum Finding: Equatable {
+  enum Finding: Equatable {
     /// At the group's committed offset.
     case committed
     /// At the earliest record, because the group has never committed an offset.
@@ -17,7 +17,7 @@ package struct InputStart: Equatable {
     case restarted(String)
   }
 
-  let position: TopicPartitionOffset
+  package let position: TopicPartitionOffset
   /// Where the partition ends.
   let end: Int64
   private(set) var finding: Finding
@@ -37,12 +37,14 @@ package struct InputStart: Equatable {
   /// - Parameters:
   ///   - committed: the group's offset; nil if it has none.
   ///   - ends: where the partition begins and ends.
+  ///   - renewal: what to set for a new beginning.
   /// - Throws: ``DaemonError`` with the exact gap, if input is lost and the policy is to fail.
-  init(
+  package init(
     _ partition: TopicPartition,
     committed: Int64?,
     _ ends: Watermarks,
-    _ policy: LostInputPolicy
+    _ policy: LostInputPolicy,
+    _ renewal: String = InputStart.renewal
   ) throws(DaemonError) {
     end = ends.high
     guard let committed else {
@@ -51,7 +53,7 @@ package struct InputStart: Equatable {
       return
     }
     finding = Self.finding(partition, committed, ends)
-    try Self.check(finding, ends, policy)
+    try Self.check(finding, ends, policy, renewal)
     position = TopicPartitionOffset(partition, offset: finding == .committed ? committed : ends.low)
   }
 
@@ -70,8 +72,22 @@ package struct InputStart: Equatable {
     try Self.check(finding, ends, policy)
   }
 
+  package static let renewal =
+    "kafka.group.id and topics.changesets to new names, so that all feeds are rebuilt from the input"
+
+  package func log(_ log: Log) {
+    switch finding {
+    case .committed: break
+    case .noneCommitted:
+      let text = "no committed offset; starting at the earliest record"
+      log.write(.inputNoCommittedOffset, text, ["start": position])
+    case .lost(let loss), .restarted(let loss):
+      log.write(.inputLost, loss + "; continuing without it", ["start": position])
+    }
+  }
+
   /// What has happened to the records from an offset on, with exactly what is missing.
-  package static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
+  static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset
       let range = count == 1 ? "offset \(offset)" : "offsets \(offset) to \(ends.low - 1)"
@@ -94,7 +110,12 @@ package struct InputStart: Equatable {
   }
 
   /// - Throws: ``DaemonError`` for a loss, if the policy is to fail.
-  static func check(_ finding: Finding, _ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
+  static func check(
+    _ finding: Finding,
+    _ ends: Watermarks,
+    _ policy: LostInputPolicy,
+    _ renewal: String = InputStart.renewal
+  ) throws(DaemonError) {
     guard policy == .fail else { return }
     switch finding {
     case .committed, .noneCommitted: return
@@ -111,8 +132,7 @@ package struct InputStart: Equatable {
         .lostInput,
         """
         \(loss); set kafka.onLostInput to "continue" for a start, so that the feeds stay as they are and what the topic \
-        has now is applied to them; or set kafka.group.id and topics.changesets to new names, so that all feeds are \
-        rebuilt from the input
+        has now is applied to them; or set \(renewal)
         """
       )
     }

@@ -50,7 +50,6 @@ struct Restoration {
   /// A partition that is being restored.
   private struct Entry {
     var state = State.needsOffsets
-    /// The input partitions, sorted.
     let inputs: [TopicPartition]
     var committed: [TopicPartition: CommittedOffset] = [:]
     /// Where their reading begins, as far as that is known.

@@ -176,7 +176,7 @@ final class Restorer {
       if restoration.isCommittedBeyond(ends), noteDoubt(Self.staleMilliseconds) {
         throw StaleEnd(partition: input)
       }
-      log(try restoration.setInputEnds(ends, lostInput))
+      try restoration.setInputEnds(ends, lostInput).log(log)
     case .requestEnd(let partition): try requestEnd(of: partition)
     case .open(let partitions):
       try openedSource().open(partitions)
@@ -407,7 +407,8 @@ final class Restorer {
         // partition, which would be before the committed offset.
         if taken < start.end { continue }
         if try hasCommitted(beyond: taken, of: input) { continue }
-        log(try restoration.restart(input, taken: taken, Watermarks(low: 0, high: start.end), lostInput))
+        let ends = Watermarks(low: 0, high: start.end)
+        try restoration.restart(input, taken: taken, ends, lostInput).log(log)
       }
       store.forgetTaken(of: topic, partition: partition)
       forgotten[input] = limit
@@ -489,20 +490,6 @@ final class Restorer {
   }
 
   // MARK: Log
-
-  private func log(_ start: InputStart) {
-    switch start.finding {
-    case .committed: break
-    case .noneCommitted:
-      log.write(
-        .inputNoCommittedOffset,
-        "no committed offset; starting at the earliest record",
-        ["start": start.position]
-      )
-    case .lost(let loss), .restarted(let loss):
-      log.write(.inputLost, loss + "; continuing without it", ["start": start.position])
-    }
-  }
 
   private func logProgress() {
     let now = now

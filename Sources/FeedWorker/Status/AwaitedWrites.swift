@@ -28,7 +28,6 @@ package final class AwaitedWrites: Sendable {
     var version: PublishedVersion?
     /// Rejected records of the feed since then, by offset.
     var rejections: [Int64: Rejection] = [:]
-    /// Whether the partition was given up since then.
     var isReleased = false
 
     /// nil while it is not known.
@@ -62,7 +61,6 @@ package final class AwaitedWrites: Sendable {
     }
   }
 
-  /// The record has this offset.
   package func deliver(_ number: Int, at offset: Int64) {
     change { $0[number]?.offset = offset }
   }

@@ -64,7 +64,6 @@ package final class DaemonStatus: Sendable {
     workers.contains { $0.statistics.partitions.contains(partition) }
   }
 
-  /// Topics whose number of partitions has changed.
   package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
 
   /// The topics as the first worker has found them.
@@ -83,7 +82,6 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// The partitions to serve.
   package var served: ServedPartitions { state.withLock(\.served) }
 
   /// A worker has these partitions now. Those that it did not have before are restored next.
@@ -149,22 +147,6 @@ package final class DaemonStatus: Sendable {
     changeServed { $0.release(partitions, by: worker) }
   }
 
-  /// A worker has no partitions any more, and waits for an assignment.
-  func released(_ worker: Int) {
-    let partitions = self.worker(worker).statistics.partitions
-    self.worker(worker).update {
-      $0.phase = .joining
-      $0.partitions = []
-      $0.restoring = []
-      $0.stopped = []
-      $0.inputLag = [:]
-      $0.content = StoreContent()
-      $0.restore.abandon()
-    }
-    writes.release(partitions)
-    changeServed { $0.release(worker) }
-  }
-
   /// - Parameter rejected: the rejected records whose copies were committed.
   package func committed(_ counters: StoreCounters, rejected: [RejectedRecord] = [], by worker: Int) {
     self.worker(worker).update { $0.counters = counters }
@@ -228,8 +210,6 @@ package struct ServedPartitions: Sendable, Equatable {
     var restored: Set<Int32> = []
     /// Those of them that could not be restored.
     var stopped: Set<Int32> = []
-    /// Whether they are what the worker has now, rather than what it had.
-    var isCurrent = false
 
     var readable: Set<Int32> { partitions.subtracting(stopped) }
   }
@@ -238,13 +218,12 @@ package struct ServedPartitions: Sendable, Equatable {
   /// Partitions that a worker has given up, and by worker the assignments that have to come before all have heard who
   /// has them.
   private var leaving: [Int32: [Int: Int]] = [:]
-  /// The partitions to serve.
   package private(set) var served: Set<Int32> = []
 
   /// Whether every worker knows its share and has restored all of it.
   package var isSettled: Bool {
     !shares.isEmpty
-      && shares.values.allSatisfy { $0.isCurrent && $0.stopped.isEmpty && $0.restored == $0.partitions }
+      && shares.values.allSatisfy { $0.stopped.isEmpty && $0.restored == $0.partitions }
   }
 
   /// A worker was given partitions, and has these now. Those it did not have are restored next.
@@ -253,7 +232,6 @@ package struct ServedPartitions: Sendable, Equatable {
     share.partitions = partitions
     share.restored.formIntersection(partitions)
     share.stopped.formIntersection(partitions)
-    share.isCurrent = true
     shares[worker] = share
     for (partition, awaited) in leaving {
       var awaited = awaited
@@ -293,15 +271,8 @@ package struct ServedPartitions: Sendable, Equatable {
     }
   }
 
-  /// A worker has lost its partitions, and waits for an assignment.
-  mutating func release(_ worker: Int) {
-    shares[worker]?.isCurrent = false
-    shares[worker]?.restored = []
-  }
-
   private mutating func update() {
     served.formUnion(shares.values.reduce(into: Set()) { $0.formUnion($1.restored.subtracting($1.stopped)) })
-    guard shares.values.allSatisfy(\.isCurrent) else { return }
     let owned = shares.values.reduce(into: Set()) { $0.formUnion($1.readable) }
     served.formIntersection(owned.union(leaving.keys))
   }

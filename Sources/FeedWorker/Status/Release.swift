@@ -3,7 +3,6 @@ import Kafka
 
 /// What this release of FeedStore is called.
 package enum Release {
-  /// By Semantic Versioning.
   package static let version = "0.1.0"
 
   /// The commit it was built from, with `-dirty` if the sources differed from it; `unknown` if the build did not say.

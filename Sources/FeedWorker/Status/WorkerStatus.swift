@@ -33,24 +33,6 @@ package final class WorkerStatus: Sendable {
 
   package func update(_ change: (inout WorkerStatistics) -> Void) { state.withLock { change(&$0) } }
 
-  /// A flush was committed as a whole.
-  ///
-  /// - Parameters:
-  ///   - input: what was taken; emptied.
-  ///   - topic: a topic's name by its number.
-  func committed(
-    _ clock: FlushClock,
-    _ content: StoreContent,
-    _ input: inout TakenInput,
-    topic: (Int) -> String
-  ) {
-    state.withLock { state in
-      state.flushes.observe(clock)
-      state.content = content
-    }
-    committed(&input, topic: topic)
-  }
-
   /// Input was committed.
   ///
   /// - Parameters:

@@ -42,7 +42,6 @@ package final class CrashInjection: Sendable {
     self.end = end
   }
 
-  /// The execution is at a point.
   package func reach(_ point: Point) {
     guard point == self.point else { return }
     if reached.add(1, ordering: .relaxed).newValue == times { end() }

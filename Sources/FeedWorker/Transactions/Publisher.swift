@@ -46,7 +46,6 @@ final class Publisher {
     reportStatistics()
   }
 
-  /// The topics are found.
   func setTopics(_ options: FeedStoreOptions, _ layout: TopicLayout) {
     writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
   }
@@ -332,7 +331,6 @@ final class Publisher {
     return (offsets, rejected)
   }
 
-  /// How long the stages of the flush have taken.
   var stages: FlushClock { clock }
 
   /// A transaction was aborted: the store goes back to what is published.

@@ -174,6 +174,5 @@ struct PollSchedule: Equatable {
 
   func isDue(at now: Int64) -> Bool { now >= dueTime }
 
-  /// The group was polled.
   mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
 }

@@ -21,7 +21,6 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var sliceEnd = Int64.max
   /// The first record of the slice, which is handed out however late it is.
   @exclusivity(unchecked) private var sliceStart = 0
-  /// The topics' names by the consumer's numbers, once they are seen.
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
   /// Partitions that went since the poll: nothing more of them is handed out.
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
@@ -133,7 +132,6 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     return record(of: message)
   }
 
-  /// A message of the batch as input.
   @inline(__always)
   package func record(of message: Message) -> InputRecord {
     InputRecord(

@@ -5,9 +5,7 @@ package import Service
 
 /// How many partitions the topics have, once that is known to be right.
 struct TopicLayout: Equatable {
-  /// Partitions of each input topic.
   let inputPartitions: Int32
-  /// Partitions of the topic for rejected records.
   let rejectedPartitions: Int32
 
   /// - Throws: ``DaemonError`` that names the topics, their partitions and the remedy.
@@ -264,7 +262,6 @@ package struct TopicCheck: Sendable {
 }
 
 extension Log {
-  /// Reports topics whose partitions have changed.
   func write(_ changes: [TopicChanges.Change]) {
     for change in changes {
       write(.topicsPartitionsChanged, "the partitions of a topic have changed", change.fields)

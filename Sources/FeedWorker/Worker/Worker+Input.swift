@@ -71,7 +71,6 @@ extension Worker {
     return ends
   }
 
-  /// Handles the errors that a poll brought.
   func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.kind == .autoOffsetReset { throw explained(lost: error) }
@@ -183,7 +182,11 @@ extension Worker {
           feed.withBytes { store.version(of: $0, partition: partition) }
         }
       }
-      status.committed(publisher.stages, store.content, &member.batch.taken) { consumer.topicName(at: $0) }
+      status.update { [content = store.content, stages = publisher.stages] in
+        $0.flushes.observe(stages)
+        $0.content = content
+      }
+      status.committed(&member.batch.taken) { consumer.topicName(at: $0) }
       logSharedIDs(store)
       onEvent(.committed(counters))
     }

@@ -151,38 +151,25 @@ package struct WorkerEnvironment: Sendable {
   package var standby: (any PartitionFollower)?
   package let stop: StopRequest
   package private(set) var log: Log
-  /// How large a rejected record may be.
   package let rejectedLimit = RejectedRecordLimit()
   /// Counts the state of all workers.
   let stateBudget = StateBudget()
   /// Where the process is to end without warning, in tests.
-  package let crash: CrashInjection?
+  package var crash: CrashInjection?
   /// Told what the workers have and have done.
   package let status: DaemonStatus
   /// Told what is read of the input, if producers are to wait for that.
-  let backlog: InputBacklog?
+  package var backlog: InputBacklog?
   /// Milliseconds of the monotonic clock, looked at before every record; not exact.
-  let coarseClock: @Sendable () -> Int64
+  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Milliseconds since 1970, looked at once a poll.
   var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
-  let onEvent: @Sendable (DaemonEvent) -> Void
+  package var onEvent: @Sendable (DaemonEvent) -> Void = { _ in }
 
-  package init(
-    stop: StopRequest,
-    log: Log,
-    crash: CrashInjection?,
-    status: DaemonStatus,
-    backlog: InputBacklog?,
-    coarseClock: @escaping @Sendable () -> Int64,
-    onEvent: @escaping @Sendable (DaemonEvent) -> Void
-  ) {
+  package init(_ status: DaemonStatus, stop: StopRequest, log: Log) {
+    self.status = status
     self.stop = stop
     self.log = log
-    self.crash = crash
-    self.status = status
-    self.backlog = backlog
-    self.coarseClock = coarseClock
-    self.onEvent = onEvent
   }
 
   /// The same with fields in every line of its log.

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// Creates and deletes topics, reads their settings, and lists the members of a group.
+/// Creates topics, reads their settings, and lists the members of a group.
 ///
 /// **One thread.** An admin client is not `Sendable`; its calls block, each for at most the time it is given.
 ///
@@ -50,28 +50,6 @@ public final class AdminClient: KafkaClient {
       var count = 0
       let result = rd_kafka_event_CreateTopics_result($0)
       return Self.topics(rd_kafka_CreateTopics_result_topics(result, &count), count, "create topic")
-    }.compactMapValues(Self.error)
-  }
-
-  /// Deletes topics and their records. Brokers may need another moment to forget the topics.
-  ///
-  /// The brokers also delete the offsets that groups have committed for them.
-  ///
-  /// - Returns: the topics that were not deleted, with the reasons; empty if all were.
-  /// - Throws: `_DESTROY` if the client is closed.
-  public func deleteTopics(
-    _ topics: [String],
-    timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [String: KafkaError] {
-    if topics.isEmpty { return [:] }
-    var list = topics.map { rd_kafka_DeleteTopic_new($0) }
-    defer { rd_kafka_DeleteTopic_destroy_array(&list, list.count) }
-    return try request("delete topic", topics, RD_KAFKA_ADMIN_OP_DELETETOPICS, timeoutMilliseconds) {
-      rd_kafka_DeleteTopics($0, &list, list.count, $1, $2)
-    } read: {
-      var count = 0
-      let result = rd_kafka_event_DeleteTopics_result($0)
-      return Self.topics(rd_kafka_DeleteTopics_result_topics(result, &count), count, "delete topic")
     }.compactMapValues(Self.error)
   }
 
@@ -164,7 +142,7 @@ public final class AdminClient: KafkaClient {
   ///   - action: without the topic's name, for errors.
   ///   - send: sends the request with these options, and its result to this queue.
   ///   - read: reads the result from the event in which librdkafka returns it.
-  private func request<Part>(
+  func request<Part>(
     _ action: String,
     _ topics: [String],
     _ operation: rd_kafka_admin_op_t,
@@ -219,8 +197,7 @@ public final class AdminClient: KafkaClient {
     }
   }
 
-  /// The results of topics that were to be created or deleted.
-  private static func topics(
+  static func topics(
     _ results: UnsafeMutablePointer<OpaquePointer?>?,
     _ count: Int,
     _ action: String
@@ -254,12 +231,11 @@ public final class AdminClient: KafkaClient {
     return .failure(.make(KafkaErrorCode(code), action, detail: text.map { String(cString: $0) }))
   }
 
-  private static func error(_ result: Result<Void, KafkaError>) -> KafkaError? {
+  static func error(_ result: Result<Void, KafkaError>) -> KafkaError? {
     if case .failure(let error) = result { error } else { nil }
   }
 }
 
-/// A topic to create.
 public struct TopicSpecification: Sendable, Hashable {
   public var name: String
   /// The number of partitions, at least 1; -1 for the brokers' default.

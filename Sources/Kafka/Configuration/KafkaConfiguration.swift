@@ -70,7 +70,6 @@ public struct KafkaConfiguration: Sendable, Hashable {
   /// - Throws: `_INVALID_ARG` with the property and its value.
   public func check() throws(KafkaError) { _ = try ConfigurationHandle(self) }
 
-  /// Sets properties that are not set yet.
   package mutating func setDefaults(_ defaults: KeyValuePairs<String, String>) {
     for (name, value) in defaults where self[name] == nil { self[name] = value }
   }
@@ -134,12 +133,9 @@ public typealias KafkaLogHandler =
   @Sendable (_ level: KafkaLogLevel, _ facility: String, _ message: String) -> Void
 
 /// The severity of a log line; the numbers are syslog's.
-public enum KafkaLogLevel: Int32, Sendable, Comparable {
+public enum KafkaLogLevel: Int32, Sendable {
   case emergency = 0
   case alert, critical, error, warning, notice, info, debug
-
-  /// Orders by number: `.emergency`, the most severe, is the least.
-  public static func < (one: KafkaLogLevel, other: KafkaLogLevel) -> Bool { one.rawValue < other.rawValue }
 }
 
 /// librdkafka's configuration object, destroyed with this value unless a client has taken ownership.

@@ -1,19 +1,9 @@
 import CRdkafka
 
 extension Consumer {
-  /// Reads exactly these partitions from these offsets, without a group. Replaces the previous assignment.
-  ///
-  /// Do not combine with `subscribe`. `offset` may be `TopicPartitionOffset.beginning`, `end` or `stored`.
-  public func assign(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
-    let client = try client("assign \(offsets)")
-    forgetPauses(client)
-    let list = TopicPartitionList(offsets)
-    try KafkaError.check(rd_kafka_assign(client, list.pointer), client: client, "assign \(offsets)")
-  }
-
   /// Also reads these partitions from these offsets, without a group. They must not be assigned yet.
   ///
-  /// Do not combine with `subscribe`.
+  /// Do not combine with `subscribe`. `offset` may be `TopicPartitionOffset.beginning` or `end`.
   public func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
     let client = try client("assign \(offsets)")
     let list = TopicPartitionList(offsets)
@@ -101,12 +91,6 @@ extension Consumer {
   private static func seekTimeout(_ milliseconds: Int32) -> Int32 {
     let factor: Int64 = rd_kafka_version() < 0x02_01_00_00 ? 1_000 : 1
     return Int32(clamping: max(1, Int64(milliseconds)) * factor)
-  }
-
-  /// Resumes all paused partitions, because librdkafka would carry a pause over into the next assignment.
-  private func forgetPauses(_ client: OpaquePointer) {
-    forgetPauses(of: pausedPartitions, client)
-    withheld = [:]
   }
 
   /// Resumes paused partitions before they are revoked.
@@ -218,19 +202,6 @@ extension Consumer {
     return offset
   }
 
-  /// Commits offsets for the group, outside of any transaction, and waits for the response.
-  ///
-  /// For tools and tests; the daemon commits through `TransactionalProducer.sendOffsets`.
-  ///
-  /// - Parameter offsets: for each partition, the offset of the next record to read.
-  public func commit(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
-    let action = "commit \(offsets.text)"
-    let client = try groupClient(action)
-    let list = TopicPartitionList(offsets)
-    try KafkaError.check(rd_kafka_commit(client, list.pointer, 0), client: client, action)
-    try list.check("commit the offset")
-  }
-
   /// The consumer's group membership, for `TransactionalProducer.sendOffsets`.
   ///
   /// - Throws: `_UNKNOWN_GROUP` without `group.id`; `UNKNOWN_MEMBER_ID` if the group has removed the member since it
@@ -262,4 +233,47 @@ public struct Watermarks: Sendable, Hashable {
     self.low = low
     self.high = high
   }
+}
+
+/// The member and generation of a group that has read the offsets to commit in a transaction.
+///
+/// Opaque: created by `Consumer.groupMetadata`, passed to `TransactionalProducer.sendOffsets`. It is a snapshot; create
+/// a new one for every transaction, because brokers reject an old generation.
+public final class ConsumerGroupMetadata {
+  let pointer: OpaquePointer
+
+  init(taking pointer: OpaquePointer) { self.pointer = pointer }
+
+  deinit { rd_kafka_consumer_group_metadata_destroy(pointer) }
+
+  /// The id of the member in the group; nil if it has none.
+  public var memberID: String? {
+    guard let id = membership?.memberID, !id.isEmpty else { return nil }
+    return id
+  }
+
+  /// The generation and member id; nil if librdkafka's format is not the known one.
+  ///
+  /// A generation of -1 with an empty id means no membership; brokers then check nothing.
+  var membership: (generation: Int32, memberID: String)? {
+    var buffer: UnsafeMutableRawPointer?
+    var size = 0
+    if let error = rd_kafka_consumer_group_metadata_write(pointer, &buffer, &size) {
+      rd_kafka_error_destroy(error)
+      return nil
+    }
+    guard let buffer else { return nil }
+    defer { rd_kafka_mem_free(nil, buffer) }
+    let bytes = UnsafeRawBufferPointer(start: buffer, count: size)
+    // The format: its name, the generation in native byte order, then zero-terminated strings: group and member id.
+    let start = Self.formatName.utf8.count
+    guard bytes.starts(with: Self.formatName.utf8), size >= start + 4 else { return nil }
+    let texts = bytes[(start + 4)...].split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+    guard texts.count == 3 else { return nil }
+    return (
+      bytes.loadUnaligned(fromByteOffset: start, as: Int32.self), String(decoding: texts[1], as: UTF8.self)
+    )
+  }
+
+  private static let formatName = "CGMDv2:"
 }

@@ -5,8 +5,7 @@ import CRdkafka
 /// **One thread.** A consumer and its batches belong to one thread, and are not `Sendable`: in librdkafka 2.0.2,
 /// batches, seeking, pausing and rebalances work correctly only from one thread.
 ///
-/// **No automatic commits.** Offsets are committed in a producer's transaction (`TransactionalProducer.sendOffsets`),
-/// or with `commit`.
+/// **No automatic commits.** Offsets are committed in a producer's transaction (`TransactionalProducer.sendOffsets`).
 ///
 /// **Rebalances** are incremental. A poll returns them one by one (`MessageBatch.rebalance`), and the owner completes
 /// each when it is ready (`complete`). **After each rebalance, the owner must seek the partitions that stay** to the
@@ -75,7 +74,7 @@ public final class Consumer: KafkaClient {
   /// `cooperative-sticky`, disables automatic commits, and enables end-of-partition events.
   ///
   /// - Parameters:
-  ///   - configuration: librdkafka properties. Without `group.id`, the consumer reads partitions from `assign`.
+  ///   - configuration: librdkafka properties. Without `group.id`, the consumer reads the partitions that are added.
   ///   - isolationLevel: nil leaves it to the configuration, and then to librdkafka (`read_committed`).
   ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` with the invalid property and its value.
@@ -105,7 +104,7 @@ public final class Consumer: KafkaClient {
 
   deinit { tearDown(timeoutMilliseconds: 0) }
 
-  /// Joins the group named by `group.id`, and shares a topic with the other members.
+  /// Joins the group named by `group.id`, and shares topics with the other members.
   ///
   /// Returns at once; partitions arrive during `poll`. A topic that does not exist is reported as an event of a later
   /// poll; use `metadata` to check first.
@@ -113,11 +112,6 @@ public final class Consumer: KafkaClient {
   /// - Parameter companions: topics with the same number of partitions, which are not assigned separately: their
   ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
   ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
-  public func subscribe(_ topic: String, companions: [String] = []) throws(KafkaError) {
-    try subscribe([topic], companions: companions)
-  }
-
-  /// The same for several topics.
   public func subscribe(_ topics: [String], companions: [String] = []) throws(KafkaError) {
     let client = try groupClient("subscribe to \(topics)")
     self.companions = companions

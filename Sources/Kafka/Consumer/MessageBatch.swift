@@ -8,7 +8,6 @@ public final class MessageBatch {
   /// The maximum number of records.
   public let capacity: Int
 
-  /// The records.
   @exclusivity(unchecked) package internal(set) var messages: [Message] = []
 
   /// Ends of partitions and errors, in order of arrival.
@@ -37,7 +36,6 @@ public final class MessageBatch {
     storage.deallocate()
   }
 
-  /// The number of records.
   public var count: Int { messages.count }
   public var isEmpty: Bool { messages.isEmpty }
 

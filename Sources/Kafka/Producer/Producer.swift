@@ -230,7 +230,6 @@ private func withPointer<Result>(
 
 /// Records that a producer accepted but could not deliver.
 public struct DeliveryErrors: Sendable, Hashable {
-  /// The number of records.
   public private(set) var count = 0
 
   /// The first errors, at most `maxErrors`, each with its topic and partition.
@@ -248,7 +247,6 @@ public struct DeliveryErrors: Sendable, Hashable {
     if errors.count < Self.maxErrors { errors.append(error) }
   }
 
-  /// Adds errors that came later.
   package mutating func append(_ later: DeliveryErrors) {
     count += later.count
     errors += later.errors.prefix(Self.maxErrors - errors.count)

@@ -37,13 +37,11 @@ public struct BrokerStatistics: Sendable, Equatable, Decodable {
   public var queuedRequests = 0
   /// Requests that await a response.
   public var requestsInFlight = 0
-  /// Failed sends and unreadable responses.
   public var errors: Int { failedSends + unreadableResponses }
   public var failedSends = 0
   public var unreadableResponses = 0
   /// Requests that timed out.
   public var timeouts = 0
-  /// Requests that were retried.
   public var retries = 0
   /// Connections that were lost or could not be made.
   public var disconnects = 0
@@ -55,7 +53,6 @@ public struct BrokerStatistics: Sendable, Equatable, Decodable {
     public var count = 0
     public var sum = 0
     public var median = 0
-    /// The 99th percentile.
     public var percentile99 = 0
 
     private enum CodingKeys: String, CodingKey {

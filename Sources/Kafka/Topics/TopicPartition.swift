@@ -19,7 +19,7 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
   public var topic: String
   /// The number of the partition, from 0.
   public var partition: Int32
-  /// An offset from 0, or one of the logical offsets `beginning`, `end` and `stored`.
+  /// An offset from 0, or one of the logical offsets `beginning` and `end`.
   public var offset: Int64
 
   public init(topic: String, partition: Int32, offset: Int64) {
@@ -40,8 +40,6 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
   public static let beginning = Int64(RD_KAFKA_OFFSET_BEGINNING)
   /// After the newest record.
   public static let end = Int64(RD_KAFKA_OFFSET_END)
-  /// The group's committed offset; without one, `auto.offset.reset` decides.
-  public static let stored = Int64(RD_KAFKA_OFFSET_STORED)
 }
 
 /// A group's committed position in a partition.
@@ -68,7 +66,6 @@ extension [TopicPartition: CommittedOffset] {
 struct TopicPartitionList: ~Copyable {
   let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
-  /// Takes ownership of a list that librdkafka created.
   init(taking pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) { self.pointer = pointer }
 
   init(_ partitions: some Collection<TopicPartition>) {

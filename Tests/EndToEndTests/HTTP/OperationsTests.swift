@@ -35,7 +35,7 @@ struct OperationsTests {
     #expect(ready.status == 200)
     #expect(ready.text == "{\"code\":\"ready\",\"reasons\":[],\"status\":200}")
     #expect(try ground.ask("HEAD /readyz").status == 200)
-    ground.server.status.released(0)
+    ground.server.status.released([0, 1], by: 0)
     #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"joining\""))
     await ground.end()
   }

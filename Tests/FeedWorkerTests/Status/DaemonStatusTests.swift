@@ -22,7 +22,7 @@ import Testing
     status.restoring(0)
     #expect(phases() == [.restoring, .running])
     #expect(status.statistics.stopped == [])
-    status.released(0)
+    status.released([3], by: 0)
     #expect(phases() == [.joining, .running])
     #expect(status.statistics.partitions == [])
     #expect(status.statistics.rebalances == [.assigned: 2])
@@ -62,7 +62,7 @@ import Testing
     status.assigned(Self.inputs, to: 0)
     status.lags([Self.inputs[0]: 5, Self.inputs[1]: 2], of: 0)
     #expect(status.statistics.lagByNumber == [3: 7])
-    status.released(0)
+    status.released([3], by: 0)
     #expect(status.statistics.inputLag.isEmpty)
   }
 

@@ -18,29 +18,9 @@ struct ServedPartitionsTests {
     var partitions = ServedPartitions()
     partitions.assign([0, 1, 2, 3], to: 0)
     partitions.run(0)
-    partitions.release(0)
-    #expect(partitions.served == [0, 1, 2, 3])
-    #expect(!partitions.isSettled)
     partitions.assign([0, 1], to: 0)
     #expect(partitions.served == [0, 1])
-    #expect(!partitions.isSettled)
-    partitions.run(0)
     #expect(partitions.isSettled)
-  }
-
-  @Test func `what goes from one worker to the other in the process is served without a break`() {
-    var partitions = ServedPartitions()
-    partitions.assign([0, 1], to: 0)
-    partitions.assign([2, 3], to: 1)
-    partitions.run(0)
-    partitions.run(1)
-    partitions.release(0)
-    partitions.release(1)
-    partitions.assign([2, 3], to: 0)
-    // The other worker's share is not known.
-    #expect(partitions.served == [0, 1, 2, 3])
-    partitions.assign([0], to: 1)
-    #expect(partitions.served == [0, 2, 3])
   }
 
   @Test func `feeds are served as they are restored, partition by partition`() {
@@ -90,11 +70,9 @@ struct ServedPartitionsTests {
     #expect(!partitions.isSettled)
 
     // The next time it is another one.
-    partitions.release(0)
     partitions.assign([0, 1], to: 0)
     partitions.run(0, except: [0])
     #expect(partitions.served == [1])
-    partitions.release(0)
     partitions.assign([0, 1], to: 0)
     partitions.run(0)
     #expect(partitions.served == [0, 1])

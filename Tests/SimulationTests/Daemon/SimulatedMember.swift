@@ -54,18 +54,11 @@ final class SimulatedMember {
       },
       clocks: clocks
     )
-    var environment = WorkerEnvironment(
-      stop: stop,
-      log: log,
-      crash: nil,
-      status: status,
-      backlog: nil,
-      coarseClock: {
-        shared.process.busy += cost
-        return clients.milliseconds()
-      },
-      onEvent: { _ in }
-    )
+    var environment = WorkerEnvironment(status, stop: stop, log: log)
+    environment.coarseClock = {
+      shared.process.busy += cost
+      return clients.milliseconds()
+    }
     environment.clients = clients
     environment.wallClock = environment.coarseClock
     if let maxBytes = story.setting.standbyBytes {

@@ -140,7 +140,6 @@ struct InputPositions: Equatable {
     }
   }
 
-  /// Notes that offsets were committed.
   mutating func commit(_ covered: [TopicPartitionOffset]) {
     for position in covered { offsets[position.topicPartition] = position.offset }
   }

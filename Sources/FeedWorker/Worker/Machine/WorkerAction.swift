@@ -111,7 +111,6 @@ enum WorkerEvent: Equatable {
   case pending(Bool)
 
   enum Applied: Equatable {
-    /// Everything that was polled.
     case everything
     /// The slice is over; more is left.
     case slice
@@ -157,8 +156,6 @@ enum WorkerNotice: Equatable {
   case waitingForCoordinator(KafkaError)
   /// The producer cannot be registered.
   case producerRefused(KafkaError)
-  /// Partitions are revoked.
   case revoking
-  /// Partitions are lost.
   case lost
 }

@@ -14,7 +14,6 @@ import Kafka
 ///
 /// What belongs to one partition is in ``partitions`` and ``positions``, and how far its feeds are restored in ``Restoration``.
 struct WorkerMachine: Equatable {
-  /// The action to begin with.
   static let firstAction = WorkerAction.findTopics
   /// How long partitions that are revoked may be kept from the group, which waits for all its members.
   static let leavingMilliseconds: Int64 = 10_000

@@ -100,11 +100,9 @@ enum WorkerState: Equatable {
 
   /// What goes on after something that may be needed in several places.
   indirect enum Continuation: Equatable {
-    /// The loop, from its beginning.
     case loop
     /// The choice of the next step.
     case look
-    /// A step in restoring.
     case restore
     /// The end of a flush whose transactions are over.
     case endFlush(Flush, waitMilliseconds: Int32)

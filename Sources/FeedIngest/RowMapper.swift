@@ -1,5 +1,6 @@
 package import Feed
 package import FeedConfiguration
+package import FeedStore
 import Service
 
 /// Maps the records of one source to records of feeds: a row to the upsert or the deletion of an item (docs/ingest.md).
@@ -24,8 +25,9 @@ package final class RowMapper {
   private let members = ByteWriter()
   @exclusivity(unchecked) private var parts: [ByteSpan] = []
   @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
-  /// How many records had each outcome.
-  @exclusivity(unchecked) private var counts = [Int](repeating: 0, count: Outcome.names.count)
+  /// How many records had each outcome, but for the most frequent one.
+  @exclusivity(unchecked) private var counts: [String: Int] = [:]
+  @exclusivity(unchecked) private var upserted = 0
 
   /// The latest record's key, and if it is JSON, the first token of its value.
   @exclusivity(unchecked) private var keyBytes: ByteSpan?
@@ -44,21 +46,16 @@ package final class RowMapper {
     /// The row is in no feed: if it is known where it was, there is a record that deletes it there.
     case rejected(Rejection)
 
-    /// Words for people; of rejections their codes.
-    static let names = ["upserted", "deleted", "filtered", "skipped"] + RejectCode.allCases.map(\.rawValue)
-
-    /// The index of its name.
-    fileprivate var number: Int {
+    /// A word for people; the code of a rejection.
+    package var name: String {
       switch self {
-      case .upserted: 0
-      case .deleted: 1
-      case .filtered: 2
-      case .skipped: 3
-      case .rejected(let rejection): 4 + (RejectCode.allCases.firstIndex(of: rejection.code) ?? 0)
+      case .upserted: "upserted"
+      case .deleted: "deleted"
+      case .filtered: "filtered"
+      case .skipped: "skipped"
+      case .rejected(let rejection): rejection.code.rawValue
       }
     }
-
-    package var name: String { Self.names[number] }
   }
 
   /// - Parameter number: the source's, in the list of sources.
@@ -84,8 +81,8 @@ package final class RowMapper {
 
   /// Hands out how many records had which outcome, and counts again from 0.
   package func takeCounts() -> [String: Int] {
-    defer { for index in counts.indices { counts[index] = 0 } }
-    return Dictionary(uniqueKeysWithValues: zip(Outcome.names, counts).filter { $1 > 0 })
+    defer { (counts, upserted) = ([:], 0) }
+    return upserted == 0 ? counts : counts.merging([Outcome.upserted.name: upserted]) { $1 }
   }
 
   /// Maps a record, which then is the latest.
@@ -101,7 +98,7 @@ package final class RowMapper {
     } catch {
       outcome = .rejected(error)
     }
-    counts[outcome.number] += 1
+    if case .upserted = outcome { upserted += 1 } else { counts[outcome.name, default: 0] += 1 }
     return outcome
   }
 
@@ -416,5 +413,93 @@ extension RowMapper {
     guard operation == UInt8(ascii: "u") else { return nil }
     let row = try known(before)
     return passes(row) ? try? place(row) : nil
+  }
+}
+
+/// The sections whose settings this process has sent. With too many it forgets them; to send them once more changes nothing.
+package final class SentSections {
+  private let capacity: Int
+  private var sent: [BytesKey: OwnedSpan] = [:]
+  private let key = ByteWriter(capacity: 1024)
+
+  /// - Parameter capacity: how many it remembers, at some 100 bytes each.
+  package init(capacity: Int = 65_536) { self.capacity = capacity }
+
+  /// Notes a section.
+  ///
+  /// - Parameters:
+  ///   - source: the number of the source, as each has settings of its own.
+  ///   - feed, section: at most 255 bytes each.
+  /// - Returns: whether it was not known.
+  func insert(source: Int, feed: ByteSpan, section: ByteSpan) -> Bool {
+    key.removeAll()
+    key.append(decimal: source)
+    key.append(UInt8(ascii: "/"))
+    key.append(UInt8(truncatingIfNeeded: feed.count))
+    key.append(feed)
+    key.append(section)
+    if sent[BytesKey(key.written)] != nil { return false }
+    if sent.count == capacity { removeAll() }
+    let copy = OwnedSpan(key.written)
+    sent[BytesKey(copy.span)] = copy
+    return true
+  }
+
+  /// Forgets all, as what was sent is not known to be written.
+  package func removeAll() { sent = [:] }
+}
+
+/// Maps the rows of a batch, and hands out the records of feeds that they become.
+package final class MappedRows: InputBatch, @unchecked Sendable {
+  private let rows: any InputBatch
+  private let mappers: [[UInt8]: RowMapper]
+  private let items: [UInt8]
+  private let tell: (InputRecord, RowMapper.Outcome?) throws -> Void
+  /// That of the latest topic, and whether it has mapped a row whose records are handed out.
+  @exclusivity(unchecked) private var mapper: RowMapper?
+  @exclusivity(unchecked) private var topic: [UInt8] = []
+  @exclusivity(unchecked) private var isMapped = false
+  @exclusivity(unchecked) private var timestamp: Int64 = 0
+  /// The number of the next record of that row, and its offset.
+  @exclusivity(unchecked) private var next = 0
+  @exclusivity(unchecked) private var offset: Int64 = 0
+
+  /// - Parameters:
+  ///   - rows: records of the sources' topics.
+  ///   - tell: told what has become of each, nil if its topic is no source; its records follow.
+  package init(
+    _ rows: any InputBatch,
+    _ ingest: IngestOptions,
+    _ options: FeedStoreOptions,
+    _ sections: SentSections,
+    tell: @escaping (InputRecord, RowMapper.Outcome?) throws -> Void
+  ) {
+    self.rows = rows
+    self.tell = tell
+    items = Array(options.topics.items.utf8)
+    let mappers = ingest.sources.enumerated().map { number, source in
+      (Array(source.topic.utf8), RowMapper(source, number: number, options.limits, sections))
+    }
+    self.mappers = Dictionary(uniqueKeysWithValues: mappers)
+  }
+
+  package func current() throws -> InputRecord? {
+    while !isMapped || next >= mapper?.recordCount ?? 0 {
+      if isMapped { rows.advance() }
+      isMapped = false
+      guard let row = try rows.current() else { return nil }
+      if row.position.topic != topic { (topic, mapper) = (row.position.topic, mappers[row.position.topic]) }
+      let outcome = mapper?.map(key: row.key, value: row.valueBytes)
+      (isMapped, next, timestamp) = (true, 0, row.position.timestamp)
+      try tell(row, outcome)
+    }
+    guard let (feed, value) = mapper?.record(next) else { return nil }
+    let position = RecordPosition(topic: items, offset: offset, timestamp: timestamp)
+    return InputRecord(partition: 0, position: position, key: feed, value: .bytes(value))
+  }
+
+  package func advance() {
+    next += 1
+    offset += 1
   }
 }
