@@ -17,6 +17,8 @@ package struct Daemon: Sendable {
   package var configuration: FeedStoreConfiguration
   /// Whether to run an embedded broker in this process.
   package var isEmbedded: Bool
+  /// Whether it maps rows (`feedstore ingest`), and has no feeds; see ``FeedStoreConfiguration/ofIngest``.
+  package var isIngesting = false
   package var stop: StopRequest
   package var log: Log
   /// The service manager to notify; nil if there is none.
@@ -61,7 +63,8 @@ package struct Daemon: Sendable {
       )
     }
     defer { broker?.stop() }
-    var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: true)
+    let mayEmbed = !isIngesting
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: mayEmbed)
     settings.isCounting = configuration.http.isEnabled
     // Writes over HTTP are held back like those of any producer.
     settings.inputServers = (broker ?? otherBroker)?.bootstrapServers
@@ -147,7 +150,9 @@ package struct Daemon: Sendable {
         let own = environment.logging(["worker": number])
         group.addTask(executorPreference: thread) { @concurrent in
           do {
-            return try await Worker(identity, configuration, settings, own).run()
+            guard isIngesting else { return try await Worker(identity, configuration, settings, own).run() }
+            try IngestWorker(identity, configuration, settings, own).run()
+            return DaemonReport(own.status.statistics)
           } catch {
             stop.request()
             throw (error as? KafkaError)?.configurationOrDaemonError ?? error
@@ -175,7 +180,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
+  private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
     let tokens = try configuration.http.acceptedTokens()
     let tls = try configuration.http.tlsCredentials()
@@ -193,12 +198,12 @@ package struct Daemon: Sendable {
       throw error.configurationOrDaemonError
     }
   }
-
 }
 
 extension DaemonReport {
   /// The report as text, for standard error.
   package var text: String {
+    guard rows == nil else { return ingestText }
     var table = ReportTable("run")
     table.add("records", count: counters.records)
     table.add("events", count: counters.events)
@@ -211,8 +216,21 @@ extension DaemonReport {
   }
 }
 
-/// `feedstore config`: whether a daemon could begin with a configuration.
 extension FeedStoreConfiguration {
+  /// That of `feedstore ingest`, which has a group of its own, and transactions that do not fence the daemon's.
+  package var ofIngest: FeedStoreConfiguration {
+    var configuration = self
+    configuration.kafka = kafka.filter { $0.name != "group.id" }.map { pair in
+      pair.name == "transactional.id"
+        ? ConfigurationPair(name: pair.name, value: "\(pair.value)-\(ingest.group)") : pair
+    }
+    configuration.kafka.append(ConfigurationPair(name: "group.id", value: ingest.group))
+    configuration.http.servesFeeds = false
+    configuration.standby.isEnabled = false
+    configuration.workers = 1
+    return configuration
+  }
+
   /// Checks what `feedstore run` checks without the brokers.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
@@ -237,52 +255,5 @@ extension FeedStoreConfiguration {
     var setup = TopicSetup(self, log: log)
     setup.waits = true
     return try await setup.run()
-  }
-}
-
-/// `feedstore ingest`: maps rows of the sources' topics to records of feeds, exactly once.
-package struct Ingest: Sendable {
-  private var daemon: Daemon
-
-  /// - Parameter crash: where the process ends without warning; for tests.
-  package init(_ configuration: FeedStoreConfiguration, stop: StopRequest, log: Log, crash: CrashInjection?) {
-    var configuration = configuration
-    // Its own group, and transactions that do not fence the daemon's.
-    let group = configuration.ingest.group
-    configuration.kafka = configuration.kafka.filter { $0.name != "group.id" }.map { pair in
-      pair.name == "transactional.id"
-        ? ConfigurationPair(name: pair.name, value: "\(pair.value)-\(group)") : pair
-    }
-    configuration.kafka.append(ConfigurationPair(name: "group.id", value: group))
-    configuration.http.servesFeeds = false
-    configuration.standby.isEnabled = false
-    daemon = Daemon(configuration, stop: stop, log: log)
-    daemon.crash = crash
-  }
-
-  /// Runs until a stop is requested, and commits what was mapped.
-  ///
-  /// - Returns: the report, for standard error.
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` with the cause and the remedy.
-  package func run() async throws -> String {
-    let (configuration, stop, log) = (daemon.configuration, daemon.stop, daemon.log)
-    let settings = try KafkaSettings(configuration)
-    try settings.checkProperties()
-    let process = ProcessIdentity(group: settings.groupID)
-    let server = try daemon.makeServer(settings, process)
-    if let server { log.write(.httpServing, "serving HTTP", ["url": server.url]) }
-    async let _ = server?.run()
-    var shared = WorkerEnvironment(server?.status ?? DaemonStatus(), stop: stop, log: log)
-    shared.crash = daemon.crash
-    let environment = shared
-    async let _ = TopicCheck(settings, configuration.store, environment).run()
-    let thread = WorkerThread(name: "ingest")
-    defer { thread.stop() }
-    return try await withTaskExecutorPreference(thread) { @concurrent in
-      let identity = WorkerIdentity(number: 0, count: 1, process: process)
-      let worker = try IngestWorker(identity, configuration, settings, environment)
-      try worker.run()
-      return environment.status.statistics.ingestText
-    }
   }
 }

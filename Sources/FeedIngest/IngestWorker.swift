@@ -438,14 +438,14 @@ struct RowReport {
   }
 }
 
-extension WorkerStatistics {
+extension DaemonReport {
   /// What `feedstore ingest` has done, for standard error.
   package var ingestText: String {
     var table = ReportTable("ingest")
-    for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
+    for (topic, counts) in (rows ?? [:]).sorted(by: { $0.key < $1.key }) {
       table.add(topic, text: RowReport.text(counts))
     }
-    table.add("transactions", count: transactions[.committed] ?? 0)
+    table.add("transactions", count: counters.flushes)
     return table.text
   }
 }

@@ -112,10 +112,14 @@ enum IngestCommand: Subcommand {
       return .done
     }
     let stop = stopOnSignals(log, onHangup: false)
-    let ingest = Ingest(configuration, stop: stop, log: log, crash: try RunCommand.crashInjection(log))
-    let report = try await ingest.run()
+    var daemon = Daemon(configuration.ofIngest, stop: stop, log: log) { event in
+      if case .serving(let url) = event { log.write(.httpServing, "serving HTTP", ["url": url]) }
+    }
+    daemon.isIngesting = true
+    daemon.crash = try RunCommand.crashInjection(log)
+    let report = try await daemon.run()
     CommandLog.finish()
-    DiagnosticOutput.standardError.write(line: report)
+    DiagnosticOutput.standardError.write(line: report.text)
     return .done
   }
 }

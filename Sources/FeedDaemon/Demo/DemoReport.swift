@@ -60,7 +60,11 @@ struct DemoComparison: Sendable, Equatable {
       differences.append("a feed is in more than one partition")
     }
     for feed in Set(feeds.keys).union(copies.keys).sorted() {
-      let row = Row(feed: feed, store: Self.text(feeds[feed]), replica: Self.text(copies[feed]))
+      let (one, other) = (feeds[feed], copies[feed])
+      let store = one.map { ($0.partition, $0.revision, $0.sectionCount, $0.itemCount, $0.checksum) }
+      let replica = other.map { ($0.partition, $0.revision, $0.sectionCount, $0.itemCount, $0.checksum) }
+      let mark = other?.outdated == nil ? "" : ", stale"
+      let row = Row(feed: feed, store: Self.text(store), replica: Self.text(replica) + mark)
       rows.append(row)
       if row.store != row.replica {
         differences.append("\(feed): the store has \(row.store), the follower \(row.replica)")
@@ -70,30 +74,9 @@ struct DemoComparison: Sendable, Equatable {
 
   var isSame: Bool { differences.isEmpty }
 
-  private static func text(_ feed: FeedSummary?) -> String {
-    guard let feed else { return "nothing" }
-    return text(feed.partition, feed.revision, feed.sectionCount, feed.itemCount, feed.checksum)
-  }
-
-  private static func text(_ replica: FeedDescription?) -> String {
-    guard let replica else { return "nothing" }
-    let text = text(
-      replica.partition,
-      replica.revision,
-      replica.sectionCount,
-      replica.itemCount,
-      replica.checksum
-    )
-    return text + (replica.outdated == nil ? "" : ", stale")
-  }
-
-  private static func text(
-    _ partition: Int32,
-    _ revision: UInt64,
-    _ sections: Int,
-    _ items: Int,
-    _ checksum: UInt32
-  ) -> String {
+  /// - Parameter feed: partition, revision, numbers of sections and items, and checksum.
+  private static func text(_ feed: (Int32, UInt64, Int, Int, UInt32)?) -> String {
+    guard let (partition, revision, sections, items, checksum) = feed else { return "nothing" }
     let sum = Replica.hexadecimal(checksum)
     return "partition \(partition), revision \(revision), \(sections) sections, \(items) items, \(sum)"
   }

@@ -96,8 +96,8 @@ package struct TakenInput {
 ///
 /// Ages are counted from one moment, so records that are made after it have negative ones.
 struct RecordAges {
-  private var old = [UInt32](repeating: 0, count: Self.bucketCount)
-  private var young = [UInt32](repeating: 0, count: Self.bucketCount)
+  /// By bucket: of negative ages, then of the others.
+  private var counts = [UInt32](repeating: 0, count: 2 * Self.bucketCount)
 
   /// Each power of two is divided into so many buckets.
   private static let bits: Int64 = 5
@@ -110,24 +110,20 @@ struct RecordAges {
   /// - Parameter age: in milliseconds.
   mutating func add(_ age: Int64, times: UInt32 = 1) {
     let bucket = Self.bucket(of: Int64(clamping: age.magnitude))
-    if age >= 0 { old[bucket] &+= times } else { young[bucket] &+= times }
+    counts[age < 0 ? bucket : Self.bucketCount + bucket] &+= times
   }
 
   /// Tells the ages, each with its number of records, and forgets them.
   mutating func take(_ body: (_ age: Double, _ count: Int) -> Void) {
-    for index in 0..<Self.bucketCount {
-      if old[index] > 0 { body(Self.middle(of: index), Int(old[index])) }
-      if young[index] > 0 { body(-Self.middle(of: index), Int(young[index])) }
-      old[index] = 0
-      young[index] = 0
+    for index in counts.indices where counts[index] > 0 {
+      let age = Self.middle(of: index % Self.bucketCount)
+      body(index < Self.bucketCount ? -age : age, Int(counts[index]))
     }
+    removeAll()
   }
 
   mutating func removeAll() {
-    for index in 0..<Self.bucketCount {
-      old[index] = 0
-      young[index] = 0
-    }
+    for index in counts.indices { counts[index] = 0 }
   }
 
   /// - Parameter age: not negative.

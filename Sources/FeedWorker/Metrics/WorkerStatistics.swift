@@ -23,7 +23,7 @@ package struct WorkerStatistics: Sendable {
   /// From a record's timestamp to its commit, in seconds.
   var delays = Histogram(Self.delayBounds)
   var flushes = FlushSeconds()
-  package var transactions: [TransactionOutcome: Int] = [:]
+  var transactions: [TransactionOutcome: Int] = [:]
   /// Transactions that were withdrawn since the last one that was committed.
   var withdrawnInARow = 0
   /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
@@ -45,8 +45,9 @@ package struct WorkerStatistics: Sendable {
     inputLag.reduce(into: [:]) { $0[$1.key.partition, default: 0] += $1.value }
   }
 
-  /// Adds rows, by their topics and by what has become of them: a word, or the code of a rejection.
+  /// Adds rows of a transaction, by their topics and by what has become of them: a word, or the code of a rejection.
   package mutating func add(_ rows: [String: [String: Int]]) {
+    counters.flushes += 1
     self.rows.merge(rows) { $0.merging($1, uniquingKeysWith: +) }
     for code in RejectCode.allCases {
       counters.rejects[code] = self.rows.values.reduce(0) { $0 + ($1[code.rawValue] ?? 0) }

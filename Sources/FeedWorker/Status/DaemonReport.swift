@@ -6,17 +6,25 @@ package struct DaemonReport: Sendable, Equatable {
   /// What was done, with the partitions it had earlier as well.
   package private(set) var counters: StoreCounters
   /// The feeds at the end, by partition and id.
-  package private(set) var feeds: [FeedSummary]
+  package private(set) var feeds: [FeedSummary] = []
+  /// What has become of the rows of each source of `feedstore ingest`; nil for a daemon.
+  package private(set) var rows: [String: [String: Int]]?
 
   package init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
     self.counters = counters
     self.feeds = feeds
   }
 
+  package init(_ statistics: WorkerStatistics) {
+    counters = statistics.counters
+    rows = statistics.rows
+  }
+
   /// Adds what another worker has done.
   package mutating func add(_ other: DaemonReport) {
     counters.add(other.counters)
     feeds = (feeds + other.feeds).sorted(by: FeedSummary.precedes)
+    rows = other.rows ?? rows
   }
 
   /// The report as fields of a log line.

@@ -26,10 +26,6 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
   /// What was taken of it, and of batches before, since the last commit.
   @exclusivity(unchecked) package var taken = TakenInput()
-  /// The record that was looked at last.
-  @exclusivity(unchecked) private var currentTopic = 0
-  @exclusivity(unchecked) private var currentBytes = 0
-  @exclusivity(unchecked) private var currentTimestamp: Int64 = -1
 
   /// - Parameters:
   ///   - clock: milliseconds; looked at before every record, to see whether a slice ends.
@@ -125,11 +121,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
       while next < batch.count, dropped.contains(batch.messages[next].partition) { next += 1 }
     }
     guard next < batch.count, next == sliceStart || clock() < sliceEnd else { return nil }
-    let message = batch.messages[next]
-    currentTopic = message.topicIndex
-    currentBytes = message.size
-    currentTimestamp = message.timestampMilliseconds
-    return record(of: message)
+    return record(of: batch.messages[next])
   }
 
   @inline(__always)
@@ -157,7 +149,8 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   package func advance() {
-    taken.add(topic: currentTopic, bytes: currentBytes, timestamp: currentTimestamp)
+    let message = batch.messages[next]
+    taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     next += 1
     // Long enough before the look-ahead reads it.
     guard next + 4 * LookAhead.distance < batch.count else { return }
