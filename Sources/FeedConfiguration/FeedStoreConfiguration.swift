@@ -18,7 +18,6 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   /// Whether the process follows partitions that its workers do not have.
   package var standby = StandbyOptions()
   package var http = HTTPOptions()
-  /// What `feedstore ingest` reads.
   package var ingest = IngestOptions()
   /// Whether librdkafka may load libraries.
   package var allowsPlugins = false

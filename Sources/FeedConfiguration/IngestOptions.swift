@@ -10,7 +10,6 @@ package struct IngestOptions: Sendable, Equatable {
   package var sources: [IngestSource] = []
   package var topics: [String] { sources.map(\.topic) }
 
-  /// An error for commands that need sources.
   package static let noSources = ConfigurationError(
     "ingest.sources is empty; name the topics to read and how their rows become items, as docs/ingest.md shows"
   )

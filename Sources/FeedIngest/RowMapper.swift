@@ -10,7 +10,6 @@ import Service
 package final class RowMapper {
   package let source: IngestSource
   private let number: Int
-  /// Whether the key alone says which item a row is.
   private let isKeyed: Bool
   private let limits: Limits
   private let sections: SentSections
@@ -33,7 +32,6 @@ package final class RowMapper {
   @exclusivity(unchecked) private var keyBytes: ByteSpan?
   @exclusivity(unchecked) private var key: Int?
 
-  /// An item, and the feed that it is in.
   private typealias Place = (feed: ByteSpan, item: ByteSpan)
 
   /// What a record has become.
@@ -122,7 +120,6 @@ package final class RowMapper {
     }
   }
 
-  /// The text of the latest value.
   private var row: JSONText { indexer.text }
 
   private func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int) -> Rejection {

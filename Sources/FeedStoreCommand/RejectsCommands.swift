@@ -84,7 +84,6 @@ enum RejectsShowCommand: Subcommand {
 }
 
 extension RejectedPlace {
-  /// - Throws: ``UsageError`` that names the argument.
   static func reading(_ text: String) throws(UsageError) -> RejectedPlace {
     guard let place = RejectedPlace(text) else {
       throw UsageError(

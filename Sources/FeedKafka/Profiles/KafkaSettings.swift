@@ -217,7 +217,6 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// Whether records are compressed.
   var compresses: Bool {
     ["compression.type", "compression.codec"].contains { value($0) ?? "none" != "none" }
   }

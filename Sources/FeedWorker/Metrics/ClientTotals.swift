@@ -40,7 +40,6 @@ struct ClientTotals: Sendable {
     }
   }
 
-  /// Adds those of another worker's client.
   mutating func add(_ other: ClientTotals) {
     queuedOperations += other.queuedOperations
     queuedMessages += other.queuedMessages
@@ -80,7 +79,6 @@ extension BrokerStatistics {
   }
 }
 
-/// Which of a worker's clients.
 enum ClientKind: String, CaseIterable, Sendable {
   case consumer, producer
 }

@@ -155,7 +155,6 @@ struct RestoreStatistics: Sendable {
   /// How long restorations took that came to their end.
   private(set) var seconds = Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600])
 
-  /// Some more was read.
   mutating func read(records: Int, bytes: Int, remaining: Int64) {
     self.records += records
     self.bytes += bytes

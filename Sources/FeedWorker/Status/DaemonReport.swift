@@ -27,7 +27,6 @@ package struct DaemonReport: Sendable, Equatable {
     rows = other.rows ?? rows
   }
 
-  /// The report as fields of a log line.
   package var fields: LogFields {
     [
       "records": counters.records, "events": counters.events, "feeds": feeds.count,

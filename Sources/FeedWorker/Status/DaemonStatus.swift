@@ -56,10 +56,8 @@ package final class DaemonStatus: Sendable {
     set { state.withLock { $0.standby = newValue } }
   }
 
-  /// The newest rejected records.
   package var rejections: RecentRejections { state.withLock(\.rejections) }
 
-  /// Whether a worker has a partition.
   package func owns(_ partition: Int32) -> Bool {
     workers.contains { $0.statistics.partitions.contains(partition) }
   }

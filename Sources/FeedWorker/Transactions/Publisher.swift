@@ -20,7 +20,6 @@ final class Publisher {
   private let environment: WorkerEnvironment
   private let status: WorkerStatus
   private var producer: any TransactionClient
-  /// The `transactional.id` of each of its producers.
   let transactionalID: String
   /// Nil until the topics are found.
   private var writer: PublicationWriter?

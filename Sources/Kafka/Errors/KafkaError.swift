@@ -10,7 +10,6 @@ import CRdkafka
 ///
 /// An error with none of these is a mistake in the caller or the configuration.
 public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The error code, for comparisons.
   public let kind: KafkaErrorCode
 
   /// One sentence with the attempted action, its target (topic, partition, broker, property), the reason, and the

@@ -11,7 +11,6 @@ struct PartitionTable: Equatable {
   // MARK: Looking
 
   var isEmpty: Bool { inputs.isEmpty }
-  /// The numbers of all partitions.
   var numbers: Set<Int32> { Set(states.keys) }
   /// The state of a partition; nil if it is not this worker's.
   func state(of number: Int32) -> PartitionState? { states[number] }
