@@ -75,7 +75,7 @@ protocol GroupProbe: AnyObject {
 
 extension Consumer: GroupProbe {
   func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
-    Set(try groupMembers(timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
+    Set(try describeGroup(groupID ?? "", timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
   }
 }
 
@@ -115,8 +115,6 @@ extension ConsumerGroupMetadata: GroupMembership {
 }
 
 extension Consumer: GroupConsumer {
-  package func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }
-  package func resume(_ partitions: [TopicPartition]) throws(KafkaError) { try resume(partitions[...]) }
   package func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
   package func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
 }

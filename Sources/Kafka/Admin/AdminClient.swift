@@ -105,14 +105,6 @@ public final class AdminClient: KafkaClient {
     }
   }
 
-  /// Lists the members of a consumer group. A group that does not exist has no members.
-  ///
-  /// - Throws: the brokers' error, with the group's name; `_DESTROY` if the client is closed.
-  public func describeGroup(_ group: String, timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
-    let client = try client("describe group \(group)")
-    return try GroupListing.members(client, of: group, timeoutMilliseconds: timeoutMilliseconds)
-  }
-
   /// Serves the client for this time.
   package func pause(milliseconds: Int32) throws(KafkaError) {
     _ = rd_kafka_poll(try client("wait"), milliseconds)

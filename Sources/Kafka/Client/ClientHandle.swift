@@ -177,6 +177,17 @@ public class KafkaClient {
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
+  /// Lists the members of a consumer group. A group that does not exist has no members.
+  ///
+  /// - Throws: the brokers' error, with the group's name; `_DESTROY` if the client is closed.
+  public final func describeGroup(
+    _ group: String,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [GroupMember] {
+    let client = try client("describe group \(group)")
+    return try GroupListing.members(client, of: group, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
   /// The client, for one call.
   ///
   /// - Throws: `_DESTROY` if it is closed.

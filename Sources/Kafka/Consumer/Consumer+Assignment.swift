@@ -32,7 +32,7 @@ extension Consumer {
   /// assignment starts without pauses.
   ///
   /// - Throws: `_UNKNOWN_PARTITION` if a partition is not assigned; none is paused then.
-  public func pause(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
+  public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
     let client = try client("pause partitions")
     let added = partitions.filter { !pausedPartitions.contains($0) }
     if added.isEmpty { return }
@@ -50,7 +50,7 @@ extension Consumer {
   /// Resumes partitions that `pause` has paused, from where they were; ignores others.
   ///
   /// Resuming a partition that is not paused would make librdkafka drop its fetched records.
-  public func resume(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
+  public func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
     let client = try client("resume partitions")
     let paused = partitions.filter { pausedPartitions.contains($0) }
     if paused.isEmpty { return }
@@ -120,14 +120,6 @@ extension Consumer {
     let code = rd_kafka_committed(client, list.pointer, timeoutMilliseconds)
     try KafkaError.check(code, client: client, "\(action) of \(partitions)")
     return try list.committed(action)
-  }
-
-  /// The members of this consumer's group, whether it is one of them or not.
-  ///
-  /// - Throws: `_UNKNOWN_GROUP` without `group.id`; an error with the group's name if no broker answers.
-  public func groupMembers(timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
-    let client = try groupClient("list the group's members")
-    return try GroupListing.members(client, of: groupID ?? "", timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// The end of a partition, as of the last fetch response; nil if there was none. Sends no request.

@@ -42,7 +42,7 @@ public final class Consumer: KafkaClient {
   private var topics = TopicTable()
   private var batches: [WeakBatch] = []
   /// The `group.id`; nil if there is none.
-  let groupID: String?
+  package let groupID: String?
   private var isSubscribed = false
   private(set) var isClosing = false
 
