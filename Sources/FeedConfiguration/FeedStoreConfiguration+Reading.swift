@@ -93,13 +93,25 @@ extension Limits {
   }
 }
 
+extension HTTPServerConfiguration {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    let addresses = "a numeric address such as 127.0.0.1"
+    address = try reader.string("http.address", default: address, allowed: addresses) { !$0.isEmpty }
+    try reader.read("http.port", into: &port, from: 0, to: 65_535)
+    try reader.read("http.threads", into: &threads, from: 1, to: 64)
+    try reader.read("http.maxConnections", into: &maxConnections, from: 1, to: 1_000_000)
+    try reader.read("http.maxConnectionsPerAddress", into: &maxConnectionsPerAddress, from: 0, to: 1_000_000)
+    try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
+    try reader.read("http.maxStreamBytes", .bytes, into: &maxStreamQueueBytes, from: 1024, to: 1 << 30)
+    try reader.read("http.heartbeat", .milliseconds, into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
+  }
+}
+
 extension HTTPOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.boolean("http.enabled", default: isEnabled)
     servesFeeds = try reader.boolean("http.feeds", default: servesFeeds)
-    let addresses = "a numeric address such as 127.0.0.1"
-    address = try reader.string("http.address", default: address, allowed: addresses) { !$0.isEmpty }
-    try reader.read("http.port", into: &port, from: 0, to: 65_535)
+    try server.read(&reader)
     token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
     jwtKeys = try reader.string("http.jwt.keys", default: jwtKeys)
@@ -121,11 +133,6 @@ extension HTTPOptions {
       allowed: "a URL that begins with http:// or https://, of at most 200 visible ASCII characters",
       where: Self.isURL
     )
-    try reader.read("http.threads", into: &threads, from: 1, to: 64)
-    try reader.read("http.maxConnections", into: &maxConnections, from: 1, to: 1_000_000)
-    try reader.read("http.maxConnectionsPerAddress", into: &maxConnectionsPerAddress, from: 0, to: 1_000_000)
-    try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
-    try reader.read("http.maxStreamBytes", .bytes, into: &maxStreamBytes, from: 1024, to: 1 << 30)
     try reader.read("http.maxHistoryBytes", .bytes, into: &maxHistoryBytes, from: 0)
     try reader.read("http.maxReloadBytes", .bytes, into: &maxReloadBytes, from: 0)
     try reader.read("http.maxFeedsPerStream", into: &maxFeedsPerStream, from: 1, to: 100_000)
@@ -133,7 +140,6 @@ extension HTTPOptions {
     try reader.read("http.maxWindowItems", into: &maxWindowItems, from: 0, to: 1_000_000)
     try reader.read("http.maxRequestBytes", .bytes, into: &maxRequestBytes, from: 1024, to: 1 << 30)
     takesWrites = try reader.boolean("http.writes.enabled", default: takesWrites)
-    try reader.read("http.heartbeat", .milliseconds, into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
   }
 
   private static func isURL(_ text: String) -> Bool {

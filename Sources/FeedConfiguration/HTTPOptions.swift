@@ -6,10 +6,9 @@ package struct HTTPOptions: Sendable, Equatable {
   package var isEnabled = false
   /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
   package var servesFeeds = true
-  /// The numeric address to listen on.
-  package var address = "127.0.0.1"
-  /// The port to listen on; 0 lets the system choose one.
-  package var port = 8321
+  /// The address, and limits of connections and streams; 0 connections for each address are three quarters of all, so that no
+  /// address can block all others. ``HTTPServerConfiguration/init(_:tokens:tls:)`` sets what follows from the rest.
+  package var server = HTTPServerConfiguration()
   /// The bearer token; empty for none.
   package var token = ""
   /// A file that holds the bearer token; empty for none.
@@ -31,14 +30,6 @@ package struct HTTPOptions: Sendable, Equatable {
   package var metricsWithoutToken = false
   /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   package var advertisedURL = ""
-  package var threads = 2
-  package var maxConnections = 2048
-  /// The maximum number of connections from one client address; 0 for three quarters of all, so that no address can
-  /// block all others.
-  package var maxConnectionsPerAddress = 0
-  package var maxStreams = 1024
-  /// The maximum number of bytes queued for one slow reader of a stream.
-  package var maxStreamBytes = 1 << 20
   /// Bytes of changesets kept for readers that reconnect, over all feeds.
   package var maxHistoryBytes = 32 << 20
   /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
@@ -49,13 +40,11 @@ package struct HTTPOptions: Sendable, Equatable {
   package var maxWindowItems = 10_000
   package var maxRequestBytes = 1 << 20
   package var takesWrites = false
-  /// Milliseconds without a message after which a stream sends a comment.
-  package var heartbeatMilliseconds = 15_000
-  /// Seconds after which a connection is closed if its client reads nothing. Not configurable; tests with such clients
-  /// set it.
-  package var idleTimeoutSeconds = 60
 
-  package init() {}
+  package init() {
+    server.port = 8321
+    server.maxConnectionsPerAddress = 0
+  }
 
   /// The URL to which other instances refer clients for this one's feeds; empty if it serves none or is not announced.
   package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }

@@ -155,7 +155,7 @@ struct DemoTests {
   @Test func `the demo asks for the token that is set`() async throws {
     var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
-    configuration.http.port = 0
+    configuration.http.server.port = 0
     configuration.http.token = "0123456789abcdef"
     let statuses = Mutex<[Int]>([])
     let demo = Demo(configuration, speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) { line in

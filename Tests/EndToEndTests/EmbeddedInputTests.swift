@@ -86,7 +86,7 @@ struct EmbeddedInputTests {
   @Test func `so is a burst of writes over HTTP`() async throws {
     var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
-    configuration.http.port = 0
+    configuration.http.server.port = 0
     configuration.http.takesWrites = true
     let report = try await Self.run(configuration) { url, _ in
       let port = try #require(Int(url.split(separator: ":").last ?? ""))

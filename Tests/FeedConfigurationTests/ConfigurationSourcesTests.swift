@@ -180,7 +180,7 @@ struct ConfigurationSourcesTests {
       ]
     )
     let loaded = try sources.load()
-    #expect(loaded.configuration.http.port == 7 && loaded.configuration.workers == 2)
+    #expect(loaded.configuration.http.server.port == 7 && loaded.configuration.workers == 2)
     #expect(try reading("workers", loaded).source.description == "feedstore demo")
   }
 

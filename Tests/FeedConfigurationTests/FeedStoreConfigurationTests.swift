@@ -62,8 +62,8 @@ import Testing
     ("startup.timeout=0", { $0.startupTimeoutMilliseconds == 0 }),
     ("http.enabled=true", { $0.http.isEnabled }),
     ("http.feeds=false", { !$0.http.servesFeeds }),
-    ("http.address=::1", { $0.http.address == "::1" }),
-    ("http.port=0", { $0.http.port == 0 }),
+    ("http.address=::1", { $0.http.server.address == "::1" }),
+    ("http.port=0", { $0.http.server.port == 0 }),
     ("http.token=t", { $0.http.token == "t" }),
     ("http.tokenFile=/t", { $0.http.tokenFile == "/t" }),
     ("http.jwt.keys=/k", { $0.http.jwtKeys == "/k" }),
@@ -75,11 +75,11 @@ import Testing
     ("http.tls.clientAuthority=/a", { $0.http.tlsClientAuthority == "/a" }),
     ("http.metricsWithoutToken=true", { $0.http.metricsWithoutToken }),
     ("http.advertisedUrl=http://h:1", { $0.http.advertisedURL == "http://h:1" }),
-    ("http.threads=64", { $0.http.threads == 64 }),
-    ("http.maxConnections=1", { $0.http.maxConnections == 1 }),
-    ("http.maxConnectionsPerAddress=7", { $0.http.maxConnectionsPerAddress == 7 }),
-    ("http.maxStreams=1", { $0.http.maxStreams == 1 }),
-    ("http.maxStreamBytes=1024", { $0.http.maxStreamBytes == 1024 }),
+    ("http.threads=64", { $0.http.server.threads == 64 }),
+    ("http.maxConnections=1", { $0.http.server.maxConnections == 1 }),
+    ("http.maxConnectionsPerAddress=7", { $0.http.server.maxConnectionsPerAddress == 7 }),
+    ("http.maxStreams=1", { $0.http.server.maxStreams == 1 }),
+    ("http.maxStreamBytes=1024", { $0.http.server.maxStreamQueueBytes == 1024 }),
     ("http.maxHistoryBytes=0", { $0.http.maxHistoryBytes == 0 }),
     ("http.maxReloadBytes=0", { $0.http.maxReloadBytes == 0 }),
     ("http.maxFeedsPerStream=1", { $0.http.maxFeedsPerStream == 1 }),
@@ -87,7 +87,7 @@ import Testing
     ("http.maxWindowItems=0", { $0.http.maxWindowItems == 0 }),
     ("http.maxRequestBytes=1024", { $0.http.maxRequestBytes == 1024 }),
     ("http.writes.enabled=true", { $0.http.takesWrites }),
-    ("http.heartbeat=1", { $0.http.heartbeatMilliseconds == 1 }),
+    ("http.heartbeat=1", { $0.http.server.heartbeatMilliseconds == 1 }),
     ("ingest.group=g", { $0.ingest.group == "g" }),
     (
       "ingest.sources=[{topic: \"t\", feed: \"f\", section: \"s\", item: \"i\"}]",
@@ -228,7 +228,7 @@ import Testing
 
   @Test func `times and sizes may have units`() throws {
     #expect(try load("coalesce.window=1.5s").store.coalescing.windowMilliseconds == 1_500)
-    #expect(try load("http.heartbeat=1m").http.heartbeatMilliseconds == 60_000)
+    #expect(try load("http.heartbeat=1m").http.server.heartbeatMilliseconds == 60_000)
     #expect(try load("coalesce.maxBytes=8MiB").store.coalescing.maxBytes == 8 << 20)
     #expect(try load("transactions.maxBytes=64kB").maxTransactionBytes == 64_000)
     #expect(try load("limits.maxStateBytes=16GiB").store.limits.maxStateBytes == 16 << 30)

@@ -197,28 +197,14 @@ private final class StartedServer: Sendable {
 }
 
 extension HTTPServerConfiguration {
-  package init(
-    _ options: HTTPOptions,
-    tokens: AcceptedTokens,
-    tls: TLSCredentials?
-  ) {
-    self.init()
+  package init(_ options: HTTPOptions, tokens: AcceptedTokens, tls: TLSCredentials?) {
+    self = options.server
     self.tokens = tokens
-    allowedOrigins = AllowedOrigins(options.allowedOrigins) ?? AllowedOrigins()
     self.tls = tls
-    address = options.address
-    port = options.port
-    threads = options.threads
-    maxConnections = options.maxConnections
-    maxConnectionsPerAddress =
-      options.maxConnectionsPerAddress > 0
-      ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
+    allowedOrigins = AllowedOrigins(options.allowedOrigins) ?? AllowedOrigins()
+    if maxConnectionsPerAddress == 0 { maxConnectionsPerAddress = max(1, maxConnections / 4 * 3) }
     // Only streams of feeds take content.
     head.contentBytes = options.servesFeeds ? options.maxRequestBytes : 0
-    maxStreams = options.maxStreams
-    maxStreamQueueBytes = options.maxStreamBytes
-    heartbeatMilliseconds = options.heartbeatMilliseconds
-    idleTimeoutSeconds = options.idleTimeoutSeconds
   }
 }
 

@@ -149,7 +149,7 @@ final class FeedStreams: Sendable {
         stream.rights.belong(with: rights)
       else { return nil }
       // Notices have no other bound.
-      guard stream.stream.queuedBytes < limits.maxStreamBytes else {
+      guard stream.stream.queuedBytes < limits.server.maxStreamQueueBytes else {
         let detail = "the stream's client has yet to read what is queued for it; try again later"
         throw HTTPRefusal.unavailable("too-much-waits", detail)
       }

@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import FeedConfiguration
 import HTTPTestSupport
+import Service
 import Testing
 
 /// Streams of changes, and reconnecting to them.
@@ -170,7 +171,7 @@ struct FeedStreamTests {
   }
 
   @Test func `a reader that is too slow gets the newest state instead of what it missed`() async throws {
-    let ground = try ServedGround { $0.maxStreamBytes = 20_000 }
+    let ground = try ServedGround { $0.server.maxStreamQueueBytes = 20_000 }
     try ground.publish(try await flush("a", change(0)))
     let slow = try await ground.follow("a", receiveBufferBytes: 4096)
     let quick = try await ground.follow("a")

@@ -206,7 +206,7 @@ struct OperationsTests {
     var ground = try Ground(partitions: partitions)
     ground.configuration.http.isEnabled = true
     ground.configuration.http.servesFeeds = false
-    ground.configuration.http.port = 0
+    ground.configuration.http.server.port = 0
     return ground
   }
 

@@ -24,7 +24,7 @@ struct RandomStreamTests {
     // Small limits, so that the history is short and some readers are too slow.
     let ground = try ServedGround {
       $0.maxHistoryBytes = 20_000
-      $0.maxStreamBytes = 3_000
+      $0.server.maxStreamQueueBytes = 3_000
     }
     let source = ChangesetSource(maxMessageBytes: 66_000, maxDeltas: 10)
     var options = GeneratorOptions()

@@ -37,11 +37,11 @@ final class ServedGround {
     try cluster.createTopic(Self.topic, partitions: partitions)
     var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
-    configuration.http.port = 0
-    configuration.http.threads = 1
-    configuration.http.maxConnections = 64
+    configuration.http.server.port = 0
+    configuration.http.server.threads = 1
+    configuration.http.server.maxConnections = 64
     // Clients that read nothing must not be disconnected, however busy the machine is.
-    configuration.http.idleTimeoutSeconds = 3600
+    configuration.http.server.idleTimeoutSeconds = 3600
     change(&configuration.http)
     let settings = try KafkaSettings([
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),

@@ -39,10 +39,10 @@ struct SlowReadersTests {
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
     ground.configuration.http.isEnabled = true
-    ground.configuration.http.port = 0
-    ground.configuration.http.maxStreamBytes = 16_384
+    ground.configuration.http.server.port = 0
+    ground.configuration.http.server.maxStreamQueueBytes = 16_384
     // They must not be disconnected, however busy the machine is.
-    ground.configuration.http.idleTimeoutSeconds = 3600
+    ground.configuration.http.server.idleTimeoutSeconds = 3600
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
     let daemon = ground.daemon(stop: stop) { continuation.yield($0) }

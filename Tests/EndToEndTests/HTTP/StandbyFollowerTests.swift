@@ -85,8 +85,8 @@ struct StandbyFollowerTests {
   private static func ground(isOnStandby: Bool) throws -> Ground {
     var ground = try Ground(partitions: 2)
     ground.configuration.http.isEnabled = true
-    ground.configuration.http.port = 0
-    ground.configuration.http.threads = 1
+    ground.configuration.http.server.port = 0
+    ground.configuration.http.server.threads = 1
     ground.configuration.standby.isEnabled = isOnStandby
     ground.configuration.store.coalescing.windowMilliseconds = 1
     ground.configuration.store.coalescing.idleWindowMilliseconds = 1

@@ -25,7 +25,7 @@ struct WriteTests {
     init(_ change: (inout FeedStoreConfiguration) -> Void = { _ in }) async throws {
       var ground = try Ground()
       ground.configuration.http.isEnabled = true
-      ground.configuration.http.port = 0
+      ground.configuration.http.server.port = 0
       ground.configuration.http.takesWrites = true
       ground.configuration.store.coalescing.windowMilliseconds = 1
       change(&ground.configuration)

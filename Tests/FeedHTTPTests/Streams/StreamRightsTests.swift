@@ -175,7 +175,7 @@ struct StreamRightsTests {
     func ask() throws { _ = try topic.streams.change(id, .all, removing: [], adding: [again]) }
     let refusal = #expect(throws: HTTPRefusal.self) { for _ in 0..<100_000 { try ask() } }
     #expect(refusal?.response.status == 503)
-    #expect(queue.stream.queuedBytes < topic.streams.limits.maxStreamBytes + 1_000)
+    #expect(queue.stream.queuedBytes < topic.streams.limits.server.maxStreamQueueBytes + 1_000)
     _ = queue.drain()
     try ask()
   }
