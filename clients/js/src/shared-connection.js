@@ -228,7 +228,6 @@ export class SharedConnection {
     this.#page.removeEventListener('pagehide', this.#hide);
     this.#page.removeEventListener('pageshow', this.#show);
     this.#page.removeEventListener('visibilitychange', this.#look);
-    for (const { follower } of this.#own.values()) follower.stand({ name: 'stale', reason: 'disconnected' });
     this.#own.clear();
     this.#connection.close();
   }
@@ -328,6 +327,8 @@ export class SharedConnection {
     this.#connection.environment.clearTimer(this.#beat);
     this.#hearAnswer();
     this.#stepDown();
+    // The next leading tab says when the state is the newest one again.
+    for (const entry of this.#own.values()) this.#stand(Object.assign(entry, { standing: { name: 'stale', reason: 'disconnected' } }));
   }
 
   #hide = () => this.#leave();

@@ -222,6 +222,7 @@ test('a page that the browser keeps for later gives the lead up, and comes back'
   first.freeze();
   await scene.pass();
   assert.deepEqual([isLive(second), scene.streams], [true, 1]);
+  assert.equal(first.feed.view.standing.reason, 'disconnected');
   scene.server.change(([section]) => { section.items[0].data = 'later'; });
   await scene.pass(50_000);
   first.thaw();
