@@ -46,6 +46,8 @@ class SharedFollower {
   /** @type {Standing} */
   standing = { name: 'connecting' };
   isAbsent = false;
+  /** The newest event `window`, which has changed nothing of the version. */
+  #totals = '';
   #send;
 
   /** @param {Entry} entry @param {(to: Iterable<string>, delivery: Omit<Delivery, 'to'>, value?: any) => string | undefined} send */
@@ -65,6 +67,7 @@ class SharedFollower {
     const isReload = mode === 'reload';
     // Tabs that wait for the state cannot apply anything else.
     const misfit = this.#send([...tabs.keys()].filter((tab) => isReload || !this.waiting.has(tab)), { key, name, text, ...(isReload && parts === 1 && { version: { epoch, revision } }) }, value);
+    this.#totals = name === 'window' ? text : name === 'message' ? '' : this.#totals;
     if (name === 'absent' || mode === 'delete') {
       this.#tellAbsent(this.waiting);
       this.#settle(null, true);
@@ -105,6 +108,7 @@ class SharedFollower {
   join(tab, { number, version }) {
     this.tabs.set(tab, number);
     const isNeeded = (version === null || !isSame(version, this.version)) && this.ask(tab);
+    if (this.#totals !== '' && !this.waiting.has(tab)) this.#send([tab], { key: this.key, name: 'window', text: this.#totals });
     this.#tell([tab], this.waiting.has(tab) && this.standing.name === 'live' ? { name: 'catching-up' } : this.standing);
     return isNeeded;
   }

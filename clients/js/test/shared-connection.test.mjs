@@ -232,6 +232,21 @@ test('a page that the browser keeps for later gives the lead up, and comes back'
   await scene.close();
 });
 
+test('a tab that comes back learns how much there is outside of its window', async () => {
+  const scene = new Scene();
+  const tabs = [scene.show('f', { first: 2 }), scene.show('f', { first: 2 })];
+  await scene.pass();
+  tabs[1].emit('pagehide', { persisted: true });
+  tabs[1].freeze();
+  scene.server.change(([section]) => { section.items.push({ id: 'last', kind: 'k', data: 1 }); });
+  await scene.pass();
+  tabs[1].thaw();
+  tabs[1].emit('pageshow', { persisted: true });
+  await scene.pass();
+  assert.deepEqual(tabs.map(({ feed }) => [feed.view.section('s0').of, isLive({ feed })]), [[7, true], [7, true]]);
+  await scene.close();
+});
+
 test('only tabs of the same user share, and those that want to', async () => {
   const scene = new Scene();
   const sub = (name) => ({ token: () => tokenOf({ sub: name, iat: Math.random() }) });
