@@ -37,6 +37,14 @@ const interval = 30_000;
 /** @param {Version} one @param {Version} other */
 const isSame = (one, other) => one?.epoch === other?.epoch && one?.revision === other?.revision;
 
+/** The user that a token names. @param {Record<string, string>} [headers] Those of a request. */
+function userOf({ Authorization = '' } = {}) {
+  if (Authorization === '') return '';
+  const { sub } = JSON.parse(atob(Authorization.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
+  if (typeof sub !== 'string') throw new TypeError('the token names no user');
+  return sub;
+}
+
 /** What several tabs show, as a follower of the connection. */
 class SharedFollower {
   /** @type {Map<string, number>} The tabs, with the number of their entry. */
@@ -151,6 +159,7 @@ export class SharedConnection {
   #parse;
   #page;
   #name;
+  #user = '';
   /** @type {Map<string, OwnEntry>} What this tab follows, by key. */
   #own = new Map();
   #number = 0;
@@ -189,6 +198,11 @@ export class SharedConnection {
     this.#parse = parse;
     this.#page = connection.environment.page;
     this.#name = name;
+    const { environment, environment: { fetch } } = connection;
+    environment.fetch = (url, request) => {
+      this.#check(/** @type {any} */ (request.headers));
+      return fetch(url, request);
+    };
     this.#join();
     this.#page.addEventListener('pagehide', this.#hide);
     this.#page.addEventListener('pageshow', this.#show);
@@ -259,13 +273,15 @@ export class SharedConnection {
   async #join() {
     const { page, stay } = { page: this.#page, stay: this.#stay = new AbortController() };
     try {
+      const user = this.#name === undefined ? userOf(await (await this.#connection.tokens)?.get()) : '';
       // Another version of the package may say other things.
-      const name = `feedstore 1 ${JSON.stringify([this.#name ?? { user: await this.#user() }, ...this.#connection.urls])}`;
+      const name = `feedstore 1 ${JSON.stringify([this.#name ?? { user }, ...this.#connection.urls])}`;
       const tab = String(page.crypto.randomUUID());
       // The leading tab waits for this lock, and so knows when this tab is gone.
       await this.#hold(`${name} ${tab}`, { signal: stay.signal }, stay.signal);
       if (stay.signal.aborted) return;
       this.#tab = tab;
+      this.#user = user;
       this.#lockName = name;
       this.#channel = new page.BroadcastChannel(name);
       this.#channel.onmessage = (/** @type {any} */ { data }) => this.#hear(data);
@@ -278,13 +294,18 @@ export class SharedConnection {
     }
   }
 
-  /** The user that the token names. */
-  async #user() {
-    const { Authorization = '' } = await (await this.#connection.tokens)?.get() ?? {};
-    if (Authorization === '') return '';
-    const { sub } = JSON.parse(atob(Authorization.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
-    if (typeof sub !== 'string') throw new TypeError('the token names no user');
-    return sub;
+  /**
+   * Leaves the other tabs if a token is not of their user any more: one may not get what only the other may read.
+   * @param {Record<string, string>} headers Those of a request.
+   */
+  #check(headers) {
+    try {
+      if (this.#channel === null || this.#name !== undefined || userOf(headers) === this.#user) return;
+    } catch {
+      // It is not known whose token this is.
+    }
+    this.#leave();
+    this.#join();
   }
 
   /**
@@ -346,6 +367,7 @@ export class SharedConnection {
     this.#beat = this.#connection.environment.setTimer(() => {
       this.#tell();
       this.#beatLater();
+      this.#connection.tokens?.then(({ headers }) => this.#check(headers), () => {});
     }, interval);
   }
 

@@ -272,6 +272,27 @@ test('only tabs of the same user share, and those that want to', async () => {
   await scene.close();
 });
 
+test('a tab whose user is another one does not share any longer', async () => {
+  const scene = new Scene();
+  scene.server.rightsOf = (token) => {
+    const { sub } = JSON.parse(atob(token.split('.')[1]));
+    return { sub, mayRead: (feed) => feed === (sub === 'bob' ? 'f' : 'g') };
+  };
+  scene.server.publish('g', sectionsOf(1));
+  let user = 'ann';
+  const [first, second] = [scene.show('f', null, { token: () => tokenOf({ sub: user }) }), scene.show('f', null, { token: () => tokenOf({ sub: 'ann' }) })];
+  const third = scene.show('g', null, { token: () => tokenOf({ sub: 'ann' }) });
+  const seen = () => [first, second, third].map(({ feed: { view } }) => [view.exists, view.standing.name]);
+  await scene.pass();
+  assert.deepEqual(seen(), [[false, 'stale'], [false, 'stale'], [true, 'live']]);
+  user = 'bob';
+  scene.server.cut();
+  await scene.pass(40_000);
+  assert.deepEqual(seen(), [[true, 'live'], [false, 'stale'], [true, 'live']]);
+  assert.equal(scene.streams, 2);
+  await scene.close();
+});
+
 test('a tab without a token says so, and goes on when there is one', async () => {
   const scene = new Scene();
   let token = null;
