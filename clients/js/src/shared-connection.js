@@ -290,7 +290,7 @@ export class SharedConnection {
       this.#beatLater();
     } catch {
       // It is not known whose tab this is, or the page may not have locks.
-      if (!stay.signal.aborted) this.#lead();
+      if (!stay.signal.aborted) this.#leadAlone();
     }
   }
 
@@ -310,7 +310,7 @@ export class SharedConnection {
 
   /**
    * Holds a lock until it is to end.
-   * @param {string} name @param {object} options @param {AbortSignal} end @param {() => void} [whenLost] @returns {Promise<void>} Fulfilled when it has it.
+   * @param {string} name @param {object} options @param {AbortSignal} end @param {(error: any) => void} [whenLost] @returns {Promise<void>} Fulfilled when it has it.
    */
   #hold(name, options, end, whenLost = () => {}) {
     return new Promise((resolve, reject) => {
@@ -320,7 +320,7 @@ export class SharedConnection {
         else resolve();
       })).catch((/** @type {any} */ error) => {
         reject(error);
-        if (!end.aborted) whenLost();
+        if (!end.aborted) whenLost(error);
       });
     });
   }
@@ -332,11 +332,12 @@ export class SharedConnection {
   #compete(options) {
     this.#candidacy.abort();
     const { signal } = this.#candidacy = new AbortController();
-    this.#hold(this.#lockName, options.steal ? options : { signal }, signal, () => {
+    this.#hold(this.#lockName, options.steal ? options : { signal }, signal, ({ name }) => {
+      if (name !== 'AbortError') return this.#leadAlone();
       // Another tab has taken it.
       this.#stepDown();
       this.#compete({});
-      this.#tell();
+      return this.#tell();
     }).then(() => {
       if (signal.aborted) return;
       this.#lead();
@@ -354,6 +355,11 @@ export class SharedConnection {
     this.#stepDown();
     // The next leading tab says when the state is the newest one again.
     for (const entry of this.#own.values()) this.#stand(Object.assign(entry, { standing: { name: 'stale', reason: 'disconnected' } }));
+  }
+
+  #leadAlone() {
+    this.#leave();
+    this.#lead();
   }
 
   #hide = () => this.#leave();

@@ -305,6 +305,23 @@ test('a tab without a token says so, and goes on when there is one', async () =>
   await scene.close();
 });
 
+test('a tab whose page gets no locks has its own connection', async () => {
+  for (const granted of [0, 1]) {
+    const scene = new Scene();
+    const tab = scene.show();
+    const { locks } = tab.page.navigator;
+    const { request } = locks;
+    let count = 0;
+    locks.request = (...given) => {
+      assert.ok(count < 10, 'it asks again and again');
+      return ++count > granted ? Promise.reject(new DOMException('denied', 'SecurityError')) : request(...given);
+    };
+    await scene.pass();
+    assert.ok(isLive(tab));
+    await scene.close();
+  }
+});
+
 test('writes of every tab go to the instance that has the feed', async () => {
   const scene = new Scene({ urls: ['http://a', 'http://b'] });
   const [first, second] = scene.servers;

@@ -33,7 +33,7 @@ class Locks {
       const [holder] = queue;
       if (holder?.isHeld) {
         queue.shift();
-        holder.tab.run(() => holder.reject(new Error('the lock was stolen')));
+        holder.tab.run(() => holder.reject(new DOMException('the lock was stolen', 'AbortError')));
       }
       queue.unshift(request);
     } else {
