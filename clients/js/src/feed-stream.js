@@ -31,6 +31,8 @@ export class FeedStream {
   places = new Map();
   /** @type {Map<string, string>} What the instance was asked for, by the ids of the feeds. */
   #asked = new Map();
+  /** @type {Set<string>} Those that the token does not allow: asked for again, they come without `must-refetch`. */
+  #forbidden = new Set();
   /** @type {string | null} The stream's name, while it is open. */
   #id = null;
   #isStarted = false;
@@ -82,6 +84,7 @@ export class FeedStream {
     this.#id = null;
     this.isOpen = false;
     this.#asked.clear();
+    this.#forbidden.clear();
     this.#connection.environment.clearTimer(this.#timer);
     this.#failures = 0;
     for (const place of this.places.values()) Object.assign(place, { told: null, changes: 0, isUpToDate: false });
@@ -117,8 +120,11 @@ export class FeedStream {
     this.#isPatching = true;
     environment.clearTimer(this.#timer);
     const before = new Map(this.#asked);
-    const changed = added.filter((place) => before.has(place.following.follower.feed) && place.told !== 'forbidden');
-    for (const feed of remove) this.#asked.delete(feed);
+    const changed = added.filter(({ following: { follower: { feed } } }) => before.has(feed) && !this.#forbidden.has(feed));
+    for (const feed of remove) {
+      this.#asked.delete(feed);
+      this.#forbidden.delete(feed);
+    }
     const add = added.map((place) => {
       const { feed } = place.following.follower;
       this.#asked.set(feed, keyOf(place));
@@ -212,6 +218,8 @@ export class FeedStream {
       this.#patch();
       return;
     }
+    if (name === 'forbidden') this.#forbidden.add(value?.feed);
+    else this.#forbidden.delete(value?.feed);
     const place = this.places.get(value?.feed);
     if (place === undefined || !this.#asked.has(value.feed)) return;
     if (name === 'must-refetch' && place.changes > 0) {

@@ -430,3 +430,25 @@ test('wrong arguments are refused, and the message names them', () => {
   assert.throws(() => new FeedStore('ftp://x'), /ftp/);
   assert.throws(() => new FeedStore('http://a').feed(7), /7/);
 });
+
+test('a feed that the token does not allow is followed again in the same turn', async () => {
+  const scene = new Scene();
+  let isAllowed = false;
+  scene.server.rightsOf = () => ({ sub: 'a', mayRead: (feed) => feed === 'g' || isAllowed });
+  scene.server.publish('g', sectionsOf(1));
+  const other = scene.listen(scene.store.feed('g'));
+  const first = scene.listen(scene.store.feed('f'));
+  await scene.pass();
+  assert.equal(first.feed.view.standing.reason, 'forbidden');
+  first.end();
+  const second = scene.listen(scene.store.feed('f', { first: 1 }));
+  await scene.pass();
+  assert.equal(second.feed.view.standing.reason, 'forbidden');
+  isAllowed = true;
+  second.end();
+  const third = scene.listen(scene.store.feed('f'));
+  await scene.pass();
+  assert.equal(third.feed.view.standing.name, 'live');
+  assert.equal(other.feed.view.standing.name, 'live');
+  await scene.close();
+});
