@@ -60,6 +60,12 @@ struct ConfigurationTests {
     }
   }
 
+  /// Programs that use `FeedClient` choose by it what they log, as examples/swift-follower does.
+  @Test func `levels of log lines are compared by their severity`() {
+    #expect(KafkaLogLevel.error < .warning && KafkaLogLevel.warning <= .warning)
+    #expect([KafkaLogLevel.debug, .emergency, .info].min() == .emergency)
+  }
+
   @Test func `setting a property again replaces its value and keeps its place`() {
     var configuration: KafkaConfiguration = ["a": "1", "b": "2", "a": "3"]
     #expect(configuration.properties.map(\.name) == ["a", "b"])

@@ -133,9 +133,12 @@ public typealias KafkaLogHandler =
   @Sendable (_ level: KafkaLogLevel, _ facility: String, _ message: String) -> Void
 
 /// The severity of a log line; the numbers are syslog's.
-public enum KafkaLogLevel: Int32, Sendable {
+public enum KafkaLogLevel: Int32, Sendable, Comparable {
   case emergency = 0
   case alert, critical, error, warning, notice, info, debug
+
+  /// Orders by number: `.emergency`, the most severe, is the least.
+  public static func < (one: KafkaLogLevel, other: KafkaLogLevel) -> Bool { one.rawValue < other.rawValue }
 }
 
 /// librdkafka's configuration object, destroyed with this value unless a client has taken ownership.
