@@ -5,7 +5,7 @@
  * closed, or crashes, the lock goes to the next tab, which continues with the versions that the tabs have. (A SharedWorker needs a script with a
  * URL of its own, which bundlers break, and Chrome for Android has none.)
  *
- * A tab sends all that it follows, when that changes, when another tab leads, and from time to time. So a message that is lost is made up for.
+ * A tab sends all that it follows, when that changes, when another tab leads, and from time to time. So a list that is lost is made up for.
  *
  * This module is loaded when it is needed. It imports nothing, so that bundlers make one chunk of it.
  *
@@ -81,8 +81,12 @@ class SharedFollower {
       this.#settle(null, true);
     } else if (name === 'must-refetch' || misfit !== undefined) this.version = null;
     else if (name === 'message' && part === parts - 1 && (isReload || this.version !== null)) {
-      if (isReload) this.#settle({ epoch, revision }, false);
-      else this.version = { epoch, revision };
+      if (isReload) {
+        const waited = [...this.waiting];
+        this.#settle({ epoch, revision }, false);
+        // A state that came unasked: the stream was live all along.
+        if (this.standing.name === 'live') this.#tell(waited, this.standing);
+      } else this.version = { epoch, revision };
     }
     return misfit;
   }
@@ -148,8 +152,11 @@ class SharedFollower {
    */
   change(tab, { key, window, number }) {
     Object.assign(this, { key, window });
-    this.#settle(null, false);
     this.tabs.set(tab, number);
+    // Of a feed that does not exist, no state comes.
+    if (this.isAbsent) return;
+    this.version = null;
+    this.waiting.clear();
     this.waiting.add(tab);
   }
 }

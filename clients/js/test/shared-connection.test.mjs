@@ -352,6 +352,22 @@ test('a tab that is closed at once leaves nothing', async () => {
   await scene.close();
 });
 
+test('another window of a feed that does not exist is live as well', async () => {
+  const scene = new Scene();
+  const tab = scene.show('none');
+  await scene.pass();
+  assert.deepEqual([tab.feed.view.standing.name, tab.feed.view.exists], ['live', false]);
+  tab.feed.show({ first: 1 });
+  await scene.pass();
+  scene.server.cut();
+  await scene.pass(10_000);
+  assert.deepEqual([tab.feed.view.standing.name, tab.feed.view.exists], ['live', false]);
+  scene.server.publish('none', sectionsOf(2));
+  await scene.pass();
+  assert.deepEqual([tab.feed.view.standing.name, tab.feed.view.sections[0].items.length], ['live', 1]);
+  await scene.close();
+});
+
 const windows = [null, null, { first: 1 }, { first: 3 }, { sections: ['s1'], from: 1, count: 2 }];
 
 for (const instances of [1, 2]) {

@@ -1,3 +1,7 @@
+// Loaded on demand, which takes time of another clock; here they are there at once.
+import '../../src/tokens.js';
+import '../../src/write-request.js';
+
 /** Time as a value: timers run when a test says so, in their order. */
 export class Clock {
   time = 1_795_000_000_000;

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-// They are loaded on demand; here they are there at once.
-import '../../src/tokens.js';
-import '../../src/write-request.js';
 import { FeedStore } from '../../src/index.js';
 import { Clock } from './clock.mjs';
 import { StreamServer } from './stream-server.mjs';

@@ -1,8 +1,6 @@
 import { FeedStore } from '../../src/index.js';
 // They are loaded on demand; here they are there at once.
 import '../../src/shared-connection.js';
-import '../../src/tokens.js';
-import '../../src/write-request.js';
 
 /** Web Locks, as browsers have them. */
 class Locks {
@@ -145,8 +143,8 @@ class Tab {
       setTimer: (run, milliseconds) => {
         if (this.isGone) return null;
         const timer = setTimer(() => {
-          this.#timers.delete(timer);
-          this.run(run);
+          // It may be cleared as long as the tab is frozen.
+          this.run(() => { if (this.#timers.delete(timer)) run(); });
         }, milliseconds);
         this.#timers.set(timer, clearTimer);
         return timer;
@@ -157,6 +155,8 @@ class Tab {
       },
       fetch: async (url, request) => {
         await this.#thawed();
+        // A page that is gone begins no requests.
+        if (this.isGone) return new Promise(() => {});
         const controller = new AbortController();
         this.#aborts.add(controller);
         request.signal?.throwIfAborted();
