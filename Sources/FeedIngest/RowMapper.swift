@@ -413,7 +413,7 @@ extension RowMapper {
   }
 }
 
-/// The sections whose settings this process has sent. With too many it forgets them; to send them once more changes nothing.
+/// The sections whose settings this process has sent. With too many it forgets them; to send them again changes nothing.
 package final class SentSections {
   private let capacity: Int
   private var sent: [BytesKey: OwnedSpan] = [:]

@@ -31,7 +31,7 @@ import Testing
     )
   }
 
-  @Test func `it is told after ten more minutes, and then every hour`() {
+  @Test func `the counts are logged after ten more minutes, and then every hour`() {
     var report = Report()
     let rows = ["orders": ["upserted": 1]]
     let minutes: [Int64] = [1, 2, 10, 11, 12, 70, 71, 130, 131]
@@ -40,7 +40,7 @@ import Testing
     )
   }
 
-  @Test func `nothing is told of sources without rows`() {
+  @Test func `nothing is logged of sources without rows`() {
     var report = Report()
     #expect(report([:], at: .max).isEmpty)
   }

@@ -208,7 +208,7 @@ export class FollowedFeed {
     }
   }
 
-  /** Nobody shows it any more. */
+  /** It is not shown any more. */
   rest() {
     this.#context.environment.clearTimer(this.#timer);
     this.#timer = null;

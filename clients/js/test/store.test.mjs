@@ -100,7 +100,7 @@ test('the connection ends with the last listener, and what is resumed is not sen
 
 test('one part of a program shows what another one leaves in the same turn', async () => {
   const scene = new Scene();
-  // They do not know of each other, because nobody listens yet.
+  // They do not know of each other, as long as none is followed.
   const [before, after] = [scene.store.feed('f'), scene.store.feed('f')];
   const { end } = scene.listen(before);
   await scene.pass();
