@@ -636,7 +636,7 @@ export class PlainReplica {
     let record;
     try {
       record = checked(changeset);
-      if (record.feed !== this.feed) throw invalid('feed', record.feed);
+      if (record.feed !== this.feed) throw new ReplicaFault('invalid-changeset', `expected feed ${quoted(this.feed)}, found ${quoted(record.feed)}`);
     } catch (fault) {
       this.becomeStale();
       throw fault;

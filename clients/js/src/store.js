@@ -42,7 +42,8 @@ export class FeedStore {
    */
   constructor(urls, options) {
     const { token, share, ...given } = options ?? {};
-    const list = [urls.length > 0 ? urls : ['']].flat(2).map((url) => checkedUrl(url));
+    const list = [urls].flat().map((url) => checkedUrl(url));
+    if (list.length === 0) checkedUrl('');
     const connection = this.#connection = new Connection([...new Set(list)], token, given);
     const { environment, environment: { page } } = connection;
     this.#context = {
@@ -145,7 +146,7 @@ export class FeedStore {
     const body = JSON.stringify(events);
     const writes = this.#context.writesOf(feed);
     if (writes.length >= mostWrites) {
-      throw new WriteFailed('too-many-writes', `${mostWrites} writes are pending; nothing was written`);
+      throw new WriteFailed('too-many-writes', `${mostWrites} writes of ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
     }
     /** @type {PendingWrite} */
     const write = { events: [JSON.parse(body)].flat(), written: null, isPublished: false };
@@ -198,5 +199,5 @@ function checkedUrl(url) {
   } catch {
     // Said below.
   }
-  throw new TypeError(`${JSON.stringify(url)} is not the URL of a daemon`);
+  throw new TypeError(`${JSON.stringify(url)} is not the URL of a daemon, such as http://127.0.0.1:8321`);
 }
