@@ -32,7 +32,6 @@ package final class IngestWorker {
   private var rejected: [RejectedRecord] = []
   private var failures = TransactionFailures()
   private var failuresInARow = 0
-  private var slow = SlowTransactions()
   /// When the next transaction may be committed.
   private var nextCommit: Int64 = 0
 
@@ -83,7 +82,7 @@ package final class IngestWorker {
     consuming["auto.offset.reset"] = "error"
     member = try FeedWorker.GroupMember(consuming, settings, environment, status)
     producer = try TransactionalProducer(
-      configuration: settings.transactionalProducer(identity, slowInARow: 0),
+      configuration: failures.producer(of: identity, settings),
       reportsEnds: false,
       log: environment.log.kafkaHandler
     )
@@ -229,7 +228,7 @@ package final class IngestWorker {
     if isOpen { return }
     try producer.begin()
     (isOpen, bytes) = (true, 0)
-    slow.begin(at: MonotonicClock.milliseconds())
+    failures.begin(at: MonotonicClock.milliseconds())
   }
 
   private func produce(
@@ -278,7 +277,6 @@ package final class IngestWorker {
     }
     (isOpen, committed, failuresInARow) = (false, positions, 0)
     failures.commit()
-    slow.commit()
     nextCommit = MonotonicClock.milliseconds() + Self.windowMilliseconds
     noteCommit()
   }
@@ -335,8 +333,7 @@ package final class IngestWorker {
   /// transaction belongs to the next.
   private func replaceProducer() throws {
     if isOpen {
-      let timeout = settings.transactionMilliseconds(slowInARow: slow.inARow)
-      slow.fail(at: MonotonicClock.milliseconds(), timeoutMilliseconds: timeout)
+      failures.end(at: MonotonicClock.milliseconds(), settings)
       // librdkafka 2.0.2 may report only then what made a call fail.
       let isAborted = (try? producer.abort(timeoutMilliseconds: Self.callMilliseconds)) != nil
       status.ended(isAborted ? .withdrawn : .unknown)
@@ -349,7 +346,7 @@ package final class IngestWorker {
     if let refusal { throw DaemonError.cannot("write", refusal) }
     try? producer.close(timeoutMilliseconds: Self.callMilliseconds)
     producer = try TransactionalProducer(
-      configuration: settings.transactionalProducer(identity, slowInARow: slow.inARow, failures.batchLimit),
+      configuration: failures.producer(of: identity, settings),
       reportsEnds: false,
       log: environment.log.kafkaHandler
     )

@@ -195,15 +195,12 @@ enum ReplacementReason: String, CaseIterable, Sendable {
   case fatal
   /// It is not known whether its transaction was committed.
   case unknownOutcome = "unknown-outcome"
-  /// Its transactions may take long, and need no longer.
-  case renewed
 
   /// - Parameters:
   ///   - state: the machine's, when a producer is to be replaced.
   ///   - error: what a call failed with last; nil if there was no time left.
   init(_ state: TransactionMachine.State, _ error: KafkaError?) {
     switch state {
-    case .retiring: self = .renewed
     case .replacing: self = .aborted
     default:
       switch error?.kind {

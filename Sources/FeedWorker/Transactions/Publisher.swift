@@ -40,7 +40,7 @@ final class Publisher {
     self.environment = environment
     status = environment.status.worker(identity.number)
     transactionalID = settings.transactionalID(of: identity)
-    let configuration = settings.transactionalProducer(identity, slowInARow: 0)
+    let configuration = failures.producer(of: identity, settings)
     producer = try environment.clients.makeProducer(configuration, log: environment.log)
     reportStatistics()
   }
@@ -112,6 +112,7 @@ final class Publisher {
       switch step {
       case .begin:
         try producer.begin()
+        failures.begin(at: environment.clients.milliseconds())
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
@@ -134,6 +135,7 @@ final class Publisher {
           try producer.commit(timeoutMilliseconds: Self.callMilliseconds)
         }
       case .abort:
+        failures.end(at: environment.clients.milliseconds(), settings)
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
         // librdkafka 2.0.2 may report only now what made a call fail.
         takeDeliveryErrors()
@@ -173,30 +175,25 @@ final class Publisher {
   ) throws(KafkaError) -> WorkerEvent.Outcome {
     switch step {
     case .replace:
-      return .replaced(transactionMilliseconds: try replaceProducer(context.machine))
+      try replaceProducer(context.machine)
     case .register:
       try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds)
-      return .succeeded
     case .nothing, .begin, .write, .addOffsets, .commit, .abort:
       preconditionFailure("\(step) needs no new producer")
     }
+    return .succeeded
   }
 
-  /// - Returns: how long the new producer's transactions may take, in milliseconds.
-  private func replaceProducer(_ machine: WorkerMachine) throws(KafkaError) -> Int {
+  private func replaceProducer(_ machine: WorkerMachine) throws(KafkaError) {
     let reason = ReplacementReason(machine.transactions.state, failures.lossCause)
     close()
-    let slowInARow = machine.slowTransactions.inARow
-    producer = try environment.clients.makeProducer(
-      settings.transactionalProducer(identity, slowInARow: slowInARow, failures.batchLimit),
-      log: log
-    )
+    let configuration = failures.producer(of: identity, settings)
+    producer = try environment.clients.makeProducer(configuration, log: log)
     status.update {
       $0.replacements[reason, default: 0] += 1
       $0.clients[.producer]?.replace()
     }
     reportStatistics()
-    return settings.transactionMilliseconds(slowInARow: slowInARow)
   }
 
   /// Queues the next part of the flush, or the rest of the last.
@@ -352,6 +349,7 @@ final class Publisher {
     rollBack(store)
     status.ended(.unknown, withdrawnInARow: transactions.withdrawnInARow)
     takeDeliveryErrors()
+    failures.end(at: environment.clients.milliseconds(), settings)
     failures.lose()
     log.write(
       .transactionOutcomeUnknown,
@@ -372,7 +370,8 @@ final class Publisher {
   }
 }
 
-/// What has gone wrong with transactions and was not reported yet, and how large batches may be because of it.
+/// What has gone wrong with transactions and was not reported yet; and because of it, how large batches may be, and how long
+/// transactions may take.
 package struct TransactionFailures {
   package init() {}
 
@@ -384,10 +383,31 @@ package struct TransactionFailures {
   private(set) var undelivered = DeliveryErrors()
   package private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
+  /// Transactions in a row that failed as they took the time they had.
+  private(set) var slowInARow = 0
+  /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if none is.
+  private var start: Int64?
+
+  /// The configuration of the next producer.
+  package func producer(of identity: WorkerIdentity, _ settings: KafkaSettings) -> KafkaConfiguration {
+    settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit)
+  }
 
   package mutating func fail(_ error: KafkaError) { last = error }
 
-  package mutating func commit() { last = nil }
+  /// A transaction was begun.
+  package mutating func begin(at now: Int64) { start = now }
+
+  /// The transaction will not be committed; said more than once, it counts once.
+  package mutating func end(at now: Int64, _ settings: KafkaSettings) {
+    guard let begun = start else { return }
+    start = nil
+    // What ends by its time may do so a little before.
+    let limit = settings.transactionMilliseconds(slowInARow: slowInARow)
+    if now - begun >= Int64(limit) * 3 / 4 { slowInARow += 1 }
+  }
+
+  package mutating func commit() { (last, start, slowInARow) = (nil, nil, 0) }
 
   package mutating func lose() { lossCause = last }
 

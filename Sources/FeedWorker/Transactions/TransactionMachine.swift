@@ -10,8 +10,6 @@ import Service
 ///         │                                             ╰────── abortable ───────┴──▸ aborting ──▸ replacing
 ///         ╰── replace ◂── broken ◂───────────── fatal, or an outcome that is not known ───────────╯
 ///
-/// And on request, from idle: `idle ──▸ retiring ── replace ──▸ succeeding ── register ──▸ idle`.
-///
 /// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
 /// duplicates; and what arrives late of an aborted transaction must find its epoch over.
@@ -37,10 +35,6 @@ struct TransactionMachine: Equatable {
     case renewing
     /// The producer cannot be used any more.
     case broken
-    /// No transaction is open, and the producer is replaced although it works.
-    case retiring
-    /// No transaction is open, and the producer that has taken its place is to be registered.
-    case succeeding
   }
 
   /// The call to be made next.
@@ -91,8 +85,8 @@ struct TransactionMachine: Equatable {
     case .addingOffsets: .addOffsets
     case .committing: .commit
     case .aborting: .abort
-    case .replacing, .broken, .retiring: .replace
-    case .renewing, .succeeding: .register
+    case .replacing, .broken: .replace
+    case .renewing: .register
     }
   }
 
@@ -100,9 +94,7 @@ struct TransactionMachine: Equatable {
   var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
-    case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing, .retiring,
-      .succeeding:
-      true
+    case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing: true
     }
   }
 
@@ -121,12 +113,6 @@ struct TransactionMachine: Equatable {
   mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
-  }
-
-  /// Another producer is wanted, although this one works.
-  mutating func retire() {
-    precondition(state == .idle, "a producer is retired in state \(state)")
-    state = .retiring
   }
 
   // MARK: Results of the call
@@ -158,10 +144,6 @@ struct TransactionMachine: Equatable {
       return .pause(milliseconds: Self.abortMilliseconds)
     case .renewing:
       return withdraw()
-    case .retiring:
-      state = .succeeding
-    case .succeeding:
-      state = .idle
     case .broken:
       replacedInARow += 1
       state = .unregistered
@@ -197,7 +179,7 @@ struct TransactionMachine: Equatable {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)
     // It may have been committed, or not; or there is no producer.
-    case .committing, .aborting, .replacing, .renewing, .retiring, .succeeding: lose()
+    case .committing, .aborting, .replacing, .renewing: lose()
     }
   }
 
@@ -216,8 +198,7 @@ struct TransactionMachine: Equatable {
       // Left to the next producer, or to its time.
       state = .broken
       return .stop(earlier)
-    case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken,
-      .retiring, .succeeding:
+    case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken:
       guard let permanent else { return lose() }
       state = .broken
       return .stop(permanent)
@@ -269,29 +250,5 @@ extension KafkaErrorCode {
       true
     default: false
     }
-  }
-}
-
-/// Counts the transactions in a row that failed as they took the time they had, so that the next gets more.
-package struct SlowTransactions: Equatable {
-  package private(set) var inARow = 0
-  /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if there is none, or it has
-  /// failed already.
-  private var start: Int64?
-
-  package init() {}
-
-  /// A transaction was begun.
-  package mutating func begin(at now: Int64) { start = now }
-
-  package mutating func commit() { self = SlowTransactions() }
-
-  /// The transaction has failed; told more than once, it counts once.
-  ///
-  /// - Parameter timeoutMilliseconds: how long it had. What ends by its time may do so a little before.
-  package mutating func fail(at now: Int64, timeoutMilliseconds: Int) {
-    guard let begun = start else { return }
-    start = nil
-    if now - begun >= Int64(timeoutMilliseconds) * 3 / 4 { inARow += 1 }
   }
 }

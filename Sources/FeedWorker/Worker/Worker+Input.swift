@@ -190,7 +190,7 @@ extension Worker {
       logSharedIDs(store)
       onEvent(.committed(counters))
     }
-    return .confirmed(offsets, isStopping: stop.isRequested)
+    return .confirmed(offsets)
   }
 
   /// Goes back to what is committed.

@@ -26,7 +26,7 @@ package final class Worker: @unchecked Sendable {
   let status: WorkerStatus
   let member: GroupMember
   /// What it does, and what it knows of its partitions, transactions and rebalances.
-  var machine: WorkerMachine
+  var machine = WorkerMachine()
 
   let publisher: Publisher
   let restorer: Restorer
@@ -75,7 +75,6 @@ package final class Worker: @unchecked Sendable {
     member = try GroupMember(consuming, settings, environment, status)
     publisher = try Publisher(identity, settings, environment)
     restorer = Restorer(options, configuration.lostInput, settings, identity, environment, member, publisher)
-    machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
     nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
   }
 

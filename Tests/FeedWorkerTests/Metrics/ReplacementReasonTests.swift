@@ -4,7 +4,6 @@ import Testing
 
 @Suite struct ReplacementReasonTests {
   @Test func `the state says why a producer is replaced, and the error what it was lost for`() {
-    #expect(ReplacementReason(.retiring, nil) == .renewed)
     #expect(ReplacementReason(.replacing, nil) == .aborted)
     #expect(ReplacementReason(.broken, nil) == .unknownOutcome)
   }

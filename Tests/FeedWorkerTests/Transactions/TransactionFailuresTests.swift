@@ -1,4 +1,5 @@
 import FeedKafka
+import Service
 import Testing
 
 @testable import FeedWorker
@@ -80,5 +81,47 @@ struct TransactionFailuresTests {
     let rest = failures.takeUndelivered()
     #expect(rest.isEmpty)
     #expect(failures.last == nil)
+  }
+
+  // MARK: Slow transactions
+
+  private static func settings() throws -> KafkaSettings {
+    try KafkaSettings([ConfigurationPair(name: "bootstrap.servers", value: "host:9092")])
+  }
+
+  /// A transaction that takes so long and fails, which is said twice.
+  private static func fail(_ failures: inout TransactionFailures, after milliseconds: Int64) throws {
+    failures.begin(at: 1_000)
+    failures.end(at: 1_000 + milliseconds, try settings())
+    failures.end(at: 1_000_000, try settings())
+  }
+
+  @Test func `what fails at once says nothing about its time`() throws {
+    var failures = TransactionFailures()
+    try Self.fail(&failures, after: 0)
+    try Self.fail(&failures, after: 7_499)
+    #expect(failures.slowInARow == 0)
+  }
+
+  @Test func `what fails at the end of its time counts once, and the next has twice as long`() throws {
+    var failures = TransactionFailures()
+    try Self.fail(&failures, after: 7_500)
+    #expect(failures.slowInARow == 1)
+    try Self.fail(&failures, after: 14_999)
+    #expect(failures.slowInARow == 1)
+    try Self.fail(&failures, after: 20_000)
+    #expect(failures.slowInARow == 2)
+    let identity = WorkerIdentity(number: 0, count: 1, process: ProcessIdentity(group: "failures"))
+    let configuration = failures.producer(of: identity, try Self.settings())
+    #expect(configuration["transaction.timeout.ms"] == "40000")
+  }
+
+  @Test func `a commit ends the row`() throws {
+    var failures = TransactionFailures()
+    try Self.fail(&failures, after: 10_000)
+    failures.begin(at: 0)
+    failures.commit()
+    failures.end(at: 100_000, try Self.settings())
+    #expect(failures.slowInARow == 0)
   }
 }

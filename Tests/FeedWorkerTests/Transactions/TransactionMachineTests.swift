@@ -10,7 +10,7 @@ struct TransactionMachineTests {
   private static let open: [State] = [.beginning, .writing, .addingOffsets]
   /// Those in which a producer is made or registered, outside of transactions or after one.
   private static let withoutProducer: [State] =
-    [.unregistered, .replacing, .renewing, .retiring, .succeeding, .broken]
+    [.unregistered, .replacing, .renewing, .broken]
   /// All in which there is a call to make.
   private static let calling: [State] = open + [.committing, .aborting(nil)] + withoutProducer
 
@@ -20,12 +20,6 @@ struct TransactionMachineTests {
     if state == .unregistered { return machine }
     _ = machine.succeed()
     if state == .idle { return machine }
-    if state == .retiring || state == .succeeding {
-      machine.retire()
-      if state == .succeeding { _ = machine.succeed() }
-      #expect(machine.state == state)
-      return machine
-    }
     machine.begin()
     if state == .beginning { return machine }
     _ = machine.succeed()
@@ -101,21 +95,6 @@ struct TransactionMachineTests {
     #expect(machine.step == .register)
     #expect(machine.succeed() == .proceed)
     #expect(machine.isReady)
-  }
-
-  @Test func `a producer that works is replaced on request, and nothing is withdrawn`() {
-    var machine = machine(in: .idle)
-    machine.retire()
-    #expect(machine.isInTransaction)
-    #expect(!machine.isReady)
-    #expect(machine.step == .replace)
-    #expect(machine.succeed() == .proceed)
-    #expect(machine.step == .register)
-    #expect(machine.isInTransaction)
-    #expect(machine.succeed() == .proceed)
-    #expect(machine.isReady)
-    #expect(machine.withdrawnInARow == 0)
-    #expect(machine.replacedInARow == 0)
   }
 
   // MARK: Errors
@@ -253,9 +232,7 @@ struct TransactionMachineTests {
       #expect(machine.giveUp() == .proceed)
       #expect(machine.state == .aborting(nil))
     }
-    for state in [.beginning, .committing, .aborting(nil), .replacing, .renewing, .retiring, .succeeding]
-      as [State]
-    {
+    for state in [.beginning, .committing, .aborting(nil), .replacing, .renewing] as [State] {
       var machine = machine(in: state)
       #expect(machine.giveUp() == .lost(waitMilliseconds: 0))
       #expect(machine.state == .broken)

@@ -60,7 +60,7 @@ enum WorkerAction: Equatable {
   /// Serve the producer for this long: ``WorkerEvent/done``.
   case wait(milliseconds: Int32)
   /// Confirm what was committed to the store, the whole flush or a part, and how long the flush has taken:
-  /// ``WorkerEvent/confirmed(_:isStopping:)``.
+  /// ``WorkerEvent/confirmed(_:)``.
   case confirm(isWhole: Bool, milliseconds: Int64)
   /// End the flush and roll the store back, as the transaction was aborted: ``WorkerEvent/done``.
   case withdraw
@@ -106,7 +106,7 @@ enum WorkerEvent: Equatable {
   /// A call was made. The deadline is the end of the time for stopping, if that was asked for.
   case called(Outcome, stopDeadline: Int64?)
   /// The input up to these offsets is published.
-  case confirmed([TopicPartitionOffset], isStopping: Bool)
+  case confirmed([TopicPartitionOffset])
   case rolledBack(wasPending: Bool)
   case pending(Bool)
 
@@ -130,8 +130,6 @@ enum WorkerEvent: Equatable {
     case succeeded
     /// A part is queued.
     case wrote(endsTransaction: Bool, isLast: Bool)
-    /// There is another producer, whose transactions may take this long.
-    case replaced(transactionMilliseconds: Int)
     case failed(KafkaError)
     /// A record is refused, which requires an operator.
     case refused(KafkaError)
@@ -139,9 +137,8 @@ enum WorkerEvent: Equatable {
     /// Whether this can come of the call of a step.
     func fits(_ step: TransactionMachine.Step) -> Bool {
       switch self {
-      case .succeeded: step != .write && step != .replace
+      case .succeeded: step != .write
       case .wrote: step == .write
-      case .replaced: step == .replace
       case .failed, .refused: true
       }
     }

@@ -26,9 +26,9 @@ extension WorkerMachine {
     case (.servingGroup, .groupServed(let rebalance, let isPaused)):
       noteService(rebalance, isPaused: isPaused, at: now)
       return nextCall(of: flush, at: now)
-    case (.confirming, .confirmed(let offsets, let isStopping)):
+    case (.confirming, .confirmed(let offsets)):
       positions.commit(offsets)
-      if !flush.isLastPart { transactions.begin() } else { renewSlowProducer(isStopping: isStopping) }
+      if !flush.isLastPart { transactions.begin() }
       return checkSchedule(in: flush, at: now)
     case (.withdrawing(let wait), .done):
       return rewind(then: .endFlush(flush, waitMilliseconds: wait))
@@ -67,31 +67,21 @@ extension WorkerMachine {
   ) -> WorkerAction {
     var flush = flush
     if case .wrote(_, let isLast) = outcome { flush.isLastPart = isLast }
-    var effect = effect(of: outcome, at: now)
+    var effect = effect(of: outcome)
     if case .retry = effect, now >= min(publishingLimit, stopDeadline ?? .max) {
       effect = transactions.giveUp()
-    }
-    if transactions.step == .abort || transactions.step == .replace {
-      slowTransactions.fail(at: now, timeoutMilliseconds: transactionMilliseconds)
     }
     return handle(effect, of: flush, at: now)
   }
 
-  private mutating func effect(
-    of outcome: WorkerEvent.Outcome,
-    at now: Int64
-  ) -> TransactionMachine.Effect {
+  private mutating func effect(of outcome: WorkerEvent.Outcome) -> TransactionMachine.Effect {
     switch outcome {
     case .succeeded:
-      if transactions.step == .begin { slowTransactions.begin(at: now) }
       return transactions.succeed()
     case .wrote(let endsTransaction, _):
       let effect = transactions.succeed()
       if endsTransaction { transactions.finishWriting() }
       return effect
-    case .replaced(let milliseconds):
-      transactionMilliseconds = milliseconds
-      return transactions.succeed()
     case .failed(let error):
       return transactions.fail(error)
     case .refused(let error):
@@ -110,7 +100,6 @@ extension WorkerMachine {
     case .retry(let milliseconds), .pause(let milliseconds):
       return enter(.flushing(flush, .waiting), .wait(milliseconds: milliseconds))
     case .committed:
-      slowTransactions.commit()
       return enter(
         .flushing(flush, .confirming),
         .confirm(isWhole: flush.isLastPart, milliseconds: now - flush.start)
@@ -140,14 +129,6 @@ extension WorkerMachine {
     return enter(.losing(next), .lose(waitMilliseconds: waitMilliseconds))
   }
 
-  /// If the process is killed, the transaction that it leaves open delays the next owner for as long as the producer's
-  /// transactions may take. Once they succeed again, a producer with short transactions replaces this one.
-  private mutating func renewSlowProducer(isStopping: Bool) {
-    guard transactionMilliseconds > leastTransactionMilliseconds else { return }
-    // A member that waits for the partitions must not wait for that.
-    if rebalance == nil, !isStopping { transactions.retire() }
-  }
-
   // MARK: A producer, outside of transactions
 
   /// Goes one step on towards a producer that transactions can be begun with.
@@ -174,7 +155,7 @@ extension WorkerMachine {
       // Only transactions have records that are refused.
       return nil
     case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
-      _ = effect(of: outcome, at: now)
+      _ = effect(of: outcome)
       return loop()
     case (.reporting(.lost(let wait)), .done):
       return lose(waitMilliseconds: wait, then: .loop, at: now)

@@ -35,11 +35,6 @@ struct WorkerMachine: Equatable {
   var rebalanceTime: Int64 = 0
 
   var transactions = TransactionMachine()
-  var slowTransactions = SlowTransactions()
-  /// How long a transaction of the present producer may take.
-  var transactionMilliseconds: Int
-  /// How long a transaction may take if none was slow.
-  let leastTransactionMilliseconds: Int
   /// Before this time nothing is done about the producer.
   var producerPauseEnd: Int64 = 0
 
@@ -50,11 +45,6 @@ struct WorkerMachine: Equatable {
   /// worker beyond the number of partitions has no share either, so each joins again once at most.
   var rejoinTime: Int64?
   var hasRejoined = false
-
-  init(transactionMilliseconds: Int) {
-    self.transactionMilliseconds = transactionMilliseconds
-    leastTransactionMilliseconds = transactionMilliseconds
-  }
 
   /// The last action is done, and this has happened.
   ///

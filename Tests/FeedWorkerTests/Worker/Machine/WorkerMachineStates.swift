@@ -47,7 +47,7 @@ enum WorkerMachineStates {
   static let toAborting = toWriting + [called(.failed(KafkaErrors.abortable)), notDue]
   static let toWithdrawing =
     toAborting + [
-      called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), .done, notDue,
+      called(.succeeded), notDue, called(.succeeded), .done, notDue,
       called(.succeeded),
     ]
   static let toLosing = toCommitting + [called(.failed(KafkaErrors.fatal))]
@@ -91,7 +91,7 @@ enum WorkerMachineStates {
     (
       "flush: registering the producer",
       toAborting + [
-        called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), .done, notDue,
+        called(.succeeded), notDue, called(.succeeded), .done, notDue,
       ]
     ),
     ("flush: waiting", toBegin + [called(.failed(KafkaErrors.retriable))]),
@@ -128,13 +128,13 @@ enum WorkerMachineStates {
     toWithdrawing + [.done, .sought(isDone: true)] + toWithdrawing.dropFirst(toServing.count)
     + [.done, .sought(isDone: true)]
   private static let toCheckingAgain: [WorkerEvent] =
-    toLeaving + [.done] + toConfirming.dropFirst(toBegin.count) + [.confirmed([], isStopping: false)]
+    toLeaving + [.done] + toConfirming.dropFirst(toBegin.count) + [.confirmed([])]
   private static let toReplacing: [WorkerEvent] =
     toWaiting + [polled(evicted), .done, .rolledBack(wasPending: false), .done]
 
   /// A machine that has come that way, and the action that is under way; at time 0.
   static func machine(_ events: [WorkerEvent]) -> (machine: WorkerMachine, action: WorkerAction) {
-    var machine = WorkerMachine(transactionMilliseconds: 10_000)
+    var machine = WorkerMachine()
     var action = WorkerMachine.firstAction
     for event in events { action = machine.handle(event, at: 0) }
     return (machine, action)
@@ -161,10 +161,10 @@ enum WorkerMachineStates {
       .polled(nil, repeatedInput), .schedule(isPollDue: false), .schedule(isPollDue: true),
       .groupServed(nil, isPaused: false), .groupServed(nil, isPaused: true), .resumed(.done),
       .resumed(.postponed), .resumed(.failed), .sought(isDone: true), .sought(isDone: false),
-      .restored([]), .restored(starts), .confirmed([], isStopping: false), .confirmed([], isStopping: true),
+      .restored([]), .restored(starts), .confirmed([]),
       .rolledBack(wasPending: false), .rolledBack(wasPending: true), .pending(false), .pending(true), wrote,
       called(.wrote(endsTransaction: false, isLast: false)), called(.succeeded),
-      called(.replaced(transactionMilliseconds: 20_000)), called(.refused(KafkaErrors.permanent)),
+      called(.refused(KafkaErrors.permanent)),
     ]
     + [nil, revoking, lost, evicted].flatMap { [polled($0), .groupServed($0, isPaused: false)] }
     + [KafkaErrors.retriable, KafkaErrors.abortable, KafkaErrors.fatal, KafkaErrors.permanent].map {

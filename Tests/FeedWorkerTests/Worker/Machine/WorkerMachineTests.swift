@@ -87,7 +87,7 @@ struct WorkerMachineTests {
         ]
     )
     #expect(
-      actions(&machine, States.called(.succeeded), .confirmed([], isStopping: false), States.notDue) == [
+      actions(&machine, States.called(.succeeded), .confirmed([]), States.notDue) == [
         .confirm(isWhole: false, milliseconds: 0), .checkSchedule, .call(.begin, until: .max),
       ]
     )
@@ -101,7 +101,7 @@ struct WorkerMachineTests {
         States.called(.succeeded),
         States.notDue,
         States.called(.succeeded),
-        .confirmed([], isStopping: false),
+        .confirmed([]),
         at: 70
       ).suffix(2) == [.confirm(isWhole: true, milliseconds: 70), .apply]
     )
@@ -138,7 +138,7 @@ struct WorkerMachineTests {
       actions(
         &machine,
         States.polled(nil),
-        States.called(.replaced(transactionMilliseconds: 10_000)),
+        States.called(.succeeded),
         .applied(.everything),
         States.idle,
         States.polled(nil),
@@ -200,7 +200,7 @@ struct WorkerMachineTests {
       States.toServing + [.applied(.untilFlush), .done, States.called(.succeeded)] + pausing + commit
     )
     #expect(
-      actions(&machine, .confirmed([], isStopping: false), .resumed(.postponed)) == [
+      actions(&machine, .confirmed([]), .resumed(.postponed)) == [
         .resumeInput(Self.items), .apply,
       ]
     )
@@ -387,7 +387,7 @@ struct WorkerMachineTests {
     #expect(actions(&machine, .done) == [.beginFlush])
     let flush = States.toConfirming.dropFirst(States.toFlush.count)
     for event in flush { _ = machine.handle(event, at: 0) }
-    #expect(actions(&machine, .confirmed([], isStopping: true), .done) == [.close, .end])
+    #expect(actions(&machine, .confirmed([]), .done) == [.close, .end])
   }
 
   @Test func `a stop ends what fails at its deadline`() {
@@ -414,29 +414,5 @@ struct WorkerMachineTests {
         ]
     )
     #expect(machine.state == .ended)
-  }
-
-  // MARK: Slow transactions
-
-  @Test(arguments: [false, true])
-  func `a producer whose transactions may take long is replaced after a commit, unless the worker stops`(
-    isStopping: Bool
-  ) {
-    var machine = machine(States.toAborting)
-    _ = actions(
-      &machine,
-      States.called(.succeeded),
-      States.notDue,
-      States.called(.replaced(transactionMilliseconds: 40_000)),
-      .done,
-      States.notDue,
-      States.called(.succeeded),
-      .done,
-      .sought(isDone: true)
-    )
-    for event in States.toConfirming.dropFirst(States.toServing.count) { _ = machine.handle(event, at: 0) }
-    let next = actions(&machine, .confirmed([], isStopping: isStopping))
-    #expect(next == [isStopping ? .apply : .checkSchedule])
-    if !isStopping { #expect(actions(&machine, States.notDue) == [.call(.replace, until: .max)]) }
   }
 }

@@ -74,7 +74,7 @@ enum WorkerMachineTexts {
     case .sought(let isDone): isDone ? "seek succeeded" : "seek failed"
     case .restored(let starts): "restored \(text(starts))"
     case .called(let outcome, _): "called: \(text(outcome))"
-    case .confirmed(_, let isStopping): isStopping ? "confirmed, stopping" : "confirmed"
+    case .confirmed: "confirmed"
     case .rolledBack(let wasPending): wasPending ? "rolledBack pending changes" : "rolledBack nothing"
     case .pending(let isPending): isPending ? "pending" : "not pending"
     }
@@ -85,7 +85,6 @@ enum WorkerMachineTexts {
     case .succeeded: "succeeded"
     case .wrote(let ends, let isLast):
       "wrote\(ends ? " the transaction" : " a part")\(isLast ? ", the last" : "")"
-    case .replaced(let milliseconds): "replaced, \(milliseconds) ms"
     case .failed(let error): "failed, \(error.kind)"
     case .refused(let error): "refused, \(error.kind)"
     }

@@ -89,7 +89,7 @@ struct WorkerMachineTransitionTests {
 
   @Test func `an event that is not one of the state's ends the process`() async {
     await #expect(processExitsWith: .failure) {
-      var machine = WorkerMachine(transactionMilliseconds: 10_000)
+      var machine = WorkerMachine()
       _ = machine.handle(.applied(.everything), at: 0)
     }
   }

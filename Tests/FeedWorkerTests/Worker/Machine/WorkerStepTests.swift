@@ -11,7 +11,7 @@ struct WorkerStepTests {
     isProducerReady: Bool = true,
     restoreTime: Int64? = nil
   ) -> (WorkerState, WorkerAction) {
-    var machine = WorkerMachine(transactionMilliseconds: 10_000)
+    var machine = WorkerMachine()
     if isProducerReady { _ = machine.transactions.succeed() }
     machine.state = .looking
     let looked = WorkerEvent.looked(

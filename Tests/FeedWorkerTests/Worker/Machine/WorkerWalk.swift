@@ -8,7 +8,7 @@ import Oracle
 ///
 /// It does what the machine says, at random well or badly, and looks with each action whether a promise is broken.
 struct WorkerWalk {
-  private(set) var machine = WorkerMachine(transactionMilliseconds: 10_000)
+  private(set) var machine = WorkerMachine()
   private(set) var action = WorkerMachine.firstAction
   /// The first broken promise.
   private(set) var fault: String?
@@ -156,9 +156,9 @@ struct WorkerWalk {
       restoreTime = 0
       (pending, batch, hasToRewind, hasToRestore) = ([], [], false, false)
 
-    case .prepareProducer(let step):
+    case .prepareProducer:
       if happens(20) { return called(.failed(failure(canRefuse: false))) }
-      return called(step == .replace ? .replaced(transactionMilliseconds: 10_000) : .succeeded)
+      return called(.succeeded)
     case .beginFlush:
       expect(!pending.isEmpty, "there is something to be published")
       expect(outstanding?.kind != .lost, "no flush begins when partitions are lost")
@@ -172,7 +172,7 @@ struct WorkerWalk {
       now += Int64(milliseconds)
     case .confirm(let isWhole, _):
       if isWhole { (pending, isFlushing) = ([], false) }
-      return .confirmed([], isStopping: isStopping)
+      return .confirmed([])
     case .withdraw:
       (pending, isFlushing, hasToRewind) = ([], false, true)
     case .lose: (isFlushing, hasToRestore) = (false, true)
@@ -286,8 +286,7 @@ struct WorkerWalk {
     case .write:
       let isLast = isCalm || Bool.random(using: &random)
       return .wrote(endsTransaction: isLast || happens(30), isLast: isLast)
-    case .replace: return .replaced(transactionMilliseconds: happens(20) ? 40_000 : 10_000)
-    case .begin, .addOffsets, .commit, .abort, .register, .nothing: return .succeeded
+    case .begin, .addOffsets, .commit, .abort, .replace, .register, .nothing: return .succeeded
     }
   }
 
