@@ -61,9 +61,7 @@ package struct WorkerStatistics: Sendable {
     inputLag.merge(other.inputLag) { max($0, $1) }
     counters.add(other.counters)
     rows.merge(other.rows) { $0.merging($1, uniquingKeysWith: +) }
-    input.merge(other.input) {
-      TakenInput.Amount(records: $0.records + $1.records, bytes: $0.bytes + $1.bytes)
-    }
+    for (topic, amount) in other.input { input[topic, default: TakenInput.Amount()] += amount }
     delays.add(other.delays)
     flushes.add(other.flushes)
     transactions.merge(other.transactions, uniquingKeysWith: +)

@@ -40,12 +40,9 @@ package final class WorkerStatus: Sendable {
   ///   - topic: a topic's name by its number.
   package func committed(_ input: inout TakenInput, topic: (Int) -> String) {
     state.withLock { state in
-      for (number, amount) in input.topics().enumerated() where amount.records > 0 {
-        let name = topic(number)
-        state.input[name, default: TakenInput.Amount()].records += amount.records
-        state.input[name, default: TakenInput.Amount()].bytes += amount.bytes
+      for (number, amount) in input.commit(into: &state.delays) {
+        state.input[topic(number), default: TakenInput.Amount()] += amount
       }
-      input.commit(into: &state.delays)
     }
   }
 

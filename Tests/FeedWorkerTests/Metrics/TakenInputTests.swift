@@ -24,19 +24,19 @@ import Testing
     // Without a timestamp, and from a clock that is ahead.
     input.add(topic: 0, bytes: 1, timestamp: -1)
     input.add(topic: 0, bytes: 1, timestamp: 1_002_000)
-    #expect(
-      input.topics() == [TakenInput.Amount(records: 2, bytes: 2), TakenInput.Amount(records: 2, bytes: 10)]
-    )
     #expect(input.records == 4)
     input.add(topic: 0, bytes: 1, timestamp: -1)
     #expect(input.records == 5)
     clock.advance(by: 50)
-    input.commit(into: &delays)
+    let topics = input.commit(into: &delays)
+    #expect(
+      topics == [0: TakenInput.Amount(records: 3, bytes: 3), 1: TakenInput.Amount(records: 2, bytes: 10)]
+    )
     // 110 ms, 60 ms, and none.
     #expect(delays.counts == [2, 1, 0, 0])
     #expect(abs(delays.sum - 0.17) < 1e-9)
     #expect(input.records == 0)
-    input.commit(into: &delays)
+    #expect(input.commit(into: &delays).isEmpty)
     #expect(delays.count == 3)
   }
 
@@ -46,7 +46,21 @@ import Testing
     input.add(topic: 0, bytes: 1, timestamp: 5_000)
     input.discard()
     #expect(input.records == 0)
-    input.commit(into: &delays)
+    #expect(input.commit(into: &delays).isEmpty)
     #expect(delays.count == 0)
+  }
+
+  @Test func `of very many times, neighbours become one, and every record counts`() {
+    var input = TakenInput { 1_000_000_000 }
+    var delays = Histogram([100, 200, 300])
+    let count = 2 * TakenInput.mostTimes + 7
+    for number in 0..<count {
+      // One topic is hours behind the other.
+      let age: Int64 = number.isMultiple(of: 2) ? 50_000 : 250_000
+      input.add(topic: number % 2, bytes: 1, timestamp: 1_000_000_000 - age - Int64(number % 40_000))
+    }
+    #expect(input.records == count)
+    _ = input.commit(into: &delays)
+    #expect(delays.counts == [(count + 1) / 2, 0, count / 2, 0])
   }
 }
