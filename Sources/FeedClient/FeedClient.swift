@@ -27,7 +27,7 @@ import Synchronization
 public final class FeedClient: Sendable {
   private let options: FeedClientOptions
   private let log: KafkaLogHandler
-  let subscriptions: Subscriptions
+  package let subscriptions: Subscriptions
   private let wasRun = Atomic(false)
   private let onProgress = Mutex<(@Sendable ([PartitionProgress]) -> Void)?>(nil)
 
@@ -153,28 +153,6 @@ public final class FeedClient: Sendable {
     return FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
   }
 
-  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in
-  /// them (``FeedChangeset/windows``), until each is closed as often.
-  package func open(_ views: [FeedView]) { subscriptions.open(views) }
-
-  package func close(_ views: [FeedView]) { subscriptions.close(views) }
-
-  /// How many different windows would be open with those of some more views.
-  package func windowCount(with views: [FeedView] = []) -> Int { subscriptions.windowCount(with: views) }
-
-  /// How far a view is, whose window is open; nil if there is no such feed.
-  ///
-  /// - Parameter withTotals: whether to write the totals too, in O(n) for the n sections shown.
-  package func standing(of view: FeedView, withTotals: Bool = false) -> ViewStanding? {
-    subscriptions.standing(of: view, withTotals: withTotals)
-  }
-
-  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if
-  /// there is no such feed. O(n) for the n elements shown.
-  package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
-    subscriptions.reload(of: view)
-  }
-
   // MARK: Standing
 
   /// How far behind the client is, over all partitions.
@@ -207,9 +185,6 @@ public final class FeedClient: Sendable {
   public func description(of feed: String, in partition: Int32? = nil) -> FeedDescription? {
     subscriptions.description(of: FeedAddress(partition, ByteText(feed)))
   }
-
-  /// The number of ids that several of the followed partitions have.
-  package var sharedIDCount: Int { subscriptions.sharedIDCount }
 
   /// All known feeds, sorted by partition and then by the bytes of their ids. Reading pauses while one partition is
   /// listed, in O(n log n) for its n feeds.

@@ -8,7 +8,7 @@ import Synchronization
 /// are listed. No code awaits while it holds the lock.
 ///
 /// Unchecked: the variables are used under the lock only, and no reference to a partition leaves this type.
-final class Subscriptions: @unchecked Sendable {
+package final class Subscriptions: @unchecked Sendable {
   let topic: String
   /// The feeds to follow; nil for all.
   let kept: Set<ByteText>?
@@ -177,13 +177,13 @@ final class Subscriptions: @unchecked Sendable {
 
   // MARK: Windows
 
-  /// Opens windows, which may be open already, so that the changesets of their feeds tell what they change in them.
-  func open(_ views: [FeedView]) {
+  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in
+  /// them (``FeedChangeset/windows``), until each is closed as often.
+  package func open(_ views: [FeedView]) {
     locked { for view in views { addWindow(view.window, of: view.feed.id) } }
   }
 
-  /// Closes windows that were opened.
-  func close(_ views: [FeedView]) {
+  package func close(_ views: [FeedView]) {
     locked { for view in views { removeWindow(view.window, of: view.feed.id) } }
   }
 
@@ -203,19 +203,23 @@ final class Subscriptions: @unchecked Sendable {
   }
 
   /// How many different windows would be open with those of some more views.
-  func windowCount(with views: [FeedView]) -> Int {
+  package func windowCount(with views: [FeedView] = []) -> Int {
     locked {
       let new = views.filter { view in view.window.map { openWindows[view.feed.id]?[$0] == nil } ?? false }
       return openWindowCount + Set(new).count
     }
   }
 
-  func standing(of view: FeedView, withTotals: Bool) -> ViewStanding? {
+  /// How far a view is, whose window is open; nil if there is no such feed.
+  ///
+  /// - Parameter withTotals: whether to write the totals too, in O(n) for the n sections shown.
+  package func standing(of view: FeedView, withTotals: Bool = false) -> ViewStanding? {
     locked { partition(of: view.feed)?.standing(of: view, withTotals: withTotals) }
   }
 
-  /// What a view shows, as one changeset of mode `reload`, and the description of the feed.
-  func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
+  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if
+  /// there is no such feed. O(n) for the n elements shown.
+  package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
     if let window = view.window {
       let encoded: (text: [UInt8], description: FeedDescription)? = locked {
         guard let content = partition(of: view.feed)?.content(of: view.feed.id),
@@ -235,7 +239,8 @@ final class Subscriptions: @unchecked Sendable {
   /// Messages about ids that several partitions have, once all partitions are known.
   func takeSharedIDs() -> [String] { locked { areKnown ? sharedIDs.takeNews() : [] } }
 
-  var sharedIDCount: Int { locked { sharedIDs.count } }
+  /// The number of ids that several of the followed partitions have.
+  package var sharedIDCount: Int { locked { sharedIDs.count } }
 
   /// Whether all partitions have been read to their ends once.
   var areKnown: Bool { isOpen && followed.values.allSatisfy(\.isBootstrapped) }

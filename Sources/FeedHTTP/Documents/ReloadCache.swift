@@ -94,13 +94,13 @@ final class ReloadCache: Sendable {
 
   private func known(_ view: FeedView) -> Current? {
     guard let reload = state.withLock({ $0.reloads[view]?.reload }),
-      let current = client.standing(of: view), current.includes(reload.version)
+      let current = client.subscriptions.standing(of: view), current.includes(reload.version)
     else { return nil }
     return Current(reload: reload, position: current.description.position)
   }
 
   private func make(_ view: FeedView) -> Current? {
-    guard let made = client.reload(of: view) else { return nil }
+    guard let made = client.subscriptions.reload(of: view) else { return nil }
     let reload = FeedReload(FeedVersion(made.description), made.text, ledger)
     state.withLock { keep(reload, of: view, &$0) }
     return Current(reload: reload, position: made.description.position)

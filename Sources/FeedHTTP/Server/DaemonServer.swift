@@ -60,7 +60,7 @@ package final class DaemonServer: Sendable {
       )
     }
     var sharedIDs: (@Sendable () -> Int)?
-    if let client = feeds?.feeds.client { sharedIDs = { client.sharedIDCount } }
+    if let client = feeds?.feeds.client { sharedIDs = { client.subscriptions.sharedIDCount } }
     let streams = feeds?.streams
     let counters: @Sendable () -> HTTPCounters = {
       var counters = started.counters

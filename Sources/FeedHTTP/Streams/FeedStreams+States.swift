@@ -48,7 +48,7 @@ extension FeedStreams {
   private func sendStates(on number: Int, _ stream: EventStream) {
     repeat {
       let next = delivery.withLock { delivery in
-        delivery.nextState(on: number) { client.standing(of: $0) }
+        delivery.nextState(on: number) { client.subscriptions.standing(of: $0) }
       }
       guard let next else { return }
       sendState(of: next, on: number, stream)

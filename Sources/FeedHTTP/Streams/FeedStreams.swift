@@ -74,7 +74,9 @@ final class FeedStreams: Sendable {
   }
 
   /// The feeds that streams follow, each counted for each stream, and the different windows of them.
-  var counts: (feeds: Int, windows: Int) { (delivery.withLock(\.placeCount), client.windowCount()) }
+  var counts: (feeds: Int, windows: Int) {
+    (delivery.withLock(\.placeCount), client.subscriptions.windowCount())
+  }
 
   // MARK: Streams
 
@@ -117,7 +119,7 @@ final class FeedStreams: Sendable {
 
   /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
   func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
-    client.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
+    client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
   }
 
   /// Changes what an open stream follows, and what it may.
@@ -204,9 +206,9 @@ final class FeedStreams: Sendable {
     if !isOpen { close(readable) }
   }
 
-  private func open(_ requests: [FeedRequest]) { client.open(requests.map(\.view)) }
+  private func open(_ requests: [FeedRequest]) { client.subscriptions.open(requests.map(\.view)) }
 
-  private func close(_ requests: [FeedRequest]) { client.close(requests.map(\.view)) }
+  private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
 
   /// Whether a reader that reconnects can get the event that the feed was deleted.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
@@ -244,7 +246,7 @@ final class FeedStreams: Sendable {
       guard let place = delivery.waitingPlace(of: id, on: number) else { return }
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
       let view = FeedView(feed, place.request.window)
-      let current = client.standing(of: view, withTotals: true)
+      let current = client.subscriptions.standing(of: view, withTotals: true)
       delivery.begin(place, on: number, at: feed, after: version, current: current)
     }
     noticeSignal.yield()
@@ -328,7 +330,9 @@ final class FeedStreams: Sendable {
   /// - Returns: whether none waits for it any more.
   func sendUpToDate() -> Bool {
     for feed in delivery.withLock(\.awaitingNotice) {
-      delivery.withLock { $0.sendUpToDate(feed, standing: client.standing) { client.standing(of: $0) } }
+      delivery.withLock {
+        $0.sendUpToDate(feed, standing: client.standing) { client.subscriptions.standing(of: $0) }
+      }
     }
     return delivery.withLock(\.awaitingNotice.isEmpty)
   }
@@ -355,7 +359,7 @@ final class FeedStreams: Sendable {
     }
     for feed in totals {
       let lagging = delivery.withLock { delivery in
-        delivery.sendTotals(of: feed) { client.standing(of: $0, withTotals: true) }
+        delivery.sendTotals(of: feed) { client.subscriptions.standing(of: $0, withTotals: true) }
       }
       for number in lagging { serve(number) }
     }
