@@ -95,7 +95,7 @@ final class CommandOutputTests {
     let follow = try ChildProcess(
       try BuiltCommand.url.path,
       ["follow", "--set", "kafka.bootstrap.servers=\(ground.cluster.bootstrapServers)"],
-      environment: environment,
+      environment: Self.ambient.merging(environment) { $1 },
       output: .file(terminal.inner)
     )
     let line = try terminal.line()
@@ -110,13 +110,18 @@ final class CommandOutputTests {
     let follow = try ChildProcess(
       try BuiltCommand.url.path,
       ["follow", "news", "--screen", "--set", "kafka.bootstrap.servers=127.0.0.1:1"],
-      environment: ["TERM": "dumb"],
+      environment: Self.ambient.merging(["TERM": "dumb"]) { $1 },
       output: .file(terminal.inner),
       error: .pipe(error)
     )
     let text = String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     #expect(follow.waitForEnd() == .exited(2))
     #expect(text.contains("--screen needs a terminal that can move its cursor, and TERM is dumb or not set"))
+  }
+
+  /// The environment without the variables that describe a terminal.
+  private static var ambient: [String: String] {
+    ProcessInfo.processInfo.environment.filter { !["TERM", "NO_COLOR"].contains($0.key) }
   }
 
   /// A feed, and a rejected record.
@@ -149,7 +154,10 @@ private final class Terminal {
     inner = FileHandle(fileDescriptor: other, closeOnDealloc: true)
   }
 
+  /// The first line that a command writes. From here on only the command keeps its end open: if it ends before, so does
+  /// the reading.
   func line() throws -> String {
+    try inner.close()
     var line = Data()
     while let byte = try outer.read(upToCount: 1), !byte.isEmpty, byte != Data([0x0A]) { line += byte }
     return String(decoding: line, as: UTF8.self)
