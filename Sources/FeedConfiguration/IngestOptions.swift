@@ -86,7 +86,7 @@ package struct IngestSource: Sendable, Equatable {
     kind = reader.value(name + ".kind") == nil ? nil : try reader.template(name + ".kind")
     (data, members) = try reader.data(name + ".data")
     conditions = try reader.conditions(name + ".where")
-    settings = try reader.order(name + ".order") + reader.keep(name + ".keep")
+    settings = try reader.order(name + ".order", of: members) + reader.keep(name + ".keep")
   }
 }
 
@@ -117,10 +117,16 @@ extension ConfigurationReader {
       if let pointer = JSONPointer(text) { return (pointer, nil) }
     case .array(let values)?:
       let names = values.compactMap { if case .string(let name) = $0 { name } else { nil } }
-      if !names.isEmpty, names.count == values.count { return (JSONPointer(members: []), names) }
+      let isPlain = names.count == values.count && Set(names).count == names.count
+      if isPlain, !names.isEmpty, !names.contains(where: { $0.hasPrefix("/") }) {
+        return (JSONPointer(members: []), names)
+      }
     default: break
     }
-    throw refusal(key, "a JSON Pointer into the row, \"\" for all of it, or a list of names of its members")
+    throw refusal(
+      key,
+      "a JSON Pointer into the row, \"\" for all of it, or a list of names of its members, each once, without a slash before it"
+    )
   }
 
   fileprivate mutating func conditions(_ key: String) throws(ConfigurationError) -> [IngestSource.Condition] {
@@ -148,12 +154,18 @@ extension ConfigurationReader {
     )
   }
 
-  fileprivate mutating func order(_ key: String) throws(ConfigurationError) -> String {
+  /// - Parameter members: those that are the data; nil if others may be.
+  fileprivate mutating func order(_ key: String, of members: [String]?) throws(ConfigurationError) -> String {
     guard value(key) != nil else { return "" }
     var keys: [String] = []
     for (index, var reader) in try objects(key).enumerated() {
       let by = try reader.string("\(key)[\(index)].by", default: "")
       let direction = try reader.string("\(key)[\(index)].direction", default: "ascending")
+      if let members, let column = JSONPointer(by)?.column,
+        !members.contains(where: { column == JSONPointer(members: [$0]) })
+      {
+        throw reader.refusal("\(key)[\(index)].by", "a JSON Pointer into a member that 'data' lists")
+      }
       try reader.finish()
       keys.append("{\"by\":\(IngestTemplate.quoted(by)),\"direction\":\(IngestTemplate.quoted(direction))}")
     }
@@ -183,6 +195,16 @@ package struct IngestTemplate: Sendable, Equatable {
     case row(JSONPointer)
     case key
     case keyMember(JSONPointer)
+
+    /// As it is written.
+    package var text: String {
+      switch self {
+      case .literal(let bytes): String(decoding: bytes, as: UTF8.self)
+      case .row(let pointer): "{\(pointer.text)}"
+      case .key: "{key}"
+      case .keyMember(let pointer): "{key\(pointer.text)}"
+      }
+    }
   }
 
   /// As it is written.

@@ -44,8 +44,10 @@ package final class IngestWorker {
   /// Whether the consumer reads all partitions from there; else they are paused.
   private var isPlaced = false
   private var backlog = Backlog(maxRecords: 10_000)
-  private var report: RowReport
+  private var report = RowReport()
   private var nextLag: Int64 = 0
+  /// When the sections are forgotten next, as somebody else may have deleted them.
+  private var nextSections: Int64 = 0
 
   private static let idleMilliseconds: Int32 = 100
   private static let callMilliseconds: Int32 = 1_000
@@ -57,6 +59,7 @@ package final class IngestWorker {
   /// What helps if input is lost.
   private static let renewal = "ingest.group to another name, so that everything that is there is read again"
   private static let retryMilliseconds = ExponentialBackoff<Int32>(from: 20, to: 1_000)
+  private static let sectionsMilliseconds: Int64 = 60_000
   /// Between two commits: each costs brokers some writes.
   private static let windowMilliseconds: Int64 = 100
 
@@ -91,7 +94,6 @@ package final class IngestWorker {
       (source.topic, RowMapper(source, number: number, limits, sections))
     }
     self.mappers = Dictionary(uniqueKeysWithValues: mappers)
-    report = RowReport(at: MonotonicClock.milliseconds())
   }
 
   /// Works until it is asked to stop.
@@ -217,6 +219,10 @@ package final class IngestWorker {
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: committed), of: status.number)
     report.log(status.statistics.rows, at: now, log)
+    if now >= nextSections {
+      sections.removeAll()
+      nextSections = now + Self.sectionsMilliseconds
+    }
   }
 
   // MARK: Transactions
@@ -404,26 +410,29 @@ package final class IngestWorker {
   }
 }
 
-/// Tells what has become of the rows of each source: a minute after the start, as a mistake in the mapping shows soon, and then more
+/// Tells what has become of the rows of each source: a minute after its first, as a mistake in the mapping shows soon, and then more
 /// and more rarely. Time is a parameter.
 struct RowReport {
-  private var interval: Int64 = 60_000
-  private var next: Int64
+  /// By topic.
+  private var due: [String: (time: Int64, interval: Int64)] = [:]
 
-  /// - Parameter now: milliseconds of the clock that is used later as well.
-  init(at now: Int64) { next = now + interval }
-
-  /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake.
+  /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake;
+  /// unless its rows were only deleted.
   mutating func log(_ rows: [String: [String: Int]], at now: Int64, _ log: Log) {
-    guard now >= next else { return }
-    interval = min(10 * interval, 3_600_000)
-    next += interval
     for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
-      let isFruitless = counts[RowMapper.Outcome.upserted.name] == nil
+      let (time, interval) = due[topic] ?? (.max, 6_000)
+      guard now >= time || due[topic] == nil else { continue }
+      let next = min(10 * interval, 3_600_000)
+      due[topic] = (now + next, next)
+      if time == .max { continue }
+      let isFruitless =
+        counts[RowMapper.Outcome.upserted.name] == nil
+        && counts.keys.contains { ![.deleted, .skipped].map(\RowMapper.Outcome.name).contains($0) }
       log.write(
         isFruitless ? .ingestNothingMapped : .ingestProgress,
         isFruitless
-          ? "no row has become an item; look for a mistake in the templates or in where" : "rows mapped",
+          ? "no row has become an item; look for a mistake in format, in the templates or in where; --dry-run shows examples"
+          : "rows mapped",
         ["topic": topic, "rows": Self.text(counts)]
       )
     }

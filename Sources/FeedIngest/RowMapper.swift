@@ -16,6 +16,8 @@ package final class RowMapper {
   private let (feed, section, item): (Template, Template, Template)
   private let kind: Template?
   private let memberNames: [(quoted: String, pointer: JSONPointer)]
+  /// The members that say where a row is.
+  private let columns: [JSONPointer]
   private let indexer = JSONIndexer()
   private let keyIndexer = JSONIndexer()
   private let arena = ScratchArena()
@@ -68,6 +70,10 @@ package final class RowMapper {
     item = Template(source.item, "item")
     kind = source.kind.map { Template($0, "kind") }
     memberNames = (source.members ?? []).map { (IngestTemplate.quoted($0), JSONPointer(members: [$0])) }
+    let pointers = (source.feed.parts + source.item.parts).compactMap {
+      if case .row(let it) = $0 { it } else { nil }
+    }
+    columns = (pointers + source.conditions.map(\.pointer)).map(\.column)
   }
 
   /// The records that the latest one becomes; two if the row goes from one feed to another.
@@ -285,7 +291,7 @@ package final class RowMapper {
     var count = 0
     for (literal, place) in template.parts {
       guard let span = if let literal { literal } else { try span(of: template.places[place], row) } else {
-        let problem = "a place of it is no string, number, true or false in this record"
+        let problem = "\(template.places[place].text) is no string, number, true or false in this record"
         throw Rejection(.unmappable, "'\(template.name)' is \"\(template.text)\", and \(problem)")
       }
       parts.append(span)
@@ -345,8 +351,8 @@ extension RowMapper {
     static let operation = JSONPointer(members: ["op"])
     static let before = JSONPointer(members: ["before"])
     static let after = JSONPointer(members: ["after"])
-    /// Transactions' metadata have a status, and heartbeats nothing but the time.
-    static let ofOthers = [JSONPointer(members: ["status"]), JSONPointer(members: ["ts_ms"])]
+    static let status = JSONPointer(members: ["status"])
+    static let time = JSONPointer(members: ["ts_ms"])
   }
 
   /// Where a value or a key starts: in an envelope with a schema, what is in it.
@@ -362,7 +368,7 @@ extension RowMapper {
     }
     if row.character(event) == UInt8(ascii: "n") { return try mapNull() }
     guard let operation = member(Member.operation) else {
-      if Member.ofOthers.contains(where: { member($0) != nil }) { return .skipped }
+      if isOfOthers(event) { return .skipped }
       throw Rejection(
         .missingField,
         "the value is no change event: it has no 'op'; if it is the row itself, the format is json"
@@ -378,7 +384,8 @@ extension RowMapper {
       }
       return try change(from: name[1] == UInt8(ascii: "c") ? nil : try former(before, name[1]), to: after)
     case UInt8(ascii: "d"):
-      delete(try place(isKeyed ? nil : try known(before)))
+      guard let former = try former(before, name[1]) else { return .filtered }
+      delete(former)
       return .deleted
     case UInt8(ascii: "m"): return .skipped
     case UInt8(ascii: "t"):
@@ -393,13 +400,23 @@ extension RowMapper {
     }
   }
 
+  /// Whether it is the metadata of a transaction, which begins or ends, or a heartbeat, which has nothing but the time.
+  private func isOfOthers(_ event: Int) -> Bool {
+    if let status = Member.status.find(in: row, from: event) {
+      let text = row.span(from: status.first, to: status.end)
+      return text.matches("\"BEGIN\"") || text.matches("\"END\"")
+    }
+    guard let time = Member.time.find(in: row, from: event) else { return false }
+    return time.first == event + 3 && row.character(time.end) == UInt8(ascii: "}")
+  }
+
   private func known(_ before: Int?) throws(Rejection) -> Int {
-    if let before { return before }
+    if let before, columns.allSatisfy({ $0.find(in: row, from: before) != nil }) { return before }
     throw Rejection(
       .unmappable,
       """
-      the change event has no 'before', and the mapping of feed or item needs it; have the database log it (PostgreSQL: \
-      REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+      the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
+      log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
       """
     )
   }
@@ -407,7 +424,7 @@ extension RowMapper {
   /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
   private func former(_ before: Int?, _ operation: UInt8) throws(Rejection) -> Place? {
     if isKeyed { return try place(nil) }
-    guard operation == UInt8(ascii: "u") else { return nil }
+    guard operation != UInt8(ascii: "r") else { return nil }
     let row = try known(before)
     return passes(row) ? try? place(row) : nil
   }

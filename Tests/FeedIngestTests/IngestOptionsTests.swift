@@ -42,6 +42,14 @@ import Testing
     ),
     ("[{\(valid), data: \"x\"}]", "--set: ingest.sources[0].data is \"x\"; allowed: a JSON Pointer"),
     ("[{\(valid), data: []}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"),
+    ("[{\(valid), data: [\"/a\"]}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"),
+    (
+      "[{\(valid), data: [\"a\", \"a\"]}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"
+    ),
+    (
+      "[{\(valid), data: [\"a\"], order: [{by: \"/a/b\"}, {by: \"/b\"}]}]",
+      "--set: ingest.sources[0].order[1].by is \"/b\"; allowed: a JSON Pointer into a member that 'data' lists"
+    ),
     (
       "[{\(valid), where: [1]}]",
       "--set: ingest.sources[0].where is a list; allowed: an object of JSON Pointers"
@@ -86,7 +94,7 @@ import Testing
 
   @Test func `a source may have everything`() {
     let all = """
-      [{\(Self.valid), format: "json", kind: "k", data: ["a"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n"}], keep: 9}]
+      [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9}]
       """
     #expect(error(all) == "accepted")
   }

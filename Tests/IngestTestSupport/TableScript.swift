@@ -204,7 +204,6 @@ public struct TableScript: Sendable {
       """
     let record = Record(key: key(row), value: envelope(value), row: row.id)
     guard operation == "d" else { return [record] }
-    if old?.customer == nil { unmappable += 1 }
     return [record, Record(key: key(row), value: nil, row: row.id)]
   }
 }

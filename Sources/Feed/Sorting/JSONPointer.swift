@@ -9,6 +9,18 @@ package struct JSONPointer: Equatable, Sendable {
   /// A pointer to members of members by their names; without any, to the value itself.
   package init(members names: [String]) { tokens = names.map { Array($0.utf8) } }
 
+  /// The pointer to the member that it leads into.
+  package var column: JSONPointer { JSONPointer(tokens: Array(tokens.prefix(1))) }
+
+  /// As it is written.
+  package var text: String {
+    tokens.map { token in
+      "/" + String(decoding: token, as: UTF8.self).replacing("~", with: "~0").replacing("/", with: "~1")
+    }.joined()
+  }
+
+  private init(tokens: [[UInt8]]) { self.tokens = tokens }
+
   /// - Parameter text: the pointer, without JSON's escapes.
   /// - Returns: nil if it is not a pointer, or too long.
   package init?(_ text: ByteSpan) {
