@@ -54,38 +54,28 @@ struct GrowthCheck {
   /// Rejects an event that would bring a feed into being for which there is no place, and one whose whole list would make
   /// the feed too large, before anything is done for it.
   @inline(__always)
-  func check(
-    _ event: UnsafePointer<Event>,
-    on feed: PublishedFeed,
-    _ number: Int?
-  ) throws(Rejection) {
+  func check(_ event: UnsafePointer<Event>, on feed: PublishedFeed) throws(Rejection) {
     switch event.pointee.operation {
-    case .sectionUpsert, .itemUpsert: if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
+    case .sectionUpsert, .itemUpsert: if !feed.exists, before.feeds == 0 { try checkFeeds() }
     case .sectionReplace, .feedReplace:
-      if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
-      try checkList(event, feed.state, number)
+      if !feed.exists, before.feeds == 0 { try checkFeeds() }
+      try checkList(event, feed.state)
     default: break
     }
   }
 
   @inline(never)
-  private func checkFeeds(_ number: Int?) throws(Rejection) {
+  private func checkFeeds() throws(Rejection) {
     guard usage.feeds >= limits.maxFeeds else { return }
     throw Rejection(
       .limitExceeded,
-      event: number,
-      problem:
-        "creates a feed; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
-        + "(\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
+      "the record creates a feed; the partition would have \(usage.feeds + 1) feeds, more than "
+        + "limits.maxFeeds (\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
     )
   }
 
   @inline(never)
-  private func checkList(
-    _ event: UnsafePointer<Event>,
-    _ state: FeedState,
-    _ number: Int?
-  ) throws(Rejection) {
+  private func checkList(_ event: UnsafePointer<Event>, _ state: FeedState) throws(Rejection) {
     // The list of a `feed.replace` was counted as it was decoded.
     let mayPassItems =
       event.pointee.operation == .sectionReplace
@@ -97,24 +87,21 @@ struct GrowthCheck {
     if after.items > limits.maxItems, after.items > before.items {
       throw Rejection(
         .limitExceeded,
-        event: number,
         field: "items",
-        problem: "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
+        "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
       )
     }
     // What is cut is not known yet.
-    if !after.isCut { try checkBytes(StateSize.feed + after.bytes, number) }
+    if !after.isCut { try checkBytes(StateSize.feed + after.bytes) }
   }
 
-  private func checkBytes(_ after: Int, _ number: Int?) throws(Rejection) {
+  private func checkBytes(_ after: Int) throws(Rejection) {
     let growth = after - before.bytes
     guard growth > 0, usage.bytes + growth > limits.maxStateBytes else { return }
     throw Rejection(
       .limitExceeded,
-      event: number,
-      problem:
-        "leaves the process with \(usage.bytes + growth) bytes of state, more than limits.maxStateBytes "
-        + "(\(limits.maxStateBytes)): delete feeds or items, run more processes, or raise the limit"
+      "the record leaves the process with \(usage.bytes + growth) bytes of state, more than "
+        + "limits.maxStateBytes (\(limits.maxStateBytes)): delete feeds or items, run more processes, or raise the limit"
     )
   }
 
@@ -130,7 +117,7 @@ struct GrowthCheck {
       "sections",
       "limits.maxSections"
     )
-    try checkBytes(feed.stateBytes, nil)
+    try checkBytes(feed.stateBytes)
   }
 
   private func check(

@@ -139,14 +139,7 @@ public final class PublishedFeed {
     let check = GrowthCheck(self, decoder, usage)
     var cut = 0
     if decoder.events.count == 1, !check.mayFail() {
-      try change(
-        decoder.events.event(0),
-        decoder,
-        number: decoder.isArray ? 0 : nil,
-        at: position,
-        check,
-        noOp: noOp
-      )
+      try change(0, decoder, at: position, check, noOp: noOp)
       cut = state.cut()
       cover(position)
     } else {
@@ -173,17 +166,8 @@ public final class PublishedFeed {
     do throws(Rejection) {
       var noOps: [NoOpReason] = []
       for number in 0..<decoder.events.count {
-        let event = decoder.events.event(number)
-        let removal = state.removal(by: event)
-        try change(
-          event,
-          decoder,
-          number: decoder.isArray ? number : nil,
-          at: position,
-          check
-        ) {
-          noOps.append($0)
-        }
+        let removal = state.removal(by: decoder.events.event(number))
+        try change(number, decoder, at: position, check) { noOps.append($0) }
         removed += removal.sections + removal.items
       }
       cut = state.cut()
@@ -210,21 +194,24 @@ public final class PublishedFeed {
     windowTime = max(windowTime, position.time)
   }
 
-  /// Applies one event.
+  /// Applies one of the record's events.
   private func change(
-    _ event: UnsafePointer<Event>,
+    _ number: Int,
     _ decoder: RecordDecoder,
-    number: Int?,
     at position: RecordPosition,
     _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
-    switch event.pointee.operation {
-    case .feedClear, .feedDelete, .feedReload:
-      guard exists else { return noOp(.unknownFeed) }
-    default: try check.check(event, on: self, number)
+    let event = decoder.events.event(number)
+    do throws(Rejection) {
+      switch event.pointee.operation {
+      case .feedClear, .feedDelete, .feedReload: guard exists else { return noOp(.unknownFeed) }
+      default: try check.check(event, on: self)
+      }
+      if let reason = try state.apply(event, decoder) { return noOp(reason) }
+    } catch {
+      throw decoder.isArray ? error.inEvent(number) : error
     }
-    if let reason = try state.apply(event, decoder, number: number) { return noOp(reason) }
     switch event.pointee.operation {
     case .feedDelete:
       exists = false

@@ -1,45 +1,33 @@
-/// Where each known field's value is in an event's text.
+/// Where each known field's value is in the text of an event, or of an object in an event.
 struct EventFields {
-  private(set) var op = Slot()
-  private(set) var item = Slot()
-  private(set) var section = Slot()
-  private(set) var kind = Slot()
-  private(set) var data = Slot()
-  private(set) var at = Slot()
-  private(set) var order = Slot()
-  private(set) var keep = Slot()
-  private(set) var items = Slot()
-  private(set) var sections = Slot()
+  private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
+  /// What the fields are in.
+  let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
   private(set) var names: Names = []
 
-  /// A first token of 0 means that it is absent.
-  typealias Value = JSONText.Field
+  @inline(__always)
+  init(in parent: IgnoredFields.Parent) { self.parent = parent }
+
+  @inline(__always)
+  subscript(name: Name) -> EventField {
+    EventField(name: name, parent: parent, value: slots[Int(name.rawValue)].value)
+  }
 
   /// A value in half the memory, since there are many.
   struct Slot {
-    private var first: UInt32 = 0
-    private var end: UInt32 = 0
+    private let bits: UInt64
 
     @inline(__always)
-    init() {}
+    init(_ value: JSONText.Field) { bits = UInt64(value.first) << 32 | UInt64(value.end) }
 
     @inline(__always)
-    init(_ value: Value) {
-      first = UInt32(truncatingIfNeeded: value.first)
-      end = UInt32(truncatingIfNeeded: value.end)
-    }
-
-    @inline(__always)
-    var value: Value { (Int(first), Int(end)) }
-
-    @inline(__always)
-    var isAbsent: Bool { first == 0 }
+    var value: JSONText.Field { (Int(bits >> 32), Int(bits & 0xFFFF_FFFF)) }
   }
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, at, order, keep, items, sections, unknown
+    case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, unknown
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -47,7 +35,13 @@ struct EventFields {
       self = .unknown
       switch name.count {
       case 2:
-        if name.matches("op") { self = .op } else if name.matches("at") { self = .at }
+        if name.matches("op") {
+          self = .op
+        } else if name.matches("at") {
+          self = .at
+        } else if name.matches("id") {
+          self = .id
+        }
       case 4:
         if name.matches("item") {
           self = .item
@@ -58,13 +52,22 @@ struct EventFields {
         } else if name.matches("keep") {
           self = .keep
         }
-      case 5: if name.matches("items") { self = .items } else if name.matches("order") { self = .order }
+      case 5:
+        if name.matches("items") {
+          self = .items
+        } else if name.matches("order") {
+          self = .order
+        } else if name.matches("after") {
+          self = .after
+        } else if name.matches("index") {
+          self = .index
+        }
+      case 6: if name.matches("before") { self = .before }
       case 7: if name.matches("section") { self = .section }
       case 8: if name.matches("sections") { self = .sections }
       default: break
       }
     }
-
   }
 
   /// Some of the names, a bit for each.
@@ -80,9 +83,10 @@ struct EventFields {
     static let keep = Names(.keep)
     static let items = Names(.items)
     static let sections = Names(.sections)
-
-    /// What an element of a `sections` list may have besides its id.
-    static let ofListedSection: Names = [.data, .order, .keep, .items]
+    static let id = Names(.id)
+    static let before = Names(.before)
+    static let after = Names(.after)
+    static let index = Names(.index)
 
     @inline(__always)
     init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -121,21 +125,22 @@ struct EventFields {
   }
 
   @inline(__always)
-  mutating func set(_ name: Name, _ value: Value) {
-    let slot = Slot(value)
-    switch name {
-    case .op: op = slot
-    case .item: item = slot
-    case .section: section = slot
-    case .kind: kind = slot
-    case .data: data = slot
-    case .at: at = slot
-    case .order: order = slot
-    case .keep: keep = slot
-    case .items: items = slot
-    case .sections: sections = slot
-    case .unknown: break
-    }
+  mutating func set(_ name: Name, _ value: JSONText.Field) {
+    slots[Int(name.rawValue)] = Slot(value)
     names.formUnion(Names(name))
   }
+}
+
+/// A field of an event, or of an object in an event.
+struct EventField {
+  let name: EventFields.Name
+  let parent: IgnoredFields.Parent
+  /// A first token of 0 means that it is absent.
+  var value: JSONText.Field
+
+  @inline(__always)
+  var isAbsent: Bool { value.first == 0 }
+
+  /// As messages name it: `items.id`.
+  var path: String { "\(parent.path)\(name)" }
 }

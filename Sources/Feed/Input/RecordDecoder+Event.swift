@@ -1,45 +1,12 @@
 import Spelling
 
-/// The names of an item list's fields, for messages.
-private struct ItemListFields {
-  let list: StaticString
-  let id: StaticString
-  let kind: StaticString
-  let data: StaticString
-  let parent: IgnoredFields.Parent
-
-  static let ofSection = ItemListFields(
-    list: "items",
-    id: "items.id",
-    kind: "items.kind",
-    data: "items.data",
-    parent: .items
-  )
-  static let ofFeed = ItemListFields(
-    list: "sections.items",
-    id: "sections.items.id",
-    kind: "sections.items.kind",
-    data: "sections.items.data",
-    parent: .sectionItems
-  )
-}
-
 /// The form of one event: its fields, each checked in the order of the protocol's table.
-///
-/// The text goes from method to method and is not kept, as keeping it would count its references for every record.
 extension RecordDecoder {
   /// What an event does, which is looked at first.
   @inline(__always)
-  func operation(_ fields: EventFields, in text: JSONText) throws(Rejection) -> Operation {
-    guard !fields.op.isAbsent else { throw missing("op") }
-    let op = fields.op.value
-    guard text.character(op.first) == UInt8(ascii: "\"") else {
-      throw invalid("op", "must be a string", op, text)
-    }
-    let name = text.string(op.first, arena: arena)
-    guard let operation = Operation(name: name) else {
-      throw unknownOperation(name)
-    }
+  func operation(_ fields: EventFields) throws(Rejection) -> Operation {
+    let name = try string(present(fields[.op]))
+    guard let operation = Operation(name: name) else { throw unknownOperation(name) }
     return operation
   }
 
@@ -53,46 +20,38 @@ extension RecordDecoder {
   func read(
     _ fields: EventFields,
     _ operation: Operation,
-    in text: JSONText,
     to target: UnsafeMutablePointer<Event>
   ) throws(Rejection) {
     target.initialize(to: Event(operation: operation))
     switch operation {
     case .feedClear, .feedDelete, .feedReload: break
-    case .feedReplace:
-      guard !fields.sections.isAbsent else { throw missing("sections") }
-      target.pointee.sections = try listedSections(fields.sections.value, text)
+    case .feedReplace: target.pointee.sections = try listedSections(present(fields[.sections]))
     case .sectionUpsert:
-      target.pointee.section = try identifier("section", fields.section.value, text)
-      try readSection(fields, operation, in: text, to: target)
+      target.pointee.section = try identifier(fields[.section])
+      try readSection(fields, operation, to: target)
     case .sectionReplace:
-      target.pointee.section = try identifier("section", fields.section.value, text)
-      guard !fields.items.isAbsent else { throw missing("items") }
+      target.pointee.section = try identifier(fields[.section])
       beginItemList()
-      target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text)
-      try readSection(fields, operation, in: text, to: target)
+      target.pointee.items = try listedItems(present(fields[.items]))
+      try readSection(fields, operation, to: target)
     case .sectionMove:
-      target.pointee.section = try identifier("section", fields.section.value, text)
-      guard !fields.at.isAbsent else { throw missing("at") }
-      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
-    case .sectionDelete, .sectionReload:
-      target.pointee.section = try identifier("section", fields.section.value, text)
+      target.pointee.section = try identifier(fields[.section])
+      target.pointee.place = try place(present(fields[.at]), operation)
+    case .sectionDelete, .sectionReload: target.pointee.section = try identifier(fields[.section])
     case .itemUpsert:
-      target.pointee.item = try identifier("item", fields.item.value, text)
-      target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
-      target.pointee.fields.kind = try optionalKind("kind", fields.kind.value, text)
-      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
+      target.pointee.item = try identifier(fields[.item])
+      if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
+      target.pointee.fields.kind = try kind(fields[.kind])
+      target.pointee.fields.data = try data(fields[.data])
+      target.pointee.place = try place(fields[.at], operation)
     case .itemPatch:
-      target.pointee.item = try identifier("item", fields.item.value, text)
-      guard !fields.data.isAbsent else { throw missing("data") }
-      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
+      target.pointee.item = try identifier(fields[.item])
+      target.pointee.fields.data = try data(present(fields[.data]))
     case .itemMove:
-      target.pointee.item = try identifier("item", fields.item.value, text)
-      target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
-    case .itemDelete, .itemReconfigure, .itemReload:
-      target.pointee.item = try identifier("item", fields.item.value, text)
+      target.pointee.item = try identifier(fields[.item])
+      if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
+      target.pointee.place = try place(fields[.at], operation)
+    case .itemDelete, .itemReconfigure, .itemReload: target.pointee.item = try identifier(fields[.item])
     }
   }
 
@@ -100,23 +59,17 @@ extension RecordDecoder {
   private func readSection(
     _ fields: EventFields,
     _ operation: Operation,
-    in text: JSONText,
     to target: UnsafeMutablePointer<Event>
   ) throws(Rejection) {
-    target.pointee.fields.data = try optionalData("data", fields.data.value, text)
-    target.pointee.fields.order = try optionalOrder("order", fields.order.value, text)
-    target.pointee.fields.keep = try optionalKeep("keep", fields.keep.value, text)
-    target.pointee.place = try optionalPlace(fields.at.value, operation, text)
+    target.pointee.fields.data = try data(fields[.data])
+    target.pointee.fields.order = try order(fields[.order])
+    target.pointee.fields.keep = try keep(fields[.keep])
+    target.pointee.place = try place(fields[.at], operation)
   }
 
   /// Counts the fields of an event that its operation does not read.
-  @inline(__always)
-  func countIgnored(_ fields: EventFields, _ operation: Operation, in text: JSONText, at object: Int) {
-    if !operation.fieldNames.isSuperset(of: fields.names) { findIgnored(operation, in: text, at: object) }
-  }
-
   @inline(never)
-  private func findIgnored(_ operation: Operation, in text: JSONText, at object: Int) {
+  func countIgnored(_ operation: Operation, at object: Int) {
     text.forEachMember(of: object, arena: arena) { name, _ in
       guard !operation.fieldNames.contains(EventFields.Names(EventFields.Name(name))) else { return }
       ignored.note(operation, .event, name)
@@ -131,220 +84,135 @@ extension RecordDecoder {
     let hint =
       nearest.map { "did you mean \"\($0)\"?" }
       ?? "the operations are " + Operation.names.joined(separator: ", ")
-    return Rejection(
-      .unknownOp,
-      event: eventNumber,
-      field: "op",
-      problem: "names no operation of this protocol",
-      found: "\(name.quotedForMessage()); \(hint)"
-    )
+    let found = "\(name.quotedForMessage()); \(hint)"
+    return Rejection(.unknownOp, field: "op", "names no operation of this protocol", found: found)
   }
 
   @inline(never)
-  private func missing(_ field: StaticString) -> Rejection {
-    let name = field.description
+  private func missing(_ field: EventField) -> Rejection {
     let owner =
-      name == "op" ? "every event" : name.hasSuffix(".id") ? "every listed element" : "this operation"
-    return Rejection(
-      .missingField,
-      event: eventNumber,
-      field: field,
-      problem: "is missing; \(owner) requires it"
-    )
+      field.name == .op ? "every event" : field.name == .id ? "every listed element" : "this operation"
+    return Rejection(.missingField, field: field.path, "is missing; \(owner) requires it")
   }
 
   @inline(never)
-  private func invalid(
-    _ field: StaticString,
-    _ problem: String,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) -> Rejection {
-    Rejection(
-      .invalidField,
-      event: eventNumber,
-      field: field,
-      problem: problem,
-      found: text.span(from: value.first, to: value.end).valueForMessage()
-    )
+  private func invalid(_ field: EventField, _ problem: String) -> Rejection {
+    let found = text.span(of: field.value).valueForMessage()
+    return Rejection(.invalidField, field: field.path, problem, found: found)
+  }
+
+  @inline(never)
+  private func tooLong(_ bytes: ByteSpan, _ field: EventField) -> Rejection {
+    let (limit, found) =
+      field.name == .data
+      ? ("limits.maxDataBytes (\(limits.maxDataBytes))", bytes.valueForMessage())
+      : ("limits.maxIdBytes (\(limits.maxIdBytes))", bytes.quotedForMessage())
+    let problem = "has \(bytes.count) bytes, more than \(limit)"
+    return Rejection(.limitExceeded, field: field.path, problem, found: found)
+  }
+
+  @inline(never)
+  private func duplicate(_ id: ByteSpan, _ field: EventField, _ element: String) -> Rejection {
+    Rejection(.duplicateID, field: field.path, "lists \(element) twice", found: id.quotedForMessage())
+  }
+
+  /// A field that must not be absent.
+  @inline(__always)
+  private func present(_ field: EventField) throws(Rejection) -> EventField {
+    if field.isAbsent { throw missing(field) }
+    return field
   }
 
   @inline(__always)
-  private func identifier(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan {
-    guard value.first != 0, text.character(value.first) == UInt8(ascii: "\"") else {
-      throw identifierFault(field, value, text)
+  private func string(_ field: EventField) throws(Rejection) -> ByteSpan {
+    guard text.character(field.value.first) == UInt8(ascii: "\"") else {
+      throw invalid(field, "must be a string")
     }
-    let id = text.string(value.first, arena: arena)
-    guard !id.isEmpty, id.count <= limits.maxIdBytes else { throw identifierFault(field, value, text) }
+    return text.string(field.value.first, arena: arena)
+  }
+
+  @inline(__always)
+  private func identifier(_ field: EventField) throws(Rejection) -> ByteSpan {
+    let id = try string(present(field))
+    if id.isEmpty { throw invalid(field, "must not be empty") }
+    if id.count > limits.maxIdBytes { throw tooLong(id, field) }
     return id
   }
 
-  /// What is wrong with an identifier.
-  @inline(never)
-  private func identifierFault(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) -> Rejection {
-    guard value.first != 0 else { return missing(field) }
-    guard text.character(value.first) == UInt8(ascii: "\"") else {
-      return invalid(field, "must be a string", value, text)
-    }
-    let id = text.string(value.first, arena: arena)
-    return id.isEmpty ? invalid(field, "must not be empty", value, text) : tooLong(id, field)
-  }
-
-  private func tooLong(_ id: ByteSpan, _ field: StaticString) -> Rejection {
-    Rejection(
-      .limitExceeded,
-      event: eventNumber,
-      field: field,
-      problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))",
-      found: id.quotedForMessage()
-    )
-  }
-
   @inline(__always)
-  private func optionalIdentifier(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan {
-    value.first == 0 ? .empty : try identifier(field, value, text)
-  }
-
-  @inline(__always)
-  private func optionalKind(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan? {
-    guard value.first != 0 else { return nil }
-    guard text.character(value.first) == UInt8(ascii: "\"") else {
-      throw invalid(field, "must be a string", value, text)
-    }
-    let kind = text.string(value.first, arena: arena)
-    guard kind.count <= limits.maxIdBytes else { throw tooLong(kind, field) }
+  private func kind(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    if field.isAbsent { return nil }
+    let kind = try string(field)
+    if kind.count > limits.maxIdBytes { throw tooLong(kind, field) }
     return kind
   }
 
   @inline(__always)
-  private func optionalData(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan? {
-    guard value.first != 0 else { return nil }
-    let data = text.compactSpan(from: value.first, to: value.end, arena: arena)
-    guard data.count <= limits.maxDataBytes else {
-      throw Rejection(
-        .limitExceeded,
-        event: eventNumber,
-        field: field,
-        problem: "has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))",
-        found: data.valueForMessage()
-      )
-    }
+  private func data(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    if field.isAbsent { return nil }
+    let data = text.compactSpan(from: field.value.first, to: field.value.end, arena: arena)
+    if data.count > limits.maxDataBytes { throw tooLong(data, field) }
     return data
   }
 
   /// An order as it is published; empty for `null`.
-  private func optionalOrder(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan? {
-    guard value.first != 0 else { return nil }
-    let written = text.compactSpan(from: value.first, to: value.end, arena: arena)
+  private func order(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    if field.isAbsent { return nil }
+    let written = text.compactSpan(from: field.value.first, to: field.value.end, arena: arena)
     if written.matches("null") { return .empty }
     do throws(SectionOrder.Fault) {
       let order = try SectionOrder(written)
       return withExtendedLifetime(order.text) { arena.copy($0.span) }
     } catch {
-      throw Rejection(
-        .invalidField,
-        event: eventNumber,
-        field: field,
-        problem: error.problem,
-        found: error.value.valueForMessage()
-      )
+      let found = error.value.valueForMessage()
+      throw Rejection(.invalidField, field: field.path, error.problem, found: found)
     }
   }
 
   /// A bound on a section's items; empty for `null`.
-  private func optionalKeep(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> ByteSpan? {
-    guard value.first != 0 else { return nil }
-    let written = text.span(from: value.first, to: value.end)
+  private func keep(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    if field.isAbsent { return nil }
+    let written = text.span(of: field.value)
     if written.matches("null") { return .empty }
     guard SectionSettings.bound(written) != nil else {
-      throw invalid(
-        field,
-        "must be null or an integer from 1 to \(SectionSettings.greatestBound)",
-        value,
-        text
-      )
+      throw invalid(field, "must be null or an integer from 1 to \(SectionSettings.greatestBound)")
     }
     return written
   }
 
   @inline(__always)
-  private func optionalPlace(
-    _ at: JSONText.Field,
-    _ operation: Operation,
-    _ text: JSONText
-  ) throws(Rejection) -> Place? {
-    at.first == 0 ? nil : try place(at, operation, text)
+  private func place(_ at: EventField, _ operation: Operation) throws(Rejection) -> Place? {
+    at.isAbsent ? nil : try givenPlace(at, operation)
   }
 
   @inline(never)
-  private func place(
-    _ at: JSONText.Field,
-    _ operation: Operation,
-    _ text: JSONText
-  ) throws(Rejection) -> Place {
-    let form =
-      #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
-    if text.character(at.first) == UInt8(ascii: "\"") {
-      let name = text.string(at.first, arena: arena)
+  private func givenPlace(_ at: EventField, _ operation: Operation) throws(Rejection) -> Place {
+    switch text.character(at.value.first) {
+    case UInt8(ascii: "\""):
+      let name = text.string(at.value.first, arena: arena)
       if name.matches("first") { return .first }
       if name.matches("last") { return .last }
-      throw invalid("at", form, at, text)
-    }
-    guard text.character(at.first) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
-    var (before, after, index): (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
-    text.forEachMember(of: at.first, arena: arena) { name, value in
-      if name.matches("before") {
-        before = value
-      } else if name.matches("after") {
-        after = value
-      } else if name.matches("index") {
-        index = value
-      } else {
-        ignored.note(operation, .place, name)
+    case UInt8(ascii: "{"):
+      var members = EventFields(in: .place)
+      read([.before, .after, .index], of: at, operation, to: &members)
+      switch members.names {
+      case .before: return .before(try identifier(members[.before]))
+      case .after: return .after(try identifier(members[.after]))
+      case .index: if let index = plainIndex(members[.index]) { return .index(index) }
+      default: break
       }
+    default: break
     }
-    switch (before.0 != 0, after.0 != 0, index.0 != 0) {
-    case (true, false, false): return .before(try identifier("at.before", before, text))
-    case (false, true, false): return .after(try identifier("at.after", after, text))
-    case (false, false, true):
-      guard let value = plainIndex(index, text) else { throw invalid("at", form, at, text) }
-      return .index(value)
-    default: throw invalid("at", form, at, text)
-    }
+    throw invalid(
+      at,
+      #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
+    )
   }
 
   /// A plain decimal integer >= 0; one too large to count is as good as the largest.
-  private func plainIndex(_ value: JSONText.Field, _ text: JSONText) -> Int? {
+  private func plainIndex(_ field: EventField) -> Int? {
     var index = 0
-    for byte in text.span(from: value.first, to: value.end).buffer {
+    for byte in text.span(of: field.value).buffer {
       guard byte &- 0x30 < 10 else { return nil }
       let (product, overflow) = index.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflow) = product.addingReportingOverflow(Int(byte &- 0x30))
@@ -353,136 +221,98 @@ extension RecordDecoder {
     return index
   }
 
-  /// The values of a listed item's members; a first token of 0 means absent, and of duplicates the last counts.
-  ///
-  /// - Parameter parent: what the item is listed in.
-  @inline(__always)
-  private func itemMembers(
-    of object: Int,
-    in parent: IgnoredFields.Parent,
-    _ text: JSONText
-  ) -> (id: JSONText.Field, kind: JSONText.Field, data: JSONText.Field) {
-    var values: (id: JSONText.Field, kind: JSONText.Field, data: JSONText.Field) = ((0, 0), (0, 0), (0, 0))
-    text.forEachMember(of: object, arena: arena) { name, value in
-      if name.matches("id") {
-        values.id = value
-      } else if name.matches("kind") {
-        values.kind = value
-      } else if name.matches("data") {
-        values.data = value
+  /// Reads the members of an object in an event; of duplicates the last counts. Others than the known ones are counted.
+  @inline(always)
+  private func read(
+    _ known: EventFields.Names,
+    of object: EventField,
+    _ operation: Operation,
+    to fields: inout EventFields
+  ) {
+    text.forEachMember(of: object.value.first, arena: arena) { text, value in
+      let name = EventFields.Name(text)
+      if known.contains(EventFields.Names(name)) {
+        fields.set(name, value)
       } else {
-        ignored.note(parent == .items ? .sectionReplace : .feedReplace, parent, name)
+        ignored.note(operation, fields.parent, text)
       }
     }
-    return values
   }
 
   // MARK: Lists
 
-  private func listedItems(
-    _ list: JSONText.Field,
-    fields: ItemListFields,
-    _ text: JSONText
-  ) throws(Rejection) -> Range<Int> {
-    guard text.character(list.0) == UInt8(ascii: "[") else {
-      throw invalid(fields.list, "must be an array", list, text)
+  /// Calls the body with each element of a list, which has the list's name.
+  @inline(__always)
+  private func forEachElement(
+    of list: EventField,
+    _ body: (EventField) throws(Rejection) -> Void
+  ) throws(Rejection) {
+    try text.forEachElement(of: list.value.first) { value throws(Rejection) in
+      try body(EventField(name: list.name, parent: list.parent, value: value))
     }
-    try checkItemCount(of: list, fields.list, text)
+  }
+
+  private func checkIsArray(_ list: EventField) throws(Rejection) {
+    guard text.character(list.value.first) == UInt8(ascii: "[") else {
+      throw invalid(list, "must be an array")
+    }
+  }
+
+  private func listedItems(_ list: EventField) throws(Rejection) -> Range<Int> {
+    try checkIsArray(list)
+    try checkItemCount(of: list)
     let start = items.count
-    try text.forEachElement(of: list.0) { element throws(Rejection) in
-      append(try listedItem(element, fields: fields, text))
-    }
+    let parent = list.parent == .event ? IgnoredFields.Parent.items : .sectionItems
+    try forEachElement(of: list) { element throws(Rejection) in append(try listedItem(element, in: parent)) }
     return start..<items.count
   }
 
+  @inline(__always)
   private func listedItem(
-    _ element: JSONText.Field,
-    fields: ItemListFields,
-    _ text: JSONText
+    _ element: EventField,
+    in parent: IgnoredFields.Parent
   ) throws(Rejection) -> ListedItem {
-    switch text.character(element.0) {
-    case UInt8(ascii: "\""):
-      let (id, hash) = try newItem(fields.list, element, text)
-      return ListedItem(id: id, hash: hash, fields: ElementFields())
+    var idField = element
+    var fields = EventFields(in: parent)
+    switch text.character(element.value.first) {
+    case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      let (idValue, kindValue, dataValue) = itemMembers(of: element.0, in: fields.parent, text)
-      let (id, hash) = try newItem(fields.id, idValue, text)
-      let kind = try optionalKind(fields.kind, kindValue, text)
-      let data = try optionalData(fields.data, dataValue, text)
-      return ListedItem(id: id, hash: hash, fields: ElementFields(kind: kind, data: data))
-    default:
-      throw invalid(fields.list, "must list objects with an id, or ids", element, text)
+      read([.id, .kind, .data], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
+      idField = fields[.id]
+    default: throw invalid(element, "must list objects with an id, or ids")
     }
-  }
-
-  /// The identifier of a listed item, which must not be in the list yet.
-  private func newItem(
-    _ field: StaticString,
-    _ value: JSONText.Field,
-    _ text: JSONText
-  ) throws(Rejection) -> (ByteSpan, UInt32) {
-    let id = try identifier(field, value, text)
+    let id = try identifier(idField)
     let hash = ByteHash.of(id)
-    guard !isListed(item: id, hash) else {
-      throw Rejection(
-        .duplicateID,
-        event: eventNumber,
-        field: field,
-        problem: "lists an item twice",
-        found: id.quotedForMessage()
-      )
-    }
-    return (id, hash)
+    if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
+    let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
+    return ListedItem(id: id, hash: hash, fields: content)
   }
 
-  private func listedSections(_ list: JSONText.Field, _ text: JSONText) throws(Rejection) -> Range<Int> {
-    guard list.0 != 0 else { throw missing("sections") }
-    guard text.character(list.0) == UInt8(ascii: "[") else {
-      throw invalid("sections", "must be an array", list, text)
-    }
-    try checkSectionCount(of: list, text)
+  private func listedSections(_ list: EventField) throws(Rejection) -> Range<Int> {
+    try checkIsArray(list)
+    try checkSectionCount(of: list)
     beginItemList()
     beginSectionList()
     let start = sections.count
-    try text.forEachElement(of: list.0) { element throws(Rejection) in
-      append(try listedSection(element, text))
-    }
+    try forEachElement(of: list) { element throws(Rejection) in append(try listedSection(element)) }
     return start..<sections.count
   }
 
-  private func listedSection(_ element: JSONText.Field, _ text: JSONText) throws(Rejection) -> ListedSection {
-    guard text.character(element.0) == UInt8(ascii: "{") else {
-      throw invalid("sections", "must list objects with an id", element, text)
+  private func listedSection(_ element: EventField) throws(Rejection) -> ListedSection {
+    guard text.character(element.value.first) == UInt8(ascii: "{") else {
+      throw invalid(element, "must list objects with an id")
     }
-    var idValue: JSONText.Field = (0, 0)
-    var values = EventFields()
-    text.forEachMember(of: element.0, arena: arena) { name, value in
-      switch EventFields.Name(name) {
-      case _ where name.matches("id"): idValue = value
-      case let known where EventFields.Names.ofListedSection.contains(EventFields.Names(known)):
-        values.set(known, value)
-      default: ignored.note(.feedReplace, .sections, name)
-      }
-    }
-    let id = try identifier("sections.id", idValue, text)
+    var fields = EventFields(in: .sections)
+    read([.id, .data, .order, .keep, .items], of: element, .feedReplace, to: &fields)
+    let id = try identifier(fields[.id])
     let hash = ByteHash.of(id)
-    guard !isListed(section: id, hash) else {
-      throw Rejection(
-        .duplicateID,
-        event: eventNumber,
-        field: "sections.id",
-        problem: "lists a section twice",
-        found: id.quotedForMessage()
-      )
-    }
-    let fields = ElementFields(
-      data: try optionalData("sections.data", values.data.value, text),
-      order: try optionalOrder("sections.order", values.order.value, text),
-      keep: try optionalKeep("sections.keep", values.keep.value, text)
+    if isListed(section: id, hash) { throw duplicate(id, fields[.id], "a section") }
+    let content = ElementFields(
+      data: try data(fields[.data]),
+      order: try order(fields[.order]),
+      keep: try keep(fields[.keep])
     )
-    let items =
-      values.items.isAbsent
-      ? items.count..<items.count : try listedItems(values.items.value, fields: .ofFeed, text)
-    return ListedSection(id: id, hash: hash, fields: fields, items: items)
+    let items = fields[.items].isAbsent ? items.count..<items.count : try listedItems(fields[.items])
+    return ListedSection(id: id, hash: hash, fields: content, items: items)
   }
 }

@@ -5,8 +5,9 @@
 public final class RecordDecoder {
   let limits: Limits
   private let indexer: JSONIndexer
-  /// The indexer's; here, as to fetch it from there counts its references for every record.
-  private let text: JSONText
+  /// The latest record's value, or the text that it is part of. The indexer's; here, as to fetch it from there counts its
+  /// references for every record.
+  let text: JSONText
   let arena = ScratchArena()
 
   /// The latest record's events, in order.
@@ -28,9 +29,6 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.
   @exclusivity(unchecked) var isArray = false
-
-  /// The number in an array of the event that is being decoded, for messages.
-  @exclusivity(unchecked) private(set) var eventNumber: Int?
 
   /// For `item.patch`, which is applied where the item's data is known.
   @exclusivity(unchecked) var mergePatch = MergePatch()
@@ -64,13 +62,7 @@ public final class RecordDecoder {
   ///   - value: one event or an array of events; nil for a Kafka null, which deletes the feed.
   /// - Throws: the first `Rejection` in the protocol's order.
   public func decode(key: ByteSpan?, value: ByteSpan?) throws(Rejection) {
-    reset()
-    guard let key, !key.isEmpty else {
-      throw Rejection(.missingKey, "the record has no key; the key is the feed id")
-    }
-    guard key.isShortASCII || JSONIndexer.isUTF8(key) else {
-      throw RecordDecoder.notUTF8("key", key)
-    }
+    let key = try begin(key)
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
       events.append { $0.initialize(to: Event(operation: .feedDelete)) }
@@ -95,21 +87,18 @@ public final class RecordDecoder {
       throw RecordDecoder.notJSON(fault, value)
     }
     try checkDepth(text.depth)
-    try decodeEvents(of: text, from: 0, to: text.offsetCount)
+    try decodeEvents(from: 0, to: text.offsetCount)
   }
 
   /// Decodes a record whose value is part of a longer text that was validated as a whole.
   public func decode(
     key: ByteSpan?,
-    valueIn text: JSONText,
+    valueIn whole: JSONText,
     from first: Int,
     to end: Int
   ) throws(Rejection) {
-    reset()
-    guard let key, !key.isEmpty else {
-      throw Rejection(.missingKey, "the record has no key; the key is the feed id")
-    }
-    guard JSONIndexer.isUTF8(key) else { throw RecordDecoder.notUTF8("key", key) }
+    let key = try begin(key)
+    text.describe(whole.bytes, structuredAs: whole)
     let value = text.span(from: first, to: end)
     try checkSizes(key: key, valueCount: value.count)
     if let fault = text.unpairedSurrogate(from: first, to: end) {
@@ -118,7 +107,7 @@ public final class RecordDecoder {
     }
     // The value is not nested deeper than what it is part of.
     if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
-    try decodeEvents(of: text, from: first, to: end)
+    try decodeEvents(from: first, to: end)
   }
 
   @inline(never)
@@ -133,13 +122,21 @@ public final class RecordDecoder {
     return Rejection(.invalidJSON, "the value is not JSON: \(problem)")
   }
 
+  /// Forgets the latest record.
+  ///
+  /// - Returns: the key of the next one.
   @inline(__always)
-  private func reset() {
+  private func begin(_ key: ByteSpan?) throws(Rejection) -> ByteSpan {
     events.removeAll()
     if hasLists { forgetLists() }
     arena.reset()
     isArray = false
     valueBytes = 0
+    guard let key, !key.isEmpty else {
+      throw Rejection(.missingKey, "the record has no key; the key is the feed id")
+    }
+    guard key.isShortASCII || JSONIndexer.isUTF8(key) else { throw RecordDecoder.notUTF8("key", key) }
+    return key
   }
 
   @inline(never)
@@ -187,96 +184,81 @@ public final class RecordDecoder {
   }
 
   @inline(__always)
-  private func decodeEvents(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
+  private func decodeEvents(from first: Int, to end: Int) throws(Rejection) {
     if text.character(first) == UInt8(ascii: "{") {
-      try decodeEvent(of: text, at: first, to: end, number: nil)
+      try decodeEvent(at: first)
     } else {
-      try decodeEventList(of: text, from: first, to: end)
+      try decodeEventList((first, end))
     }
   }
 
   @inline(never)
-  private func decodeEventList(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
-    switch text.character(first) {
-    case UInt8(ascii: "["):
-      isArray = true
-      try checkEventCount(of: text, from: first, to: end)
-      var number = 0
-      try text.forEachElement(of: first) { event throws(Rejection) in
-        try decodeEvent(of: text, at: event.first, to: event.end, number: number)
-        number += 1
-      }
-    default:
+  private func decodeEventList(_ list: JSONText.Field) throws(Rejection) {
+    guard text.character(list.first) == UInt8(ascii: "[") else {
       throw Rejection(
         .invalidField,
         "the value is neither an event (an object) nor an array of events, found "
-          + text.span(from: first, to: end).valueForMessage()
+          + text.span(of: list).valueForMessage()
       )
     }
-  }
-
-  private func checkEventCount(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
-    let count = elementCount(of: (first, end), in: text, ifMoreThan: limits.maxEvents)
+    isArray = true
+    let count = elementCount(of: list, ifMoreThan: limits.maxEvents)
     guard count <= limits.maxEvents else {
       throw Rejection(
         .limitExceeded,
         "the record has \(count) events, more than limits.maxEvents (\(limits.maxEvents))"
       )
     }
+    try text.forEachElement(of: list.first) { event throws(Rejection) in
+      let number = events.count
+      guard text.character(event.first) == UInt8(ascii: "{") else {
+        let found = text.span(of: event).valueForMessage()
+        throw Rejection(.invalidField, "event \(number) is not an object, found \(found)")
+      }
+      do throws(Rejection) {
+        try decodeEvent(at: event.first)
+      } catch {
+        throw error.inEvent(number)
+      }
+    }
   }
 
-  private func decodeEvent(of text: JSONText, at first: Int, to end: Int, number: Int?) throws(Rejection) {
-    guard text.character(first) == UInt8(ascii: "{") else {
-      let prefix = number.map { "event \($0) " } ?? "the event "
-      throw Rejection(
-        .invalidField,
-        prefix + "is not an object, found " + text.span(from: first, to: end).valueForMessage()
-      )
-    }
-    eventNumber = number
-    var fields = EventFields()
-    fields.read(first, in: text, arena)
+  private func decodeEvent(at object: Int) throws(Rejection) {
+    var fields = EventFields(in: .event)
+    fields.read(object, in: text, arena)
     try events.append { event throws(Rejection) in
-      let operation = try operation(fields, in: text)
-      try read(fields, operation, in: text, to: event)
-      countIgnored(fields, operation, in: text, at: first)
+      let operation = try operation(fields)
+      try read(fields, operation, to: event)
+      if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
   }
 
   // MARK: Lengths of lists
 
   /// How many elements an array has; a number that is not more than `bound` may be too small.
-  private func elementCount(of array: JSONText.Field, in text: JSONText, ifMoreThan bound: Int) -> Int {
+  private func elementCount(of array: JSONText.Field, ifMoreThan bound: Int) -> Int {
     // Each element takes a token at least, and a comma.
-    guard (array.1 - array.0 - 1) / 2 > bound else { return 0 }
+    guard (array.end - array.first - 1) / 2 > bound else { return 0 }
     var count = 0
-    text.forEachElement(of: array.0) { _ in count += 1 }
+    text.forEachElement(of: array.first) { _ in count += 1 }
     return count
   }
 
   /// Refuses a list of items that is too long together with those that the event listed before, without reading it.
-  func checkItemCount(of list: JSONText.Field, _ field: StaticString, _ text: JSONText) throws(Rejection) {
+  func checkItemCount(of list: EventField) throws(Rejection) {
     let listed = items.count - listStart
-    let count = listed + elementCount(of: list, in: text, ifMoreThan: longestItemList - listed)
+    let count = listed + elementCount(of: list.value, ifMoreThan: longestItemList - listed)
     guard count > longestItemList else { return }
-    throw Rejection(
-      .limitExceeded,
-      event: eventNumber,
-      field: field,
-      problem: "brings the list to \(count) items, more than limits.maxItems (\(limits.maxItems))"
-    )
+    let problem = "brings the list to \(count) items, more than limits.maxItems (\(limits.maxItems))"
+    throw Rejection(.limitExceeded, field: list.path, problem)
   }
 
   /// Refuses a list of sections that is too long, without reading it.
-  func checkSectionCount(of list: JSONText.Field, _ text: JSONText) throws(Rejection) {
-    let count = elementCount(of: list, in: text, ifMoreThan: longestSectionList)
+  func checkSectionCount(of list: EventField) throws(Rejection) {
+    let count = elementCount(of: list.value, ifMoreThan: longestSectionList)
     guard count > longestSectionList else { return }
-    throw Rejection(
-      .limitExceeded,
-      event: eventNumber,
-      field: "sections",
-      problem: "lists \(count) sections, more than limits.maxSections (\(limits.maxSections))"
-    )
+    let problem = "lists \(count) sections, more than limits.maxSections (\(limits.maxSections))"
+    throw Rejection(.limitExceeded, field: list.path, problem)
   }
 
   // MARK: Duplicate identifiers
@@ -291,6 +273,7 @@ public final class RecordDecoder {
     sectionIDs.removeAll()
   }
 
+  @inline(__always)
   func isListed(item id: ByteSpan, _ hash: UInt32) -> Bool {
     items.withUnsafeBufferPointer { items in
       itemIDs.find(id, hash) { items[Int($0)].id } != nil

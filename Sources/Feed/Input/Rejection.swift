@@ -2,7 +2,7 @@
 public struct Rejection: Error, Sendable, Equatable {
   public let code: RejectCode
   /// Names the event's number in an array (from 0), the field, and the value cut to a bound.
-  public let message: String
+  public private(set) var message: String
   /// Elements that the record had removed with whole lists before it was rejected, and that were put back.
   public internal(set) var restoredElements = 0
 
@@ -11,26 +11,23 @@ public struct Rejection: Error, Sendable, Equatable {
     self.message = message
   }
 
-  /// A rejection for one field of one event.
+  /// A rejection for one field of an event.
   ///
   /// - Parameters:
-  ///   - event: the event's number from 0 where the value is an array, else nil.
   ///   - problem: what is wrong and what is expected.
   ///   - found: what it is instead, for a message.
-  init(_ code: RejectCode, event: Int?, field: StaticString, problem: String, found: String? = nil) {
-    var message = event.map { "event \($0): " } ?? ""
-    message += "field '\(field)' \(problem)"
-    if let found { message += ", found \(found)" }
-    self.init(code, message)
+  init(_ code: RejectCode, field: String, _ problem: String, found: String? = nil) {
+    self.init(code, "field '\(field)' \(problem)" + (found.map { ", found \($0)" } ?? ""))
   }
 
-  /// A rejection for one event as a whole, or for the record.
-  ///
-  /// - Parameters:
-  ///   - event: the event's number from 0 where the value is an array, else nil.
-  ///   - problem: what the event or the record would do.
-  init(_ code: RejectCode, event: Int?, problem: String) {
-    self.init(code, (event.map { "event \($0) " } ?? "the record ") + problem)
+  /// The same for one event of an array, whose number from 0 the message then names.
+  func inEvent(_ number: Int) -> Rejection {
+    let event = "event \(number)"
+    let record = "the record"
+    var rejection = self
+    rejection.message =
+      message.hasPrefix(record) ? event + message.dropFirst(record.count) : "\(event): \(message)"
+    return rejection
   }
 }
 

@@ -30,18 +30,6 @@ public final class JSONText {
     self.closings = closings
   }
 
-  /// Another text of the same structure as one that was validated.
-  init(_ bytes: ByteSpan, structuredAs other: JSONText) {
-    precondition(bytes.count == other.bytes.count, "texts of one structure are of one length")
-    self.bytes = bytes
-    offsets = other.offsets
-    offsetCount = other.offsetCount
-    hasEscapes = other.hasEscapes
-    closings = other.closings
-    hasSpaces = other.hasSpaces
-    depth = other.depth
-  }
-
   /// Makes this the description of another text.
   ///
   /// - Parameters:
@@ -61,6 +49,19 @@ public final class JSONText {
     hasEscapes = pass.found.contains(.escapes)
     hasSpaces = pass.hasSpaces
     depth = pass.depth
+  }
+
+  /// Makes this the description of a text with the structure of one that was validated, which may be the same.
+  @inline(__always)
+  func describe(_ bytes: ByteSpan, structuredAs other: JSONText) {
+    precondition(bytes.count == other.bytes.count, "texts of one structure are of one length")
+    self.bytes = bytes
+    offsets = other.offsets
+    offsetCount = other.offsetCount
+    hasEscapes = other.hasEscapes
+    closings = other.closings
+    hasSpaces = other.hasSpaces
+    depth = other.depth
   }
 
   /// Whether it has neither escapes nor white space between tokens: where a token ends the next one begins, and strings stand for
@@ -213,6 +214,10 @@ public final class JSONText {
 extension JSONText {
   /// A value: its first token, and the token after it.
   package typealias Field = (first: Int, end: Int)
+
+  /// A value's bytes, unchanged.
+  @inline(__always)
+  package func span(of field: Field) -> ByteSpan { span(from: field.first, to: field.end) }
 
   /// Visits the members of the object that starts at a token: the name with its escapes resolved, and the
   /// value.

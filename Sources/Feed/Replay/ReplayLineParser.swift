@@ -2,14 +2,16 @@
 /// section 7). Remembers what later lines default to.
 public final class ReplayLineParser {
   private let indexer = JSONIndexer()
+  /// The line that was parsed last. The indexer's.
+  private let text: JSONText
   private let arena = ScratchArena()
   @exclusivity(unchecked) private var lastTimestamp: Int64 = 0
   @exclusivity(unchecked) private var lastOffsets: [TopicPartition: Int64] = [:]
   // The topic-partition of the line before, so that most lines look up nothing.
   @exclusivity(unchecked) private var recent: TopicPartition
   @exclusivity(unchecked) private var recentOffset: Int64 = -1
-  /// The line that was parsed last, and where its fields are.
-  @exclusivity(unchecked) private var recentLine: (text: JSONText, fields: Envelope)?
+  /// Where the fields of the line are that was parsed last; nil if it is no record.
+  @exclusivity(unchecked) private var recentFields: Envelope?
   /// Whether the line before took so much memory that it is given back.
   @exclusivity(unchecked) private var wasLarge = false
 
@@ -25,6 +27,7 @@ public final class ReplayLineParser {
 
   /// - Parameter defaultTopic: the topic of lines that name none.
   public init(defaultTopic: String = "feeds.items") {
+    text = indexer.text
     self.defaultTopic = Array(defaultTopic.utf8)
     recent = TopicPartition(topic: [], partition: 0)
   }
@@ -48,58 +51,52 @@ public final class ReplayLineParser {
   /// The record of a line; nil for a blank one. It is valid until the next line, and as long as the parser.
   public func parse(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord? {
     if line.buffer.allSatisfy(JSONText.isSpace) { return nil }
-    recentLine = nil
+    recentFields = nil
     arena.reset()
     if wasLarge { indexer.trim() }
     wasLarge = line.count > 4 << 20
-    do {
-      return try record(of: try indexer.validated(line), isUTF8: true)
-    } catch let fault as JSONFault {
-      guard fault.reason == .invalidUTF8 else {
-        throw ReplayLineError("is not a JSON object: \(fault.explanation)")
-      }
-    } catch let error as ReplayLineError {
-      throw error
+    do throws(JSONFault) {
+      try indexer.index(line)
     } catch {
-      fatalError("unexpected error \(error)")
+      guard error.reason == .invalidUTF8 else { throw ReplayLineParser.notObject(error) }
+      try indexInvalidUTF8(line)
+      return try record(isUTF8: false)
     }
-    return try parseInvalidUTF8(line)
+    return try record(isUTF8: true)
+  }
+
+  private static func notObject(_ fault: JSONFault) -> ReplayLineError {
+    ReplayLineError("is not a JSON object: \(fault.explanation)")
   }
 
   /// A line with bytes that are not UTF-8 is still a record, which will be rejected: its
   /// structure is read from a copy without them, its strings from the line itself.
-  private func parseInvalidUTF8(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord {
+  private func indexInvalidUTF8(_ line: ByteSpan) throws(ReplayLineError) {
     let copy = arena.allocate(line.count)
     for at in 0..<line.count { copy[at] = line[at] < 0x80 ? line[at] : UInt8(ascii: "?") }
-    do {
-      let ascii = try indexer.validated(ByteSpan(UnsafePointer(copy), line.count))
-      return try record(of: JSONText(line, structuredAs: ascii), isUTF8: false)
-    } catch let fault as JSONFault {
-      throw ReplayLineError("is not a JSON object: \(fault.explanation)")
-    } catch let error as ReplayLineError {
-      throw error
+    do throws(JSONFault) {
+      try indexer.index(ByteSpan(UnsafePointer(copy), line.count))
     } catch {
-      fatalError("unexpected error \(error)")
+      throw ReplayLineParser.notObject(error)
     }
+    text.describe(line, structuredAs: text)
   }
 
-  private func record(of text: JSONText, isUTF8: Bool) throws(ReplayLineError) -> InputRecord {
-    guard text.character(0) == UInt8(ascii: "{") else {
-      throw ReplayLineError("is not a JSON object")
-    }
-    let envelope = readFields(text)
-    let topic = try topic(envelope.topic, text)
+  private func record(isUTF8: Bool) throws(ReplayLineError) -> InputRecord {
+    guard text.character(0) == UInt8(ascii: "{") else { throw ReplayLineError("is not a JSON object") }
+    let envelope = readFields()
+    let topic = try topic(envelope.topic)
     let partition =
-      try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
-    let explicitOffset = try integer("offset", envelope.offset, text, in: 0...ReplayLineParser.maxOffset)
-    let timestamp = try integer("ts", envelope.timestamp, text, in: .min ... .max) ?? lastTimestamp
-    try checkHeaders(envelope.headers, text)
-    let key = try key(envelope, text)
-    let value = try value(envelope, text, isUTF8: isUTF8)
+      try integer("partition", envelope.partition, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
+    let explicitOffset = try integer("offset", envelope.offset, in: 0...ReplayLineParser.maxOffset)
+    let timestamp = try integer("ts", envelope.timestamp, in: .min ... .max) ?? lastTimestamp
+    try checkHeaders(envelope.headers)
+    let key = try key(envelope)
+    let value = try value(envelope, isUTF8: isUTF8)
 
     let offset = try nextOffset(topic, partition, explicitOffset)
     lastTimestamp = timestamp
-    recentLine = (text, envelope)
+    recentFields = envelope
     return InputRecord(
       partition: partition,
       position: RecordPosition(topic: topic, offset: offset, timestamp: timestamp),
@@ -111,19 +108,17 @@ public final class ReplayLineParser {
   /// The headers of the record that was parsed last: names and values by turns, nil for a null. They are valid
   /// until the next line.
   public var headers: [ByteSpan?] {
-    guard let (text, fields) = recentLine, fields.headers.first != 0, !isNull(fields.headers, text) else {
-      return []
-    }
+    guard let fields = recentFields, fields.headers.first != 0, !isNull(fields.headers) else { return [] }
     var headers: [ByteSpan?] = []
     text.forEachElement(of: fields.headers.first) { element in
-      headers.append(isNull(element, text) ? nil : text.string(element.first, arena: arena))
+      headers.append(isNull(element) ? nil : text.string(element.first, arena: arena))
     }
     return headers
   }
 
   /// The first field that a replay writes and that the line that was parsed last does not have.
   public var omittedField: String? {
-    guard let fields = recentLine?.fields else { return nil }
+    guard let fields = recentFields else { return nil }
     let written = [
       ("topic", fields.topic), ("partition", fields.partition), ("offset", fields.offset),
       ("ts", fields.timestamp), ("headers", fields.headers), ("key", fields.key), ("value", fields.value),
@@ -134,7 +129,7 @@ public final class ReplayLineParser {
   // MARK: Fields
 
   /// Notes where each field is; of duplicates the last counts.
-  private func readFields(_ text: JSONText) -> Envelope {
+  private func readFields() -> Envelope {
     var envelope = Envelope()
     text.forEachMember(of: 0, arena: arena) { name, field in
       switch name.count {
@@ -166,23 +161,17 @@ public final class ReplayLineParser {
     return envelope
   }
 
-  private func wrongType(
-    _ name: String,
-    _ expected: String,
-    _ field: Field,
-    _ text: JSONText
-  ) -> ReplayLineError {
-    ReplayLineError(
-      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).valueForMessage())"
-    )
+  private func wrongType(_ name: String, _ expected: String, _ field: Field) -> ReplayLineError {
+    let found = text.span(of: field).valueForMessage()
+    return ReplayLineError("has a field '\(name)' that is not \(expected): \(found)")
   }
 
-  private func topic(_ field: Field, _ text: JSONText) throws(ReplayLineError) -> [UInt8] {
+  private func topic(_ field: Field) throws(ReplayLineError) -> [UInt8] {
     guard field.first != 0 else {
       return try recent.topic == defaultTopic ? recent.topic : admitted(defaultTopic)
     }
     guard text.character(field.first) == UInt8(ascii: "\"") else {
-      throw wrongType("topic", "a string", field, text)
+      throw wrongType("topic", "a string", field)
     }
     let name = text.string(field.first, arena: arena)
     // Before the first line the recent topic is empty, which no name is.
@@ -190,7 +179,7 @@ public final class ReplayLineParser {
       return recent.topic
     }
     guard TopicName.isLegal(name) else {
-      throw wrongType("topic", "a topic's name, \(TopicName.allowed)", field, text)
+      throw wrongType("topic", "a topic's name, \(TopicName.allowed)", field)
     }
     return try admitted(Array(name.buffer))
   }
@@ -214,7 +203,6 @@ public final class ReplayLineParser {
   private func integer(
     _ name: String,
     _ field: Field,
-    _ text: JSONText,
     in range: ClosedRange<Int64>
   ) throws(ReplayLineError) -> Int64? {
     guard field.first != 0 else { return nil }
@@ -222,44 +210,34 @@ public final class ReplayLineParser {
     guard first == UInt8(ascii: "-") || first &- 0x30 < 10, let value = text.integer(field.first),
       range.contains(value)
     else {
-      throw wrongType(name, "an integer from \(range.lowerBound) to \(range.upperBound)", field, text)
+      throw wrongType(name, "an integer from \(range.lowerBound) to \(range.upperBound)", field)
     }
     return value
   }
 
-  private func checkHeaders(_ field: Field, _ text: JSONText) throws(ReplayLineError) {
-    guard field.first != 0, !isNull(field, text) else { return }
+  private func checkHeaders(_ field: Field) throws(ReplayLineError) {
+    guard field.first != 0, !isNull(field) else { return }
     guard text.character(field.first) == UInt8(ascii: "[") else {
-      throw wrongType("headers", "an array of names and values", field, text)
+      throw wrongType("headers", "an array of names and values", field)
     }
     try text.forEachElement(of: field.first) { element throws(ReplayLineError) in
-      guard text.character(element.first) == UInt8(ascii: "\"") || isNull(element, text) else {
-        throw wrongType("headers", "an array of names and values", field, text)
+      guard text.character(element.first) == UInt8(ascii: "\"") || isNull(element) else {
+        throw wrongType("headers", "an array of names and values", field)
       }
     }
   }
 
-  private func isNull(_ field: Field, _ text: JSONText) -> Bool {
-    text.character(field.first) == UInt8(ascii: "n")
-  }
+  private func isNull(_ field: Field) -> Bool { text.character(field.first) == UInt8(ascii: "n") }
 
-  private func optionalString(
-    _ name: String,
-    _ field: Field,
-    _ text: JSONText
-  ) throws(ReplayLineError) -> ByteSpan? {
-    guard field.first != 0, !isNull(field, text) else { return nil }
+  private func optionalString(_ name: String, _ field: Field) throws(ReplayLineError) -> ByteSpan? {
+    guard field.first != 0, !isNull(field) else { return nil }
     guard text.character(field.first) == UInt8(ascii: "\"") else {
-      throw wrongType(name, "a string or null", field, text)
+      throw wrongType(name, "a string or null", field)
     }
     return text.string(field.first, arena: arena)
   }
 
-  private func value(
-    _ envelope: Envelope,
-    _ text: JSONText,
-    isUTF8: Bool
-  ) throws(ReplayLineError) -> InputRecord.Value {
+  private func value(_ envelope: Envelope, isUTF8: Bool) throws(ReplayLineError) -> InputRecord.Value {
     switch (envelope.value.first != 0, envelope.payload.first != 0, envelope.payloadBase64.first != 0) {
     case (true, true, _): throw ReplayLineParser.tooMany("value", "payload")
     case (true, _, true): throw ReplayLineParser.tooMany("value", "payloadBase64")
@@ -267,30 +245,30 @@ public final class ReplayLineParser {
     case (false, false, false):
       throw ReplayLineError("has neither 'value' nor 'payload' nor 'payloadBase64'; one of them is required")
     case (_, true, _):
-      guard let payload = try optionalString("payload", envelope.payload, text) else { return .null }
+      guard let payload = try optionalString("payload", envelope.payload) else { return .null }
       return .bytes(payload)
-    case (_, _, true): return .bytes(try base64("payloadBase64", envelope.payloadBase64, text))
+    case (_, _, true): return .bytes(try base64("payloadBase64", envelope.payloadBase64))
     case (true, false, false): break
     }
-    if isNull(envelope.value, text) { return .null }
-    guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
+    if isNull(envelope.value) { return .null }
+    guard isUTF8 else { return .bytes(text.span(of: envelope.value)) }
     return .json(.passUnretained(text), first: envelope.value.first, end: envelope.value.end)
   }
 
-  private func key(_ envelope: Envelope, _ text: JSONText) throws(ReplayLineError) -> ByteSpan? {
-    guard envelope.keyBase64.first != 0 else { return try optionalString("key", envelope.key, text) }
+  private func key(_ envelope: Envelope) throws(ReplayLineError) -> ByteSpan? {
+    guard envelope.keyBase64.first != 0 else { return try optionalString("key", envelope.key) }
     guard envelope.key.first == 0 else { throw ReplayLineParser.tooMany("key", "keyBase64") }
-    return try base64("keyBase64", envelope.keyBase64, text)
+    return try base64("keyBase64", envelope.keyBase64)
   }
 
   private static func tooMany(_ one: String, _ other: String) -> ReplayLineError {
     ReplayLineError("has both '\(one)' and '\(other)'; only one is allowed")
   }
 
-  private func base64(_ name: String, _ field: Field, _ text: JSONText) throws(ReplayLineError) -> ByteSpan {
+  private func base64(_ name: String, _ field: Field) throws(ReplayLineError) -> ByteSpan {
     guard text.character(field.first) == UInt8(ascii: "\""),
       let bytes = Base64.decoded(text.string(field.first, arena: arena), arena: arena)
-    else { throw wrongType(name, "a string in Base64 with padding (RFC 4648, section 4)", field, text) }
+    else { throw wrongType(name, "a string in Base64 with padding (RFC 4648, section 4)", field) }
     return bytes
   }
 

@@ -6,26 +6,21 @@ extension FeedState {
   ///
   /// - Parameters:
   ///   - decoder: holds the event's lists.
-  ///   - number: the event's number in an array, for messages.
   /// - Returns: the reason why nothing was to be done, or nil.
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before anything is changed by
   ///   this event.
-  func apply(
-    _ event: UnsafePointer<Event>,
-    _ decoder: RecordDecoder,
-    number: Int?
-  ) throws(Rejection) -> NoOpReason? {
+  func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
     case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
-    case .sectionUpsert: sort(.items(of: try putSection(event.pointee, number)))
+    case .sectionUpsert: sort(.items(of: try putSection(event.pointee)))
     case .sectionReplace:
-      let section = try putSection(event.pointee, number)
+      let section = try putSection(event.pointee)
       setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
-      _ = try putSection(event.pointee, number)
+      _ = try putSection(event.pointee)
     case .sectionDelete:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       setOrder(.items(of: section), [])
@@ -34,13 +29,13 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), number)
+    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item))
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item, number)
+      try putItem(event, item)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try patch(item, event.pointee, decoder, number)
+      try patch(item, event.pointee, decoder)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       detach(item, items[item].scope)
@@ -61,43 +56,35 @@ extension FeedState {
   private func rank(
     _ place: Place,
     in scope: Scope,
-    without element: ElementHandle?,
-    _ number: Int?
+    without element: ElementHandle?
   ) throws(Rejection) -> Rank {
     let count = list(scope).pointee.tree.currentCount - (element == nil ? 0 : 1)
     switch place {
     case .first: return .first
     case .last: return Rank(count)
     case .index(let index): return Rank(min(index, Int(count)))
-    case .before(let anchor): return try anchorRank(anchor, "at.before", in: scope, without: element, number)
-    case .after(let anchor):
-      return try anchorRank(anchor, "at.after", in: scope, without: element, number) + 1
+    case .before(let anchor): return try anchorRank(anchor, "at.before", in: scope, without: element)
+    case .after(let anchor): return try anchorRank(anchor, "at.after", in: scope, without: element) + 1
     }
   }
 
   private func anchorRank(
     _ anchor: ByteSpan,
-    _ field: StaticString,
+    _ field: String,
     in scope: Scope,
-    without element: ElementHandle?,
-    _ number: Int?
+    without element: ElementHandle?
   ) throws(Rejection) -> Rank {
     guard let handle = table(scope).findPresent(anchor), table(scope)[handle].container == scope,
       handle != element
-    else { throw FeedState.unknownAnchor(anchor, field, number) }
+    else { throw FeedState.unknownAnchor(anchor, field) }
     let anchorRank = currentRank(handle, scope)
     guard let element else { return anchorRank }
     return currentRank(element, scope) < anchorRank ? anchorRank - 1 : anchorRank
   }
 
-  static func unknownAnchor(_ anchor: ByteSpan, _ field: StaticString, _ number: Int?) -> Rejection {
-    Rejection(
-      .unknownAnchor,
-      event: number,
-      field: field,
-      problem: "names nothing else in that list",
-      found: anchor.quotedForMessage()
-    )
+  private static func unknownAnchor(_ anchor: ByteSpan, _ field: String) -> Rejection {
+    let found = anchor.quotedForMessage()
+    return Rejection(.unknownAnchor, field: field, "names nothing else in that list", found: found)
   }
 
   /// Moves an element within its list, if it is not there already.
@@ -110,17 +97,16 @@ extension FeedState {
   // MARK: Sections
 
   /// Creates, changes or moves the section that an event names.
-  private func putSection(_ event: Event, _ number: Int?) throws(Rejection) -> ElementHandle {
+  private func putSection(_ event: Event) throws(Rejection) -> ElementHandle {
     let scope = Scope.sections
     if let section = sections.findPresent(event.section) {
       if let place = event.place {
-        let target = try rank(place, in: scope, without: section, number)
-        move(section, scope, to: target)
+        move(section, scope, to: try rank(place, in: scope, without: section))
       }
       if !event.fields.isEmpty { setContent(section: section, event.fields) }
       return section
     }
-    let target = try rank(event.place ?? .last, in: scope, without: nil, number)
+    let target = try rank(event.place ?? .last, in: scope, without: nil)
     return createSection(event.section, event.fields, at: target)
   }
 
@@ -135,14 +121,10 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item that an event names; `item` is its handle if it exists.
-  private func putItem(
-    _ event: UnsafePointer<Event>,
-    _ item: ElementHandle?,
-    _ number: Int?
-  ) throws(Rejection) {
+  private func putItem(_ event: UnsafePointer<Event>, _ item: ElementHandle?) throws(Rejection) {
     let scope: Scope?
     if event.pointee.section.isEmpty {
-      guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item, number) }
+      guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
       scope = items[item].scope
     } else if let item, sections.id(items[item].scope.section).hasSameBytes(as: event.pointee.section) {
       // The usual case, without a look into the index.
@@ -152,19 +134,19 @@ extension FeedState {
     }
     let isInPlace = item != nil && scope == items[item!].scope
     if let scope, let order = order(scope) {
-      return try putItem(event, item, staysInSection: isInPlace, in: scope, order, number)
+      return try putItem(event, item, staysInSection: isInPlace, in: scope, order)
     }
     var target: Rank?
     if let scope {
       if let place = event.pointee.place {
-        target = try rank(place, in: scope, without: isInPlace ? item : nil, number)
+        target = try rank(place, in: scope, without: isInPlace ? item : nil)
       } else if !isInPlace {
         target = Rank(list(scope).pointee.tree.currentCount)
       }
     } else {
       switch event.pointee.place {
-      case .before(let anchor): throw FeedState.unknownAnchor(anchor, "at.before", number)
-      case .after(let anchor): throw FeedState.unknownAnchor(anchor, "at.after", number)
+      case .before(let anchor): throw FeedState.unknownAnchor(anchor, "at.before")
+      case .after(let anchor): throw FeedState.unknownAnchor(anchor, "at.after")
       default: target = .first
       }
     }
@@ -204,12 +186,9 @@ extension FeedState {
     _ item: ElementHandle?,
     staysInSection: Bool,
     in scope: Scope,
-    _ order: SectionOrder,
-    _ number: Int?
+    _ order: SectionOrder
   ) throws(Rejection) {
-    guard event.pointee.place == nil else {
-      throw FeedState.placeInOrder(of: sections.id(scope.section), number)
-    }
+    if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
     sort(scope)
     if let item {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
@@ -222,44 +201,34 @@ extension FeedState {
     attach(handle, scope, at: placeInOrder(handle, scope, order))
   }
 
-  static func placeInOrder(of section: ByteSpan, _ number: Int?) -> Rejection {
+  private static func placeInOrder(of section: ByteSpan) -> Rejection {
     Rejection(
       .orderedSection,
-      event: number,
       field: "at",
-      problem:
-        "gives a place in the section \(section.quotedForMessage()), which is ordered: leave 'at' out, "
+      "gives a place in the section \(section.quotedForMessage()), which is ordered: leave 'at' out, "
         + "or remove the section's order"
     )
   }
 
-  static func missingSection(ofNew item: ByteSpan, _ number: Int?) -> Rejection {
+  private static func missingSection(ofNew item: ByteSpan) -> Rejection {
     Rejection(
       .unknownSection,
-      event: number,
       field: "section",
-      problem: "is missing; a new item requires its section, and there is no item "
-        + item.quotedForMessage() + " yet"
+      "is missing; a new item requires its section, and there is no item \(item.quotedForMessage()) yet"
     )
   }
 
-  private func patch(
-    _ item: ElementHandle,
-    _ event: Event,
-    _ decoder: RecordDecoder,
-    _ number: Int?
-  ) throws(Rejection) {
+  private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
-    let data = try FeedState.patched(items[item].data, by: event, decoder, number)
+    let data = try FeedState.patched(items[item].data, by: event, decoder)
     change(item, ElementFields(data: data), staysInSection: true)
   }
 
   /// Data after a patch, valid until the next patch.
-  static func patched(
+  private static func patched(
     _ data: ByteSpan,
     by event: Event,
-    _ decoder: RecordDecoder,
-    _ number: Int?
+    _ decoder: RecordDecoder
   ) throws(Rejection) -> ByteSpan {
     let output = decoder.patchOutput
     output.removeAll()
@@ -267,9 +236,8 @@ extension FeedState {
     guard output.count <= decoder.limits.maxDataBytes else {
       throw Rejection(
         .limitExceeded,
-        event: number,
         field: "data",
-        problem: "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
+        "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
           + "(\(decoder.limits.maxDataBytes))",
         found: event.fields.data?.valueForMessage()
       )
