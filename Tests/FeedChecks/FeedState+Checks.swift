@@ -77,12 +77,11 @@ extension OrderTree {
   /// Checks the whole structure. Traps with a message where it is broken.
   func checkInvariants(_ table: ElementTable) {
     guard let root else {
-      precondition(publishedCount == 0 && currentCount == 0 && entryCount == 0 && firstLeaf == nil)
+      precondition(counts == OrderCounts() && entryCount == 0 && firstLeaf == nil)
       return
     }
     var leaves: [OrderNode] = []
-    let (published, current) = OrderTree.check(root, parent: nil, &leaves)
-    precondition(published == publishedCount && current == currentCount, "the tree's counts are wrong")
+    precondition(counts == OrderTree.check(root, parent: nil, &leaves), "the tree's counts are wrong")
     var leaf = firstLeaf
     var previous: OrderNode?
     for expected in leaves {
@@ -110,32 +109,26 @@ extension OrderTree {
     _ node: OrderNode,
     parent: OrderNode?,
     _ leaves: inout [OrderNode]
-  ) -> (published: Int32, current: Int32) {
+  ) -> OrderCounts {
     precondition(node.parent == parent, "a node's parent is wrong")
     precondition(parent.map { $0.level == node.level + 1 } ?? true, "a node's level is wrong")
     precondition(node.count > 0 && node.count <= node.capacity, "a node's count is wrong")
-    var published: Int32 = 0
-    var current: Int32 = 0
+    var counts = OrderCounts()
     if node.isLeaf {
       for index in 0..<node.count {
         precondition(node.entries[index].bits & 3 != 0, "an entry counts in no order")
-        published += node.entries[index].publishedCount
-        current += node.entries[index].currentCount
+        counts += node.entries[index].counts
       }
-      precondition(published == node.published && current == node.current, "a leaf's counts are wrong")
+      precondition(counts == node.entryCounts, "a leaf's counts are wrong")
       leaves.append(node)
-      return (published, current)
+      return counts
     }
     for slot in 0..<node.count {
       let child = check(node.children[slot], parent: node, &leaves)
-      precondition(
-        child.published == node.publishedCounts[slot] && child.current == node.currentCounts[slot],
-        "a branch's counts are wrong"
-      )
-      published += child.published
-      current += child.current
+      precondition(child == node.childCounts[slot], "a branch's counts are wrong")
+      counts += child
     }
-    return (published, current)
+    return counts
   }
 }
 

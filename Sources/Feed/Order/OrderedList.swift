@@ -149,7 +149,7 @@ package struct CurrentCursor {
   package mutating func peek() -> ElementHandle? {
     guard remaining > 0 else { return nil }
     while let node = leaf {
-      if node.current == 0 {
+      if node.entryCounts.current == 0 {
         // Many more leaves of nothing but ghosts may follow, so they are not passed one by one.
         let next = tree.select(current: tree.ranks(OrderTree.Position(leaf: node, index: 0)).current)
         (leaf, index) = (next?.leaf, next?.index ?? 0)

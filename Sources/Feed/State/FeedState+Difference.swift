@@ -168,16 +168,16 @@ extension FeedState {
   private func walkForRanks(_ scope: Scope) {
     let table = table(scope)
     let elements = table.elements
-    var published: Int32 = 0
-    var current: Int32 = 0
+    var before = OrderCounts()
     table.withChanges { changes in
       list(scope).pointee.tree.forEachEntry { entry in
         if let change = elements[entry.handle.index].change.value {
-          if entry.isPublished { changes[change.index].publishedRank = PackedOptional(Rank(published)) }
-          if entry.isCurrent { changes[change.index].currentRank = PackedOptional(Rank(current)) }
+          if entry.isPublished {
+            changes[change.index].publishedRank = PackedOptional(Rank(before.published))
+          }
+          if entry.isCurrent { changes[change.index].currentRank = PackedOptional(Rank(before.current)) }
         }
-        published += entry.publishedCount
-        current += entry.currentCount
+        before += entry.counts
       }
     }
   }
@@ -297,8 +297,7 @@ extension FeedState {
   /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
   /// increasing subsequence.
   private func walkForMoves(_ scope: Scope, _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
-    var published: Int32 = 0
-    var current: Int32 = 0
+    var before = OrderCounts()
     var handles: [ElementHandle] = []
     var from: [Int32] = []
     var to: [Int32] = []
@@ -306,19 +305,18 @@ extension FeedState {
       if entry.isCurrent {
         if entry.isPublished {
           handles.append(entry.handle)
-          from.append(published)
-          to.append(current)
+          from.append(before.published)
+          to.append(before.current)
         } else {
           let change = table.withChange(entry.handle) { $0 }
           if change.publishedContainer == scope {
             handles.append(entry.handle)
             from.append(change.publishedRank.known.number)
-            to.append(current)
+            to.append(before.current)
           }
         }
       }
-      published += entry.publishedCount
-      current += entry.currentCount
+      before += entry.counts
     }
     let isKept = LongestIncreasingSubsequence.membership(from)
     for at in handles.indices where !isKept[at] {

@@ -4,7 +4,7 @@ extension FeedState {
   func sections(in window: FeedWindow, published: Bool) -> [ElementHandle] {
     let tree = list(.sections).pointee.tree
     guard let ids = window.sections else {
-      return tree.elements(0..<Int(published ? tree.publishedCount : tree.currentCount), published: published)
+      return tree.elements(0..<Int(tree.counts.number(published: published)), published: published)
     }
     var shown: [(handle: ElementHandle, rank: Rank)] = []
     for id in ids {
@@ -28,8 +28,7 @@ extension FeedState {
 
   /// The positions of a section's items that a window shows.
   func range(of window: FeedWindow, in scope: Scope, published: Bool) -> Range<Int> {
-    let tree = list(scope).pointee.tree
-    return window.range(of: Int(published ? tree.publishedCount : tree.currentCount))
+    window.range(of: Int(list(scope).pointee.tree.counts.number(published: published)))
   }
 
   /// Whether a window shows all items of a section, in both versions.

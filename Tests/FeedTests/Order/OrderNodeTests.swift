@@ -12,10 +12,9 @@ import Testing
     #expect(leaf.parent == nil && leaf.previous == nil && leaf.next == nil)
     leaf.count = 8
     for index in 0..<8 { leaf.entries[index] = OrderEntry(bits: UInt32(index) << 2 | 3) }
-    leaf.published = 8
-    leaf.current = 8
+    leaf.entryCounts = OrderCounts(published: 8, current: 8)
     #expect((0..<8).map { leaf.entries[$0].bits >> 2 } == Array(0..<8))
-    #expect(leaf.capacity == 8 && leaf.count == 8 && leaf.counts == (8, 8))
+    #expect(leaf.capacity == 8 && leaf.count == 8 && leaf.counts == leaf.entryCounts)
     leaf.checkLeaf()
   }
 
@@ -25,14 +24,13 @@ import Testing
     defer { for node in leaves + [branch] { node.free() } }
     for (slot, leaf) in leaves.enumerated() {
       leaf.count = 1
-      leaf.published = Int32(slot % 2)
-      leaf.current = 1
+      leaf.entryCounts = OrderCounts(published: Int32(slot % 2), current: 1)
       OrderTree.adopt(leaf, branch, slot)
       branch.count = slot + 1
     }
     #expect(leaves.allSatisfy { $0.parent == branch })
     #expect(leaves.map { branch.slot(of: $0) } == Array(leaves.indices))
-    #expect(branch.counts == (16, 32))
+    #expect(branch.counts == OrderCounts(published: 16, current: 32))
     for leaf in leaves { leaf.checkLeaf() }
   }
 

@@ -85,13 +85,14 @@ import Testing
     model.tree.checkInvariants(model.table)
     let entries = model.treeEntries()
     #expect(entries.filter(\.isCurrent).map(\.handle) == model.current, "seed \(seed)")
-    var published: Int32 = 0
-    var current: Int32 = 0
+    var before = OrderCounts()
     for entry in entries {
       let ranks = model.tree.ranks(model.position(entry))
-      #expect(ranks.published.number == published && ranks.current.number == current, "seed \(seed)")
-      published += entry.publishedCount
-      current += entry.currentCount
+      #expect(
+        ranks.published.number == before.published && ranks.current.number == before.current,
+        "seed \(seed)"
+      )
+      before += entry.counts
     }
     for _ in 0..<min(20, model.current.count) {
       let rank = random.below(model.current.count)

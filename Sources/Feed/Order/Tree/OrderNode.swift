@@ -32,12 +32,35 @@ struct OrderEntry: Equatable {
   var isGhost: Bool { bits & 3 == 1 }
   @inline(__always)
   var isNewcomer: Bool { bits & 3 == 2 }
-  /// 1 where it counts in the published order.
+  /// 1 for each order in which it counts.
   @inline(__always)
-  var publishedCount: Int32 { Int32(bits & 1) }
-  /// 1 where it counts in the current order.
+  var counts: OrderCounts { OrderCounts(published: Int32(bits & 1), current: Int32(bits >> 1 & 1)) }
+}
+
+/// How many elements there are in each of the two orders. They are in memory, so their sums do not overflow.
+struct OrderCounts: Equatable {
+  var published: Int32 = 0
+  var current: Int32 = 0
+
+  /// The number for one of the two orders.
   @inline(__always)
-  var currentCount: Int32 { Int32(bits >> 1 & 1) }
+  func number(published: Bool) -> Int32 { published ? self.published : current }
+
+  @inline(__always)
+  static func + (one: OrderCounts, other: OrderCounts) -> OrderCounts {
+    OrderCounts(published: one.published &+ other.published, current: one.current &+ other.current)
+  }
+
+  @inline(__always)
+  static func - (one: OrderCounts, other: OrderCounts) -> OrderCounts {
+    OrderCounts(published: one.published &- other.published, current: one.current &- other.current)
+  }
+
+  @inline(__always)
+  static func += (one: inout OrderCounts, other: OrderCounts) { one = one + other }
+
+  @inline(__always)
+  static func -= (one: inout OrderCounts, other: OrderCounts) { one = one - other }
 }
 
 /// The slots of a node: memory for values of one kind, of which the node knows how many are in use.
@@ -123,10 +146,8 @@ struct OrderNode: Equatable {
     let capacity: UInt8
     var previous: OrderNode?
     var next: OrderNode?
-    /// Entries that count in the published order.
-    var published: Int32 = 0
-    /// Entries that count in the current order.
-    var current: Int32 = 0
+    /// Entries that count in each order.
+    var counts = OrderCounts()
   }
 
   /// Full leaves have room for this many entries.
@@ -148,9 +169,8 @@ struct OrderNode: Equatable {
   /// A branch without children.
   static func branch(level: UInt8) -> OrderNode {
     assert(level > 0, "a branch has nodes below it")
-    let size =
-      MemoryLayout<Head>.stride + branchCapacity
-      * (MemoryLayout<OrderNode>.stride + 2 * MemoryLayout<Int32>.stride)
+    let slotSize = MemoryLayout<OrderNode>.stride + MemoryLayout<OrderCounts>.stride
+    let size = MemoryLayout<Head>.stride + branchCapacity * slotSize
     let head = allocate(size).bindMemory(to: Head.self, capacity: 1)
     head.initialize(to: Head(level: level))
     return OrderNode(head: head)
@@ -190,15 +210,8 @@ struct OrderNode: Equatable {
   var capacity: Int { isLeaf ? Int(leafHead.pointee.capacity) : OrderNode.branchCapacity }
 
   /// The entries below the node that count in each order.
-  var counts: (published: Int32, current: Int32) {
-    if isLeaf { return (published, current) }
-    var published: Int32 = 0
-    var current: Int32 = 0
-    for slot in 0..<count {
-      published += publishedCounts[slot]
-      current += currentCounts[slot]
-    }
-    return (published, current)
+  var counts: OrderCounts {
+    isLeaf ? entryCounts : (0..<count).reduce(into: OrderCounts()) { $0 += childCounts[$1] }
   }
 
   // MARK: Leaves
@@ -221,18 +234,11 @@ struct OrderNode: Equatable {
     nonmutating set { leafHead.pointee.next = newValue }
   }
 
-  /// A leaf's entries that count in the published order.
+  /// A leaf's entries that count in each order.
   @inline(__always)
-  var published: Int32 {
-    get { leafHead.pointee.published }
-    nonmutating set { leafHead.pointee.published = newValue }
-  }
-
-  /// A leaf's entries that count in the current order.
-  @inline(__always)
-  var current: Int32 {
-    get { leafHead.pointee.current }
-    nonmutating set { leafHead.pointee.current = newValue }
+  var entryCounts: OrderCounts {
+    get { leafHead.pointee.counts }
+    nonmutating set { leafHead.pointee.counts = newValue }
   }
 
   @inline(__always)
@@ -257,23 +263,11 @@ struct OrderNode: Equatable {
   @inline(__always)
   var children: OrderSlots<OrderNode> { OrderSlots(branchSlots, count: OrderNode.branchCapacity) }
 
-  /// For each child of a branch, its entries in the published order.
+  /// For each child of a branch, its entries in each order.
   @inline(__always)
-  var publishedCounts: OrderSlots<Int32> {
-    OrderSlots(
-      branchSlots + OrderNode.branchCapacity * MemoryLayout<OrderNode>.stride,
-      count: OrderNode.branchCapacity
-    )
-  }
-
-  /// For each child of a branch, its entries in the current order.
-  @inline(__always)
-  var currentCounts: OrderSlots<Int32> {
-    OrderSlots(
-      branchSlots
-        + OrderNode.branchCapacity * (MemoryLayout<OrderNode>.stride + MemoryLayout<Int32>.stride),
-      count: OrderNode.branchCapacity
-    )
+  var childCounts: OrderSlots<OrderCounts> {
+    let start = branchSlots + OrderNode.branchCapacity * MemoryLayout<OrderNode>.stride
+    return OrderSlots(start, count: OrderNode.branchCapacity)
   }
 
   /// The slot of a child.
@@ -293,12 +287,10 @@ struct OrderNode: Equatable {
   func checkLeaf() { assert(isConsistentLeaf, "a leaf's numbers contradict each other") }
 
   private var isConsistentLeaf: Bool {
-    guard isLeaf, count <= capacity, (0...count).contains(Int(published)), (0...count).contains(Int(current)),
-      Int(published + current) >= count
+    let counts = entryCounts
+    guard isLeaf, count <= capacity, (0...count).contains(Int(counts.published)),
+      (0...count).contains(Int(counts.current)), Int(counts.published + counts.current) >= count
     else { return false }
-    guard let parent else { return true }
-    let slot = parent.slot(of: self)
-    return parent.level == 1 && parent.publishedCounts[slot] == published
-      && parent.currentCounts[slot] == current
+    return parent.map { $0.level == 1 && $0.childCounts[$0.slot(of: self)] == counts } ?? true
   }
 }

@@ -14,11 +14,10 @@ extension OrderTree {
       }
       let added = entries[start..<min(entries.count, start + leaf.capacity - leaf.count)]
       leaf.entries.update(from: leaf.count, with: UnsafeBufferPointer(rebasing: added))
-      let counts = takeUp(added.count, leaf, table)
+      let growth = takeUp(added.count, leaf, table)
       entryCount += Int32(added.count)
-      publishedCount += counts.published
-      currentCount += counts.current
-      addToAncestors(of: leaf, counts.published, counts.current)
+      counts += growth
+      addToAncestors(of: leaf, growth)
       leaf.checkLeaf()
       start = added.endIndex
     }
@@ -53,13 +52,11 @@ extension OrderTree {
     }
     leaf.entries.insert(entry, at: position.index, used: leaf.count)
     leaf.count += 1
-    leaf.published += entry.publishedCount
-    leaf.current += entry.currentCount
+    leaf.entryCounts += entry.counts
     entryCount += 1
     locate(entry, leaf, table)
-    addToAncestors(of: leaf, entry.publishedCount, entry.currentCount)
-    publishedCount += entry.publishedCount
-    currentCount += entry.currentCount
+    addToAncestors(of: leaf, entry.counts)
+    counts += entry.counts
     leaf.checkLeaf()
   }
 
@@ -121,17 +118,14 @@ extension OrderTree {
     }
     OrderTree.open(branch, slot)
     OrderTree.adopt(node, branch, slot)
-    let siblingCounts = sibling.counts
-    branch.publishedCounts[slot - 1] = siblingCounts.published
-    branch.currentCounts[slot - 1] = siblingCounts.current
+    branch.childCounts[slot - 1] = sibling.counts
   }
 
   /// Makes room for one more child at a slot.
   private static func open(_ branch: OrderNode, _ slot: Int) {
     let used = branch.count
     branch.children.insert(branch, at: slot, used: used)
-    branch.publishedCounts.insert(0, at: slot, used: used)
-    branch.currentCounts.insert(0, at: slot, used: used)
+    branch.childCounts.insert(OrderCounts(), at: slot, used: used)
     branch.count = used + 1
   }
 
@@ -145,8 +139,7 @@ extension OrderTree {
     for (target, source) in (start..<count).enumerated() {
       let node = branch.children[source]
       right.children[target] = node
-      right.publishedCounts[target] = branch.publishedCounts[source]
-      right.currentCounts[target] = branch.currentCounts[source]
+      right.childCounts[target] = branch.childCounts[source]
       node.parent = right
     }
     right.count = count - start

@@ -5,12 +5,10 @@ extension OrderTree {
     let leaf = position.leaf
     leaf.entries.remove(at: position.index, used: leaf.count)
     leaf.count -= 1
-    leaf.published -= entry.publishedCount
-    leaf.current -= entry.currentCount
+    leaf.entryCounts -= entry.counts
     entryCount -= 1
-    addToAncestors(of: leaf, -entry.publishedCount, -entry.currentCount)
-    publishedCount -= entry.publishedCount
-    currentCount -= entry.currentCount
+    addToAncestors(of: leaf, OrderCounts() - entry.counts)
+    counts -= entry.counts
     leaf.checkLeaf()
     if leaf.count < leaf.capacity / 4 { shrink(leaf, table) }
   }
@@ -62,8 +60,7 @@ extension OrderTree {
     _ table: ElementTable
   ) {
     moveEntries(of: leaf, from: 0, to: left, table)
-    parent.publishedCounts[slot - 1] = left.published
-    parent.currentCounts[slot - 1] = left.current
+    parent.childCounts[slot - 1] = left.entryCounts
     left.checkLeaf()
     unlink(leaf, parent, slot)
   }
@@ -81,8 +78,7 @@ extension OrderTree {
   private mutating func removeChild(_ branch: OrderNode, _ slot: Int) {
     let used = branch.count
     branch.children.remove(at: slot, used: used)
-    branch.publishedCounts.remove(at: slot, used: used)
-    branch.currentCounts.remove(at: slot, used: used)
+    branch.childCounts.remove(at: slot, used: used)
     branch.count = used - 1
     if branch.count == 0 {
       if let parent = branch.parent {
@@ -138,8 +134,7 @@ extension OrderTree {
       OrderTree.adopt(branch.children[source], left, left.count)
       left.count += 1
     }
-    parent.publishedCounts[slot - 1] += parent.publishedCounts[slot]
-    parent.currentCounts[slot - 1] += parent.currentCounts[slot]
+    parent.childCounts[slot - 1] += parent.childCounts[slot]
     branch.free()
     removeChild(parent, slot)
   }

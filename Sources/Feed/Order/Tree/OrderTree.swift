@@ -8,12 +8,15 @@ struct OrderTree {
   /// A leaf or a branch; nil in a tree without entries. Only the tree's operations change it, as what follows.
   var root: OrderNode?
   var firstLeaf: OrderNode?
-  /// Elements in the published order.
-  var publishedCount: Int32 = 0
-  /// Elements in the current order.
-  var currentCount: Int32 = 0
+  /// Elements in each order.
+  var counts = OrderCounts()
   /// Entries, ghosts and newcomers included.
   var entryCount: Int32 = 0
+
+  /// Elements in the published order.
+  var publishedCount: Int32 { counts.published }
+  /// Elements in the current order.
+  var currentCount: Int32 { counts.current }
 
   /// An entry's place; valid until the tree changes.
   struct Position {
@@ -46,13 +49,11 @@ struct OrderTree {
   }
 
   /// Changes the counts that the branches above a node have for it.
-  func addToAncestors(of node: OrderNode, _ published: Int32, _ current: Int32) {
-    if published == 0 && current == 0 { return }
+  func addToAncestors(of node: OrderNode, _ counts: OrderCounts) {
+    if counts == OrderCounts() { return }
     var child = node
     while let branch = child.parent {
-      let slot = branch.slot(of: child)
-      branch.publishedCounts[slot] += published
-      branch.currentCounts[slot] += current
+      branch.childCounts[branch.slot(of: child)] += counts
       child = branch
     }
   }
@@ -61,38 +62,30 @@ struct OrderTree {
   static func adopt(_ node: OrderNode, _ branch: OrderNode, _ slot: Int) {
     assert(node.level + 1 == branch.level, "a child is one level below its branch")
     node.parent = branch
-    let (published, current) = node.counts
     branch.children[slot] = node
-    branch.publishedCounts[slot] = published
-    branch.currentCounts[slot] = current
+    branch.childCounts[slot] = node.counts
   }
 
   /// Moves the entries from `start` to the end of another leaf.
   func moveEntries(of leaf: OrderNode, from start: Int, to target: OrderNode, _ table: ElementTable) {
     target.entries.update(from: target.count, with: leaf.entries, start..<leaf.count)
-    let moved = takeUp(leaf.count - start, target, table)
+    leaf.entryCounts -= takeUp(leaf.count - start, target, table)
     leaf.count = start
-    leaf.published -= moved.published
-    leaf.current -= moved.current
   }
 
   /// Counts entries that were copied into a leaf's slots behind the others, and notes where their elements are found.
   ///
   /// - Returns: how many of them count in each order.
-  func takeUp(_ count: Int, _ leaf: OrderNode, _ table: ElementTable) -> (published: Int32, current: Int32) {
-    var published: Int32 = 0
-    var current: Int32 = 0
+  func takeUp(_ count: Int, _ leaf: OrderNode, _ table: ElementTable) -> OrderCounts {
+    var added = OrderCounts()
     let entries = leaf.entries
     for index in leaf.count..<leaf.count + count {
-      let entry = entries[index]
-      published += entry.publishedCount
-      current += entry.currentCount
-      locate(entry, leaf, table)
+      added += entries[index].counts
+      locate(entries[index], leaf, table)
     }
     leaf.count += count
-    leaf.published += published
-    leaf.current += current
-    return (published, current)
+    leaf.entryCounts += added
+    return added
   }
 }
 
@@ -114,13 +107,13 @@ extension OrderTree {
   /// The place of the element at `rank` in one of the two orders; nil past the end.
   @inline(__always)
   private func select(_ rank: Rank, published: Bool) -> Position? {
-    guard rank.number < (published ? publishedCount : currentCount), var node = root else { return nil }
+    guard rank.number < counts.number(published: published), var node = root else { return nil }
     var rest = rank.number
     while !node.isLeaf {
-      let counts = published ? node.publishedCounts : node.currentCounts
+      let counts = node.childCounts
       var slot = 0
-      while rest >= counts[slot] {
-        rest -= counts[slot]
+      while rest >= counts[slot].number(published: published) {
+        rest -= counts[slot].number(published: published)
         slot += 1
       }
       node = node.children[slot]
@@ -183,7 +176,7 @@ extension OrderTree {
     if previous != nil && next != nil { return (previous, next) }
     let rank = ranks(position).current
     if previous == nil, rank > .first { previous = select(current: rank - 1)?.entry.handle }
-    if next == nil { next = select(current: rank + position.entry.currentCount)?.entry.handle }
+    if next == nil { next = select(current: rank + position.entry.counts.current)?.entry.handle }
     return (previous, next)
   }
 }
@@ -191,24 +184,16 @@ extension OrderTree {
 extension OrderTree {
   /// The numbers of published and of current elements before a place.
   func ranks(_ position: Position) -> (published: Rank, current: Rank) {
-    var published: Int32 = 0
-    var current: Int32 = 0
+    var before = OrderCounts()
     let entries = position.leaf.entries
-    for index in 0..<position.index {
-      published &+= entries[index].publishedCount
-      current &+= entries[index].currentCount
-    }
+    for index in 0..<position.index { before += entries[index].counts }
     var child = position.leaf
     while let branch = child.parent {
-      let slot = branch.slot(of: child)
-      let (publishedCounts, currentCounts) = (branch.publishedCounts, branch.currentCounts)
-      for before in 0..<slot {
-        published &+= publishedCounts[before]
-        current &+= currentCounts[before]
-      }
+      let counts = branch.childCounts
+      for slot in 0..<branch.slot(of: child) { before += counts[slot] }
       child = branch
     }
-    return (Rank(published), Rank(current))
+    return (Rank(before.published), Rank(before.current))
   }
 }
 
@@ -240,9 +225,7 @@ extension OrderTree {
       let capacity = leafCount == 1 ? max(8, (size + 7) / 8 * 8) : OrderNode.leafCapacity
       let leaf = OrderNode.leaf(capacity: capacity)
       leaf.entries.update(from: 0, with: UnsafeBufferPointer(rebasing: entries[start..<start + size]))
-      let added = takeUp(size, leaf, table)
-      publishedCount += added.published
-      currentCount += added.current
+      counts += takeUp(size, leaf, table)
       leaf.previous = previous
       if let previous { previous.next = leaf } else { firstLeaf = leaf }
       leaf.checkLeaf()
@@ -275,17 +258,13 @@ extension OrderTree {
 extension OrderTree {
   /// Lets an entry count in other orders.
   mutating func replace(_ position: Position, with entry: OrderEntry, _ table: ElementTable) {
-    let old = position.entry
-    let published = entry.publishedCount - old.publishedCount
-    let current = entry.currentCount - old.currentCount
+    let growth = entry.counts - position.entry.counts
     let leaf = position.leaf
     leaf.entries[position.index] = entry
-    leaf.published += published
-    leaf.current += current
+    leaf.entryCounts += growth
     locate(entry, leaf, table)
-    addToAncestors(of: leaf, published, current)
-    publishedCount += published
-    currentCount += current
+    addToAncestors(of: leaf, growth)
+    counts += growth
     leaf.checkLeaf()
   }
 }
