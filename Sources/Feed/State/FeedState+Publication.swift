@@ -1,28 +1,25 @@
 extension FeedState {
   /// The current state has been published: it becomes the published one.
   func confirm() {
-    let scopes = beginSettling()
-    settleEntries(items, scopes, confirming: true)
-    settleEntries(sections, scopes, confirming: true)
-    endSettling(scopes, confirming: true)
-    for change in items.changes { confirm(change, items) }
-    for change in sections.changes { confirm(change, sections) }
-    removeChanges()
+    settle(confirming: true)
     publishedTotals = totals
-    overfull.removeAll()
   }
 
   /// The current state is withdrawn: the feed is again what was published.
   func rollBack() {
     endJournal()
-    let scopes = beginSettling()
-    settleEntries(items, scopes, confirming: false)
-    settleEntries(sections, scopes, confirming: false)
-    endSettling(scopes, confirming: false)
-    for change in items.changes { rollBack(change, items) }
-    for change in sections.changes { rollBack(change, sections) }
-    removeChanges()
+    settle(confirming: false)
     totals = publishedTotals
+  }
+
+  private func settle(confirming: Bool) {
+    let scopes = beginSettling()
+    settleEntries(items, scopes, confirming: confirming)
+    settleEntries(sections, scopes, confirming: confirming)
+    endSettling(scopes, confirming: confirming)
+    for change in items.changes { settle(change, items, confirming: confirming) }
+    for change in sections.changes { settle(change, sections, confirming: confirming) }
+    removeChanges()
     overfull.removeAll()
   }
 
@@ -71,11 +68,20 @@ extension FeedState {
   /// in both; a list that is rebuilt, as a whole.
   private func settleEntries(_ table: ElementTable, _ scopes: [Scope], confirming: Bool) {
     if confirming {
-      removeGhosts(table)
-      settleNewcomers(table)
+      forEachGhost(table) { _, scope, position in list(scope).pointee.tree.remove(position, table) }
+      forEachNewcomer(table) { handle, scope, position in
+        list(scope).pointee.tree.replace(position, with: .both(handle), table)
+      }
     } else {
-      removeNewcomers(table)
-      reviveGhosts(table)
+      forEachNewcomer(table) { handle, scope, position in
+        list(scope).pointee.tree.remove(position, table)
+        table[handle].container = .none
+        table[handle].leaf = nil
+      }
+      forEachGhost(table) { handle, scope, position in
+        list(scope).pointee.tree.replace(position, with: .both(handle), table)
+        table[handle].container = PackedOptional(scope)
+      }
     }
     for scope in scopes
     where self.table(scope) === table && list(scope).pointee.touchCount == Settling.byRebuilding {
@@ -83,29 +89,17 @@ extension FeedState {
     }
   }
 
-  private func removeGhosts(_ table: ElementTable) {
+  private func forEachGhost(
+    _ table: ElementTable,
+    _ body: (ElementHandle, Scope, OrderTree.Position) -> Void
+  ) {
     for index in table.changes.indices {
       // Read again each time: removals move entries to other leaves.
       guard let leaf = table.changes[index].ghostLeaf else { continue }
       let scope = table.changes[index].publishedScope
       guard isSettledSingly(scope) else { continue }
-      let tree = list(scope)
-      tree.pointee.tree.remove(
-        tree.pointee.tree.position(of: .ghost(table.changes[index].handle), in: leaf),
-        table
-      )
-    }
-  }
-
-  private func reviveGhosts(_ table: ElementTable) {
-    for index in table.changes.indices {
-      guard let leaf = table.changes[index].ghostLeaf else { continue }
-      let scope = table.changes[index].publishedScope
       let handle = table.changes[index].handle
-      guard isSettledSingly(scope) else { continue }
-      let position = list(scope).pointee.tree.position(of: .ghost(handle), in: leaf)
-      list(scope).pointee.tree.replace(position, with: .both(handle), table)
-      table[handle].container = PackedOptional(scope)
+      body(handle, scope, list(scope).pointee.tree.position(of: .ghost(handle), in: leaf))
     }
   }
 
@@ -120,20 +114,6 @@ extension FeedState {
         isSettledSingly(scope), let leaf = element.leaf
       else { continue }
       body(change.handle, scope, list(scope).pointee.tree.position(of: .newcomer(change.handle), in: leaf))
-    }
-  }
-
-  private func settleNewcomers(_ table: ElementTable) {
-    forEachNewcomer(table) { handle, scope, position in
-      list(scope).pointee.tree.replace(position, with: .both(handle), table)
-    }
-  }
-
-  private func removeNewcomers(_ table: ElementTable) {
-    forEachNewcomer(table) { handle, scope, position in
-      list(scope).pointee.tree.remove(position, table)
-      table[handle].container = .none
-      table[handle].leaf = nil
     }
   }
 
@@ -167,27 +147,17 @@ extension FeedState {
 
   // MARK: Elements
 
-  private func confirm(_ change: ElementChange, _ table: ElementTable) {
-    if let content = change.publishedContent { release(content) }
-    if table === sections { settleSettings(change.handle, confirming: true) }
-    table[change.handle].change = .none
-    if !table[change.handle].isPresent { destroy(change.handle, table) }
-  }
-
-  private func rollBack(_ change: ElementChange, _ table: ElementTable) {
-    table[change.handle].change = .none
-    guard change.wasPublished else {
-      destroy(change.handle, table)
-      return
+  private func settle(_ change: ElementChange, _ table: ElementTable, confirming: Bool) {
+    let handle = change.handle
+    if let content = change.publishedContent {
+      release(confirming ? content : table[handle].content)
+      if !confirming { table[handle].content = content }
     }
-    if table === sections { settleSettings(change.handle, confirming: false) }
-    guard let content = change.publishedContent else { return }
-    release(table[change.handle].content)
-    table[change.handle].content = content
-  }
-
-  private func destroy(_ handle: ElementHandle, _ table: ElementTable) {
-    release(table[handle].content)
-    table.destroy(handle)
+    if table === sections { settleSettings(handle, confirming: confirming) }
+    table[handle].change = .none
+    if confirming ? !table[handle].isPresent : !change.wasPublished {
+      release(table[handle].content)
+      table.destroy(handle)
+    }
   }
 }
