@@ -158,25 +158,21 @@ public final class ByteWriter {
   }
 
   @inline(never)
-  private func appendLong(_ value: UInt64) {
-    reserve(20)
+  private func appendLong(_ value: UInt64) { append(decimal: value, width: ByteWriter.digits(value)) }
+
+  /// How many decimal digits a number has.
+  static func digits(_ value: UInt64) -> Int {
     var digits = 1
     var bound: UInt64 = 10
     while digits < 20, value >= bound {
       digits += 1
-      let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
-      if overflow { break }
-      bound = next
+      bound = bound &* 10
     }
-    var rest = value
-    var at = count + digits
-    count += digits
-    for _ in 0..<digits {
-      at -= 1
-      base[at] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
-      rest /= 10
-    }
+    return digits
   }
+
+  /// The same for a number that is not negative.
+  static func digits(_ value: Int) -> Int { digits(UInt64(value)) }
 
   @inline(__always)
   public func append(decimal value: Int) {
@@ -219,5 +215,7 @@ struct ByteCounter: ByteSink {
   mutating func append(quoted text: ByteSpan, needsEscapes: Bool) {
     count += needsEscapes ? JSONString.quotedCount(text) : text.count + 2
   }
-  mutating func append(decimal value: Int) { count += (value < 0 ? 1 : 0) + ChangesetHead.digits(value) }
+  mutating func append(decimal value: Int) {
+    count += (value < 0 ? 1 : 0) + ByteWriter.digits(UInt64(value.magnitude))
+  }
 }

@@ -177,7 +177,7 @@ extension MergePatch {
 
   /// Writes the target, an object, with the edits made.
   mutating func write(_ target: ByteSpan, _ output: ByteWriter) {
-    var object = merged(0, edits: 0..<edits.count, rest: 1..<target.count - 1)
+    var object = written(0, edits: 0..<edits.count, rest: 1..<target.count - 1)
     output.append(UInt8(ascii: "{"))
     while true {
       if let inner = makeEdits(&object, target, output) ?? makeAdditions(&object, output) {
@@ -215,7 +215,7 @@ extension MergePatch {
       guard isLast, !member.isNull else { continue }
       if edit.isMerge {
         appendName(of: member, &object, output)
-        return merged(
+        return written(
           Int(member.object),
           edits: number + 1..<Int(edit.next),
           rest: Int(edit.valueStart) + 1..<end - 1
@@ -252,7 +252,8 @@ extension MergePatch {
   ) -> WrittenObject? {
     if member.object >= 0, !tree.objects[Int(member.object)].isPlain {
       appendName(of: member, &object, output)
-      return new(Int(member.object))
+      // The target has none: all of the patch's members are additions.
+      return written(Int(member.object), edits: .max ..< .max, rest: 0..<0)
     }
     append(tree.text, from: Int(member.start), to: Int(member.end), &object, output)
     return nil
@@ -281,23 +282,12 @@ extension MergePatch {
     output.append(ByteSpan(text.base + start, end - start))
   }
 
-  private func merged(_ number: Int, edits: Range<Int>, rest: Range<Int>) -> WrittenObject {
+  private func written(_ number: Int, edits: Range<Int>, rest: Range<Int>) -> WrittenObject {
     let object = tree.objects[number]
     return WrittenObject(
       edits: edits,
       firstEdit: edits.lowerBound,
       rest: rest,
-      additions: object.first..<object.end
-    )
-  }
-
-  /// An object of the patch where the target has none.
-  private func new(_ number: Int) -> WrittenObject {
-    let object = tree.objects[number]
-    return WrittenObject(
-      edits: 0..<0,
-      firstEdit: .max,
-      rest: 0..<0,
       additions: object.first..<object.end
     )
   }

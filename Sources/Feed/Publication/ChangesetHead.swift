@@ -71,17 +71,7 @@ package struct ChangesetHead {
 
   /// Bytes that the part fields add.
   static func partByteCount(number: Int, countDigits: Int) -> Int {
-    partName.utf8CodeUnitCount + digits(number) + partsName.utf8CodeUnitCount + countDigits
-  }
-
-  static func digits(_ number: Int) -> Int {
-    var digits = 1
-    var rest = number / 10
-    while rest > 0 {
-      digits += 1
-      rest /= 10
-    }
-    return digits
+    partName.utf8CodeUnitCount + ByteWriter.digits(number) + partsName.utf8CodeUnitCount + countDigits
   }
 }
 

@@ -204,32 +204,15 @@ public final class ChangesetPublisher {
       let start = output.bytes.count
       head.write(part: nil, to: output.bytes)
       output.bytes.append(UInt8(ascii: "}"))
-      output.append(
-        keyPrefix: "d",
-        number: version.deltaCount + 1,
-        feed: feed.id,
-        valueStart: start,
-        eventSuffix: "0",
-        epoch: version.epoch,
-        revision: version.revision,
-        time: time
-      )
+      append("d", version.deltaCount + 1, of: feed.id, valueStart: start, eventSuffix: "0", to: output)
       return true
     case .reload(var writer, let isKeyframe, let plan, var bytes):
       let start = output.bytes.count
       let part = writer.writePart(to: output.bytes)
       bytes += output.bytes.count - start
-      output.append(
-        keyPrefix: "k",
-        number: part,
-        feed: feed.id,
-        valueStart: start,
-        eventSuffix: (isKeyframe ? "keyframe" : "") + String(part),
-        epoch: version.epoch,
-        revision: version.revision,
-        time: time,
-        plan: part == 0 ? plan : nil
-      )
+      let suffix = (isKeyframe ? "keyframe" : "") + String(part)
+      let partPlan = part == 0 ? plan : nil
+      append("k", part, of: feed.id, valueStart: start, eventSuffix: suffix, partPlan, to: output)
       guard writer.isFinished else {
         steps[0] = .reload(writer, isKeyframe: isKeyframe, plan: plan, bytes: bytes)
         return false
@@ -242,18 +225,7 @@ public final class ChangesetPublisher {
       return true
     case .tombstones(let prefix, let numbers):
       let slice = numbers.prefix(ChangesetPublisher.nullsAtOnce)
-      for number in slice {
-        output.append(
-          keyPrefix: prefix,
-          number: number,
-          feed: feed.id,
-          valueStart: nil,
-          eventSuffix: "",
-          epoch: [],
-          revision: version.revision,
-          time: time
-        )
-      }
+      for number in slice { append(prefix, number, of: feed.id, valueStart: nil, to: output) }
       guard slice.count < numbers.count else { return true }
       steps[0] = .tombstones(prefix, numbers.dropFirst(slice.count))
       return false
@@ -305,16 +277,39 @@ public final class ChangesetPublisher {
   ) {
     version.deltaCount += 1
     version.deltaBytes += output.bytes.count - start
-    output.append(
-      keyPrefix: "d",
-      number: version.deltaCount,
-      feed: head.feed,
+    append(
+      "d",
+      version.deltaCount,
+      of: head.feed,
       valueStart: start,
       eventSuffix: String(part),
+      part == 0 ? plan : nil,
+      to: output
+    )
+  }
+
+  /// Adds a record.
+  ///
+  /// - Parameter valueStart: from where to the end of the buffer its value was written; nil for a null.
+  private func append(
+    _ keyPrefix: StaticString,
+    _ number: Int,
+    of feed: ByteSpan,
+    valueStart: Int?,
+    eventSuffix: String = "",
+    _ plan: ChangesetPlan? = nil,
+    to output: RecordBuffer
+  ) {
+    output.append(
+      keyPrefix: keyPrefix,
+      number: number,
+      feed: feed,
+      valueStart: valueStart,
+      eventSuffix: eventSuffix,
       epoch: version.epoch,
       revision: version.revision,
       time: time,
-      plan: part == 0 ? plan : nil
+      plan: plan
     )
   }
 

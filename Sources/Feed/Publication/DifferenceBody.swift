@@ -279,7 +279,7 @@ struct DifferenceBody {
       return
     }
     var first = 0
-    let ends = partEnds(limit: limit, headBytes: headBytes, countDigits: ChangesetHead.digits(count))
+    let ends = partEnds(limit: limit, headBytes: headBytes, countDigits: ByteWriter.digits(count))
     for (part, end) in ends.enumerated() {
       let start = output.count
       head.write(part: (part, count), to: output)
@@ -326,7 +326,7 @@ enum PartPlan {
     var digits = 1
     while true {
       let count = partsWithCountDigits(digits)
-      if ChangesetHead.digits(count) <= digits { return count }
+      if ByteWriter.digits(count) <= digits { return count }
       digits += 1
     }
   }

@@ -71,7 +71,7 @@ struct ReloadWriter {
     head.write(part: partCount == 1 ? nil : (part, partCount), to: output)
     let partBytes =
       partCount == 1
-      ? 0 : ChangesetHead.partByteCount(number: part, countDigits: ChangesetHead.digits(partCount))
+      ? 0 : ChangesetHead.partByteCount(number: part, countDigits: ByteWriter.digits(partCount))
     ReloadWriter.advance(
       &walk,
       state,
