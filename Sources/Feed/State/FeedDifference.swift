@@ -41,6 +41,13 @@ package struct EntryLists<Entry> {
   var isEmpty: Bool { weight == 0 && reconfigures.isEmpty }
 }
 
+extension FeedDifference.Entry {
+  /// An entry of one list.
+  init(_ handle: ElementHandle, of scope: Scope, from: Rank = .first, to: Rank = .first, sortKey: UInt64) {
+    self.init(handle: handle, fromScope: scope, from: from, toScope: scope, to: to, sortKey: sortKey)
+  }
+}
+
 extension FeedDifference.Entries {
   mutating func sort() {
     Self.sort(&deletes)

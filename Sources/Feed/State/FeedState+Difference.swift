@@ -25,19 +25,20 @@ extension FeedState {
   func tally() -> DifferenceTally {
     var tally = DifferenceTally()
     tally.commonItemCount = publishedTotals.itemCount
-    count(sections, .sections, &tally)
-    count(items, nil, &tally)
+    count(sections, &tally)
+    count(items, &tally)
     return tally
   }
 
-  private func count(_ table: ElementTable, _ scope: Scope?, _ tally: inout DifferenceTally) {
+  private func count(_ table: ElementTable, _ tally: inout DifferenceTally) {
+    let areItems = table === items
     for change in table.changes {
       let element = table[change.handle]
       switch (change.wasPublished, element.isPresent) {
       case (false, false): break
       case (false, true): tally.certainWeight += 1
       case (true, false):
-        if scope == nil {
+        if areItems {
           tally.commonItemCount -= 1
           // A deleted section's items are not listed.
           if sections[change.publishedScope.section].isPresent { tally.certainWeight += 1 }
@@ -45,8 +46,8 @@ extension FeedState {
           tally.certainWeight += 1
         }
       case (true, true):
-        if scope == nil, kindChanged(element, change) { tally.changedKindCount += 1 }
-        switch contentChange(element, change, isItem: scope == nil) {
+        if areItems, kindChanged(element, change) { tally.changedKindCount += 1 }
+        switch contentChange(element, change, isItem: areItems) {
         case .none: break
         case .reconfigure: tally.reconfigureCount += 1
         case .reload: tally.certainWeight += 1
@@ -71,7 +72,7 @@ extension FeedState {
     findRanks(sections)
     let wholeSections = isWalked(.sections)
     if wholeSections { walkForRanks(.sections) }
-    collect(sections, .sections, &difference.sections)
+    collect(sections, &difference.sections)
     collectMoves(within: [.sections], sections, &difference.sections)
     difference.sections.sort()
 
@@ -79,7 +80,7 @@ extension FeedState {
     for scope in scopes { findSectionRanks(scope.section) }
     findRanks(items)
     for scope in scopes where isWalked(scope) { walkForRanks(scope) }
-    collect(items, nil, &difference.items)
+    collect(items, &difference.items)
     collectMoves(within: scopes, items, &difference.items)
     difference.items.sort()
 
@@ -113,25 +114,9 @@ extension FeedState {
 
   /// Where a section stands in both orders, for sorting.
   private func findSectionRanks(_ section: ElementHandle) {
-    let tree = list(.sections).pointee.tree
     let list = list(.items(of: section))
-    let element = sections[section]
-    if element.change.isNone {
-      let ranks = tree.ranks(currentPosition(section, .sections))
-      list.pointee.publishedRank = PackedOptional(ranks.published)
-      list.pointee.currentRank = PackedOptional(ranks.current)
-    } else {
-      let change = sections.withChange(section) { $0 }
-      if let leaf = change.ghostLeaf {
-        let ranks = tree.ranks(tree.position(of: .ghost(section), in: leaf))
-        list.pointee.publishedRank = PackedOptional(ranks.published)
-      }
-      if element.isPresent {
-        let ranks = tree.ranks(currentPosition(section, .sections))
-        list.pointee.currentRank = PackedOptional(ranks.current)
-        if change.ghostLeaf == nil { list.pointee.publishedRank = PackedOptional(ranks.published) }
-      }
-    }
+    list.pointee.publishedRank = rank(section, .sections, published: true).map { PackedOptional($0) } ?? .none
+    list.pointee.currentRank = rank(section, .sections, published: false).map { PackedOptional($0) } ?? .none
   }
 
   /// Whether a list is walked as a whole, because much of it was touched, or because the fewest
@@ -183,13 +168,13 @@ extension FeedState {
   }
 
   /// By the published order: first the section's place, then the element's. Sections are in no section.
-  private func publishedKey(_ change: ElementChange, _ scope: Scope?) -> UInt64 {
-    let section = scope == nil ? list(change.publishedScope).pointee.publishedRank.known : .first
-    return FeedState.sortKey(section, change.publishedRank.known)
+  private func publishedKey(_ scope: Scope, _ rank: Rank) -> UInt64 {
+    let section = scope.isSections ? .first : list(scope).pointee.publishedRank.known
+    return FeedState.sortKey(section, rank)
   }
 
-  private func currentKey(_ container: Scope, _ rank: Rank, _ scope: Scope?) -> UInt64 {
-    let section = scope == nil ? list(container).pointee.currentRank.known : .first
+  private func currentKey(_ scope: Scope, _ rank: Rank) -> UInt64 {
+    let section = scope.isSections ? .first : list(scope).pointee.currentRank.known
     return FeedState.sortKey(section, rank)
   }
 
@@ -199,19 +184,20 @@ extension FeedState {
   }
 
   /// Everything but the moves within a list.
-  private func collect(_ table: ElementTable, _ scope: Scope?, _ entries: inout FeedDifference.Entries) {
+  private func collect(_ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+    let areItems = table === items
     for change in table.changes {
       let element = table[change.handle]
       var entry = FeedDifference.Entry(handle: change.handle)
       if let container = element.container.value {
         entry.toScope = container
         entry.to = change.currentRank.known
-        entry.sortKey = currentKey(container, entry.to, scope)
+        entry.sortKey = currentKey(container, entry.to)
         guard change.wasPublished else {
           entries.inserts.append(entry)
           continue
         }
-        switch contentChange(element, change, isItem: scope == nil) {
+        switch contentChange(element, change, isItem: areItems) {
         case .none: break
         case .reconfigure:
           // Where there is one there are mostly many.
@@ -228,10 +214,10 @@ extension FeedState {
         }
       } else if change.wasPublished {
         // A deleted section's items go with it.
-        if scope == nil, !sections[change.publishedScope.section].isPresent { continue }
+        if areItems, !sections[change.publishedScope.section].isPresent { continue }
         entry.fromScope = change.publishedScope
         entry.from = change.publishedRank.known
-        entry.sortKey = publishedKey(change, scope)
+        entry.sortKey = publishedKey(entry.fromScope, entry.from)
         entries.deletes.append(entry)
       }
     }
@@ -261,37 +247,12 @@ extension FeedState {
     return tree.entryCount > tree.publishedCount || tree.entryCount > tree.currentCount
   }
 
-  private func appendMove(
-    _ handle: ElementHandle,
-    _ scope: Scope,
-    from: Rank,
-    to: Rank,
-    _ entries: inout FeedDifference.Entries
-  ) {
-    entries.moves.append(
-      FeedDifference.Entry(
-        handle: handle,
-        fromScope: scope,
-        from: from,
-        toScope: scope,
-        to: to,
-        sortKey: currentKey(scope, to, scope.isSections ? scope : nil)
-      )
-    )
+  private func move(_ handle: ElementHandle, _ scope: Scope, from: Rank, to: Rank) -> FeedDifference.Entry {
+    FeedDifference.Entry(handle, of: scope, from: from, to: to, sortKey: currentKey(scope, to))
   }
 
-  private func appendMove(
-    _ change: ElementChange,
-    _ scope: Scope,
-    _ entries: inout FeedDifference.Entries
-  ) {
-    appendMove(
-      change.handle,
-      scope,
-      from: change.publishedRank.known,
-      to: change.currentRank.known,
-      &entries
-    )
+  private func move(_ change: ElementChange, _ scope: Scope) -> FeedDifference.Entry {
+    move(change.handle, scope, from: change.publishedRank.known, to: change.currentRank.known)
   }
 
   /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
@@ -320,7 +281,7 @@ extension FeedState {
     }
     let isKept = LongestIncreasingSubsequence.membership(from)
     for at in handles.indices where !isKept[at] {
-      appendMove(handles[at], scope, from: Rank(from[at]), to: Rank(to[at]), &entries)
+      entries.moves.append(move(handles[at], scope, from: Rank(from[at]), to: Rank(to[at])))
     }
   }
 
@@ -374,15 +335,14 @@ extension FeedState {
             candidates.append(index)
             from.append(change.publishedRank.known.number)
           } else {
-            appendMove(change, scope, &entries)
+            entries.moves.append(move(change, scope))
           }
         }
         end += 1
       }
       let isKept = LongestIncreasingSubsequence.membership(from)
       for (at, index) in candidates.enumerated() where !isKept[at] {
-        let change = table.changes[index]
-        appendMove(change, scope, &entries)
+        entries.moves.append(move(table.changes[index], scope))
       }
       start = end
     }

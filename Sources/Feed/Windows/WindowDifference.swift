@@ -210,16 +210,6 @@ extension FeedDifference.Entries {
     _ table: ElementTable
   ) {
     self.init()
-    func entry(_ handle: ElementHandle, from: Int = 0, to: Int = 0, key: Int) -> FeedDifference.Entry {
-      FeedDifference.Entry(
-        handle: handle,
-        fromScope: scope,
-        from: Rank(from),
-        toScope: scope,
-        to: Rank(to),
-        sortKey: UInt64(key)
-      )
-    }
     // While this runs, an element's scratch is its position before plus one, until it is found after.
     for (position, handle) in before.enumerated() { table[handle].scratch = UInt32(position + 1) }
     var common: [(handle: ElementHandle, from: Int32, to: Int)] = []
@@ -227,19 +217,20 @@ extension FeedDifference.Entries {
       let known = table[handle].scratch
       table[handle].scratch = 0
       if known == 0 {
-        inserts.append(entry(handle, to: position, key: position))
+        inserts.append(Entry(handle, of: scope, to: Rank(position), sortKey: UInt64(position)))
       } else {
         common.append((handle, Int32(known - 1), position))
       }
     }
     for (position, handle) in before.enumerated() where table[handle].scratch != 0 {
       table[handle].scratch = 0
-      deletes.append(entry(handle, from: position, key: position))
+      deletes.append(Entry(handle, of: scope, from: Rank(position), sortKey: UInt64(position)))
     }
     let isKept = LongestIncreasingSubsequence.membership(common.map(\.from))
     for (number, element) in common.enumerated() where !isKept[number] {
+      let (from, to) = (Rank(element.from), Rank(element.to))
       moves.append(
-        entry(element.handle, from: Int(element.from), to: element.to, key: element.to)
+        Entry(element.handle, of: scope, from: from, to: to, sortKey: UInt64(element.to))
       )
     }
   }
