@@ -123,7 +123,3 @@ public struct VerifiedRecord {
 
 /// A rule of the protocol that a record breaks: what was found and what was expected. What a replica finds is one, too.
 typealias Violation = ReplicaFault
-
-extension Violation {
-  init(_ message: String) { self.init(.invalidChangeset, message) }
-}

@@ -30,12 +30,12 @@ package struct DecodedChangeset {
     do throws(JSONFault) {
       text = try indexer.validatedWithPairedSurrogates(value)
     } catch {
-      throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(error.explanation)")
+      throw ReplicaFault("the value is not JSON: \(error.explanation)")
     }
     self.text = text
     self.arena = arena
     guard text.character(0) == UInt8(ascii: "{") else {
-      throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
+      throw ReplicaFault("the value is not a JSON object")
     }
     // By field, as one may stand twice.
     var required: UInt8 = 0
@@ -44,12 +44,11 @@ package struct DecodedChangeset {
     }
     guard required == .max else {
       throw ReplicaFault(
-        .invalidChangeset,
         "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum"
       )
     }
     guard part >= 0, parts >= 1, part < parts, parts <= RecordKey.greatestNumber + 1 else {
-      throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts is not possible")
+      throw ReplicaFault("part \(part) of \(parts) parts is not possible")
     }
   }
 
@@ -146,7 +145,6 @@ package struct DecodedChangeset {
 
   func invalid(_ name: ByteSpan, _ field: Field) -> ReplicaFault {
     ReplicaFault(
-      .invalidChangeset,
       "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).valueForMessage())"
     )
   }
@@ -209,7 +207,6 @@ package struct DecodedChangeset {
 
   private func invalid(_ expected: StaticString, _ field: Field) -> ReplicaFault {
     ReplicaFault(
-      .invalidChangeset,
       "expected an \(expected), found \(text.span(from: field.first, to: field.end).valueForMessage())"
     )
   }

@@ -96,10 +96,7 @@ package struct DecodedEntries {
     }
     if !isOfItems { entry.fields = entry.fields.ofWholeSection }
     guard (1...255).contains(entry.id.count), entry.fields.isWithinLimits else {
-      throw ReplicaFault(
-        .invalidChangeset,
-        "an entry's id must have 1 to 255 bytes, and its kind at most 255"
-      )
+      throw ReplicaFault("an entry's id must have 1 to 255 bytes, and its kind at most 255")
     }
     return entry
   }
@@ -113,10 +110,7 @@ package struct DecodedEntries {
     let isReconfigured = list.matches("reconfigure")
     guard isReconfigured || list.matches("insert") || list.matches("reload") else { return }
     guard entry.fields.isWhole(isItem: isOfItems && !isReconfigured) else {
-      throw ReplicaFault(
-        .invalidChangeset,
-        "an entry for \(entry.id.quotedForMessage()) lacks its kind or data"
-      )
+      throw ReplicaFault("an entry for \(entry.id.quotedForMessage()) lacks its kind or data")
     }
   }
 

@@ -177,7 +177,7 @@ extension FeedState {
   private func reloadedSection(_ id: ByteSpan, _ fields: ElementFields) throws(ReplicaFault) -> ElementHandle
   {
     guard (1...255).contains(id.count) else {
-      throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
+      throw ReplicaFault("a section's id must have 1 to 255 bytes")
     }
     if let section = sections.findPresent(id) {
       guard fields.isEmpty, element(at: Rank(sectionCount - 1), .sections) == section else {
@@ -186,7 +186,7 @@ extension FeedState {
       return section
     }
     guard fields.isWhole(isItem: false) else {
-      throw ReplicaFault(.invalidChangeset, "section \(id.quotedForMessage()) lacks its data")
+      throw ReplicaFault("section \(id.quotedForMessage()) lacks its data")
     }
     let section = makeSection(id, ByteHash.of(id))
     setContent(section: section, fields)
@@ -225,10 +225,7 @@ extension FeedState {
     let listed = try ReloadedElement(element, of: record, isItem: true)
     let (id, fields) = (listed.id, listed.fields)
     guard (1...255).contains(id.count), fields.isWhole(isItem: true), fields.isWithinLimits else {
-      throw ReplicaFault(
-        .invalidChangeset,
-        "an item must have data, an id of 1 to 255 bytes, and a kind of at most 255"
-      )
+      throw ReplicaFault("an item must have data, an id of 1 to 255 bytes, and a kind of at most 255")
     }
     let hash = ByteHash.of(id)
     guard items.find(id, hash) == nil else {

@@ -210,5 +210,8 @@ public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible 
     self.feed = feed
   }
 
+  /// What is wrong with a changeset itself.
+  package init(_ message: String) { self.init(.invalidChangeset, message) }
+
   public var description: String { message }
 }

@@ -218,7 +218,6 @@ public final class ReplicaPartition {
     let record = try DecodedChangeset(value, indexer, arena: arena)
     guard record.feed.hasSameBytes(as: key.feed) else {
       throw ReplicaFault(
-        .invalidChangeset,
         "the key names feed \(key.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
       )
     }
@@ -226,7 +225,6 @@ public final class ReplicaPartition {
       key.kind == .delta || key.number == record.part
     else {
       throw ReplicaFault(
-        .invalidChangeset,
         "the key is that of \(key.kind == .reload ? "part \(key.number) of a reload" : "a delta"), the value is "
           + "part \(record.part) of mode \(record.mode.rawValue)"
       )
