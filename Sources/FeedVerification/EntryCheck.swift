@@ -15,7 +15,7 @@ struct EntryCheck {
 
   func checkMode(_ mode: ChangesetMode) throws(Violation) {
     if lists.isEmpty { throw Violation("a changeset of mode \"\(mode.rawValue)\" without entries") }
-    let other = lists.first { $0.name != "reconfigure" }
+    let other = lists.first { $0.kind != .reconfigure }
     switch (mode, other) {
     case (.reconfigure, let other?):
       throw Violation("the mode is \"reconfigure\" with entries in \(other.path), expected \"diff\"")
@@ -33,9 +33,9 @@ struct EntryCheck {
     try checkDeleted(entries.items, "items")
     try checkPositions("sections")
     try checkPositions("items")
-    if entries.sections.deletes.isEmpty || entries.items.deletes.isEmpty { return }
-    let deleted = Set(entries.sections.deletes.map { BytesKey($0.id) })
-    for item in entries.items.deletes where deleted.contains(BytesKey(item.fromSection)) {
+    if entries.sections[.delete].isEmpty || entries.items[.delete].isEmpty { return }
+    let deleted = Set(entries.sections[.delete].map { BytesKey($0.id) })
+    for item in entries.items[.delete] where deleted.contains(BytesKey(item.fromSection)) {
       throw Violation(
         "items.delete lists \(item.id.quotedForMessage()), which goes with its section "
           + item.fromSection.quotedForMessage()
@@ -44,9 +44,9 @@ struct EntryCheck {
   }
 
   private func checkDeleted(_ lists: DecodedEntries.Lists, _ group: String) throws(Violation) {
-    if lists.deletes.isEmpty || lists.inserts.isEmpty { return }
-    let deleted = Set(lists.deletes.map { BytesKey($0.id) })
-    for entry in lists.inserts where deleted.contains(BytesKey(entry.id)) {
+    if lists[.delete].isEmpty || lists[.insert].isEmpty { return }
+    let deleted = Set(lists[.delete].map { BytesKey($0.id) })
+    for entry in lists[.insert] where deleted.contains(BytesKey(entry.id)) {
       throw Violation("\(entry.id.quotedForMessage()) stands in \(group).delete and in \(group).insert")
     }
   }
@@ -58,7 +58,7 @@ struct EntryCheck {
       let section: BytesKey
       let index: Int32
     }
-    let lists = lists.filter { $0.group == group && $0.name != "delete" && $0.name != "move" }
+    let lists = lists.filter { $0.group == group && $0.kind != .delete && $0.kind != .move }
     guard lists.count > 1 else { return }
     var places: [Place: EntryList] = [:]
     for list in lists {
@@ -74,12 +74,12 @@ struct EntryCheck {
 
   /// Checks the order of the lists that count in the base, before the difference is applied.
   func checkBaseOrder(_ state: FeedState) throws(Violation) {
-    try checkOrder(lists.filter { $0.name == "delete" }, state) { ($0.fromSection, $0.from) }
+    try checkOrder(lists.filter { $0.kind == .delete }, state) { ($0.fromSection, $0.from) }
   }
 
   /// Checks the order of the other lists, after the difference was applied.
   func checkResultOrder(_ state: FeedState) throws(Violation) {
-    try checkOrder(lists.filter { $0.name != "delete" }, state) { ($0.toSection, $0.to) }
+    try checkOrder(lists.filter { $0.kind != .delete }, state) { ($0.toSection, $0.to) }
   }
 
   private func checkOrder(
@@ -112,19 +112,18 @@ struct EntryCheck {
 /// A list of a difference: `insert` of `items`.
 struct EntryList {
   let group: String
-  let name: String
+  let kind: EntryKind
   let entries: [DecodedEntries.Entry]
 
   /// As in `items.insert`, for messages.
-  var path: String { "\(group).\(name)" }
+  var path: String { "\(group).\(kind)" }
 
   /// The lists that are not empty, in the order of the document.
   static func filled(of entries: DecodedEntries) -> [EntryList] {
     [("sections", entries.sections), ("items", entries.items)].flatMap { group, lists in
-      [
-        ("delete", lists.deletes), ("insert", lists.inserts), ("move", lists.moves),
-        ("reconfigure", lists.reconfigures), ("reload", lists.reloads),
-      ].compactMap { $1.isEmpty ? nil : EntryList(group: group, name: $0, entries: $1) }
+      EntryKind.allCases.compactMap { kind in
+        lists[kind].isEmpty ? nil : EntryList(group: group, kind: kind, entries: lists[kind])
+      }
     }
   }
 }
@@ -145,20 +144,20 @@ struct IdleMoves {
   }
 
   static func check(_ entries: DecodedEntries) throws(Violation) {
-    if !entries.sections.moves.isEmpty { try check(entries.sections, "sections") }
-    if !entries.items.moves.isEmpty { try check(entries.items, "items") }
+    if !entries.sections[.move].isEmpty { try check(entries.sections, "sections") }
+    if !entries.items[.move].isEmpty { try check(entries.items, "items") }
   }
 
   private static func check(_ lists: DecodedEntries.Lists, _ group: String) throws(Violation) {
     var changes: [BytesKey: Changes] = [:]
-    for entry in lists.moves where entry.fromSection.hasSameBytes(as: entry.toSection) {
+    for entry in lists[.move] where entry.fromSection.hasSameBytes(as: entry.toSection) {
       changes[BytesKey(entry.toSection), default: Changes()].moves.append(entry)
     }
     if changes.isEmpty { return }
-    for entry in lists.deletes + lists.moves {
+    for entry in lists[.delete] + lists[.move] {
       changes[BytesKey(entry.fromSection)]?.removed.append(entry.from)
     }
-    for entry in lists.inserts + lists.moves {
+    for entry in lists[.insert] + lists[.move] {
       changes[BytesKey(entry.toSection)]?.placed.append(entry.to)
     }
     for var list in changes.values {

@@ -215,6 +215,7 @@ struct ByteCounter: ByteSink {
   mutating func append(quoted text: ByteSpan, needsEscapes: Bool) {
     count += needsEscapes ? JSONString.quotedCount(text) : text.count + 2
   }
+  @inline(__always)
   mutating func append(decimal value: Int) {
     count += (value < 0 ? 1 : 0) + ByteWriter.digits(UInt64(value.magnitude))
   }

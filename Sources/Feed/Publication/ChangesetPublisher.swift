@@ -350,11 +350,11 @@ public struct PublicationOutcome: Sendable, Equatable {
 
     init<Entry>(_ sections: EntryLists<Entry>, _ items: EntryLists<Entry>) {
       for lists in [sections, items] {
-        deletes += lists.deletes.count
-        inserts += lists.inserts.count
-        moves += lists.moves.count
-        reconfigures += lists.reconfigures.count
-        reloads += lists.reloads.count
+        deletes += lists[.delete].count
+        inserts += lists[.insert].count
+        moves += lists[.move].count
+        reconfigures += lists[.reconfigure].count
+        reloads += lists[.reload].count
       }
     }
 

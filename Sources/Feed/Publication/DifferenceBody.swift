@@ -1,22 +1,10 @@
 /// The encoded entries of a difference, one after the other, from which one value or several
 /// parts are put together.
 struct DifferenceBody {
-  /// The lists in the order of the document.
-  enum List: Int {
-    case sectionDelete, sectionInsert, sectionMove, sectionReconfigure, sectionReload
-    case itemDelete, itemInsert, itemMove, itemReconfigure, itemReload
-
-    var isOfItems: Bool { rawValue >= List.itemDelete.rawValue }
-
-    var opening: StaticString {
-      switch self {
-      case .sectionDelete, .itemDelete: "\"delete\":["
-      case .sectionInsert, .itemInsert: "\"insert\":["
-      case .sectionMove, .itemMove: "\"move\":["
-      case .sectionReconfigure, .itemReconfigure: "\"reconfigure\":["
-      case .sectionReload, .itemReload: "\"reload\":["
-      }
-    }
+  /// A list of the document.
+  struct List: Equatable {
+    let isOfItems: Bool
+    let kind: EntryKind
   }
 
   private static func groupOpening(_ isOfItems: Bool) -> StaticString {
@@ -37,7 +25,7 @@ struct DifferenceBody {
     removeAll()
     DifferenceBody.forEachEntry(of: difference) { entry, list in
       var output = bytes
-      DifferenceBody.encode(entry, list, list.isOfItems ? state.items : state.sections, state, to: &output)
+      DifferenceBody.encode(entry, list, state, to: &output)
       entries.append(EncodedEntry(list: list, end: bytes.count))
     }
   }
@@ -52,8 +40,8 @@ struct DifferenceBody {
     atMost limit: Int
   ) -> Bool {
     let end = output.count + limit
-    return write(difference.sections, isOfItems: false, state, to: output, end: end)
-      && write(difference.items, isOfItems: true, state, to: output, end: end)
+    return write(difference.sections, isOfItems: false, state, to: output, end)
+      && write(difference.items, isOfItems: true, state, to: output, end)
   }
 
   private static func write(
@@ -61,50 +49,25 @@ struct DifferenceBody {
     isOfItems: Bool,
     _ state: FeedState,
     to output: ByteWriter,
-    end: Int
+    _ end: Int
   ) -> Bool {
     if entries.isEmpty { return true }
-    output.append(groupOpening(isOfItems))
-    var isFirst = true
-    let isWhole =
-      write(entries.deletes, isOfItems ? .itemDelete : .sectionDelete, state, to: output, end, &isFirst)
-      && write(entries.inserts, isOfItems ? .itemInsert : .sectionInsert, state, to: output, end, &isFirst)
-      && write(entries.moves, isOfItems ? .itemMove : .sectionMove, state, to: output, end, &isFirst)
-      && write(
-        entries.reconfigures,
-        isOfItems ? .itemReconfigure : .sectionReconfigure,
-        state,
-        to: output,
-        end,
-        &isFirst
-      )
-      && write(entries.reloads, isOfItems ? .itemReload : .sectionReload, state, to: output, end, &isFirst)
-    output.append(UInt8(ascii: "}"))
-    return isWhole && output.count <= end
-  }
-
-  private static func write(
-    _ entries: [FeedDifference.Entry],
-    _ list: List,
-    _ state: FeedState,
-    to output: ByteWriter,
-    _ end: Int,
-    _ isFirst: inout Bool
-  ) -> Bool {
-    if entries.isEmpty { return true }
-    if !isFirst { output.append(UInt8(ascii: ",")) }
-    isFirst = false
-    output.append(list.opening)
-    let table = list.isOfItems ? state.items : state.sections
     var sink = output
-    for (position, entry) in entries.enumerated() {
-      if position > 0 { sink.append(UInt8(ascii: ",")) }
-      encode(entry, list, table, state, to: &sink)
-      // So that memory for what is split anyway stays bounded.
-      if sink.count > end { return false }
+    var opening = groupOpening(isOfItems)
+    for kind in EntryKind.allCases where !entries[kind].isEmpty {
+      sink.append(opening)
+      opening = ","
+      sink.append(opening: kind)
+      for (position, entry) in entries[kind].enumerated() {
+        if position > 0 { sink.append(UInt8(ascii: ",")) }
+        encode(entry, List(isOfItems: isOfItems, kind: kind), state, to: &sink)
+        // So that memory for what is split anyway stays bounded.
+        if sink.count > end { return false }
+      }
+      sink.append(UInt8(ascii: "]"))
     }
-    output.append(UInt8(ascii: "]"))
-    return true
+    sink.append(UInt8(ascii: "}"))
+    return sink.count <= end
   }
 
   /// Bytes of a difference's lists in one value, brackets included, without encoding it.
@@ -115,13 +78,13 @@ struct DifferenceBody {
       if let last, last == list {
         counter.append(UInt8(ascii: ","))
       } else {
-        counter.append(list.opening)
+        counter.append(opening: list.kind)
         // The list's closing bracket, and the comma or closing brace after it.
         counter.append("],")
         if last?.isOfItems != list.isOfItems { counter.append(groupOpening(list.isOfItems)) }
       }
       last = list
-      encode(entry, list, list.isOfItems ? state.items : state.sections, state, to: &counter)
+      encode(entry, list, state, to: &counter)
     }
     return counter.count
   }
@@ -138,34 +101,25 @@ struct DifferenceBody {
     of difference: FeedDifference,
     _ body: (FeedDifference.Entry, List) -> Void
   ) {
-    for entry in difference.sections.deletes { body(entry, .sectionDelete) }
-    for entry in difference.sections.inserts { body(entry, .sectionInsert) }
-    for entry in difference.sections.moves { body(entry, .sectionMove) }
-    for entry in difference.sections.reconfigures { body(entry, .sectionReconfigure) }
-    for entry in difference.sections.reloads { body(entry, .sectionReload) }
-    for entry in difference.items.deletes { body(entry, .itemDelete) }
-    for entry in difference.items.inserts { body(entry, .itemInsert) }
-    for entry in difference.items.moves { body(entry, .itemMove) }
-    for entry in difference.items.reconfigures { body(entry, .itemReconfigure) }
-    for entry in difference.items.reloads { body(entry, .itemReload) }
+    for isOfItems in [false, true] {
+      let entries = isOfItems ? difference.items : difference.sections
+      for kind in EntryKind.allCases {
+        for entry in entries[kind] { body(entry, List(isOfItems: isOfItems, kind: kind)) }
+      }
+    }
   }
 
+  @inline(__always)
   private static func encode<Sink: ByteSink>(
     _ entry: FeedDifference.Entry,
     _ list: List,
-    _ table: ElementTable,
     _ state: FeedState,
     to output: inout Sink
   ) {
     output.append("{\"id\":")
-    output.append(idOf: entry.handle, in: table)
-    switch list {
-    case .sectionMove:
-      output.append(",\"from\":")
-      output.append(decimal: Int(entry.from.number))
-      output.append(",\"to\":")
-      output.append(decimal: Int(entry.to.number))
-    case .itemMove:
+    output.append(idOf: entry.handle, in: list.isOfItems ? state.items : state.sections)
+    switch list.kind {
+    case .move where list.isOfItems:
       output.append(",\"from\":{\"section\":")
       output.append(idOf: entry.fromScope.section, in: state.sections)
       output.append(",\"index\":")
@@ -175,17 +129,16 @@ struct DifferenceBody {
       output.append(",\"index\":")
       output.append(decimal: Int(entry.to.number))
       output.append(UInt8(ascii: "}"))
-    case .sectionDelete, .itemDelete:
-      appendPosition(entry.fromScope, entry.from, list, state, to: &output)
-    case .sectionInsert, .sectionReconfigure, .sectionReload:
+    case .move:
+      output.append(",\"from\":")
+      output.append(decimal: Int(entry.from.number))
+      output.append(",\"to\":")
+      output.append(decimal: Int(entry.to.number))
+    case .delete: appendPosition(entry.fromScope, entry.from, list, state, to: &output)
+    case .insert, .reconfigure, .reload:
       appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      state.fields(section: entry.handle).write(to: &output)
-    case .itemReconfigure:
-      appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      state.fields(item: entry.handle).withoutKind.write(to: &output)
-    case .itemInsert, .itemReload:
-      appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      state.fields(item: entry.handle).write(to: &output)
+      let fields = list.isOfItems ? state.fields(item: entry.handle) : state.fields(section: entry.handle)
+      (list.kind == .reconfigure ? fields.withoutKind : fields).write(to: &output)
     }
     output.append(UInt8(ascii: "}"))
   }
@@ -214,7 +167,9 @@ struct DifferenceBody {
     let list = entries[entry].list
     let length = entries[entry].end - start(entry)
     if !isFirst, entries[entry - 1].list == list { return 1 + length }
-    let listCost = list.opening.utf8CodeUnitCount + 1
+    var listOpening = ByteCounter()
+    listOpening.append(opening: list.kind)
+    let listCost = listOpening.count + 1
     if !isFirst, entries[entry - 1].list.isOfItems == list.isOfItems { return 1 + listCost + length }
     return DifferenceBody.groupOpening(list.isOfItems).utf8CodeUnitCount + 1 + listCost + length
   }
@@ -293,6 +248,7 @@ struct DifferenceBody {
   private func write(_ range: Range<Int>, to output: ByteWriter) {
     var entry = range.lowerBound
     var group: Bool?
+    var output = output
     while entry < range.upperBound {
       let list = entries[entry].list
       if group == list.isOfItems {
@@ -302,7 +258,7 @@ struct DifferenceBody {
         output.append(DifferenceBody.groupOpening(list.isOfItems))
         group = list.isOfItems
       }
-      output.append(list.opening)
+      output.append(opening: list.kind)
       let first = entry
       while entry < range.upperBound, entries[entry].list == list {
         if entry > first { output.append(UInt8(ascii: ",")) }
@@ -312,6 +268,15 @@ struct DifferenceBody {
       output.append(UInt8(ascii: "]"))
     }
     if group != nil { output.append(UInt8(ascii: "}")) }
+  }
+}
+
+extension ByteSink {
+  /// Appends the beginning of a list.
+  fileprivate mutating func append(opening kind: EntryKind) {
+    append(UInt8(ascii: "\""))
+    append(kind.name)
+    append("\":[")
   }
 }
 

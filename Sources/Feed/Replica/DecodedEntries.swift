@@ -17,7 +17,7 @@ package struct DecodedEntries {
 
   /// What the planner weighs: the entries other than reconfigures.
   package var weight: Int { sections.weight + items.weight }
-  package var itemReloadCount: Int { items.reloads.count }
+  package var itemReloadCount: Int { items[.reload].count }
 
   package init() {}
 
@@ -41,33 +41,17 @@ package struct DecodedEntries {
     // Taken out, not copied.
     var read = Lists()
     swap(&read, &lists)
-    let starts = (
-      read.deletes.count, read.inserts.count, read.moves.count, read.reconfigures.count, read.reloads.count
-    )
+    var starts = InlineArray<5, Int>(repeating: 0)
+    for kind in EntryKind.allCases { starts[kind.rawValue] = read[kind].count }
     try record.forEachMember(field) { name, list throws(ReplicaFault) in
-      func append(to entries: inout [Entry], from start: Int) throws(ReplicaFault) {
-        // Of lists with the same name the last one counts.
-        entries.removeSubrange(start...)
-        try record.forEachElement(list) { element throws(ReplicaFault) in
-          let entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
-          try DecodedEntries.checkContent(entry, of: name, isOfItems: isOfItems)
-          entries.append(entry)
-        }
-      }
-      if name.matches("delete") {
-        try append(to: &read.deletes, from: starts.0)
-        for index in starts.0..<read.deletes.count {
-          read.deletes[index].fromSection = read.deletes[index].toSection
-          read.deletes[index].from = read.deletes[index].to
-        }
-      } else if name.matches("insert") {
-        try append(to: &read.inserts, from: starts.1)
-      } else if name.matches("move") {
-        try append(to: &read.moves, from: starts.2)
-      } else if name.matches("reconfigure") {
-        try append(to: &read.reconfigures, from: starts.3)
-      } else if name.matches("reload") {
-        try append(to: &read.reloads, from: starts.4)
+      guard let kind = EntryKind.allCases.first(where: { name.matches($0.name) }) else { return }
+      // Of lists with the same name the last one counts.
+      read[kind].removeSubrange(starts[kind.rawValue]...)
+      try record.forEachElement(list) { element throws(ReplicaFault) in
+        var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
+        try DecodedEntries.checkContent(entry, kind, isOfItems: isOfItems)
+        if kind == .delete { (entry.fromSection, entry.from) = (entry.toSection, entry.to) }
+        read[kind].append(entry)
       }
     }
     lists = read
@@ -104,12 +88,11 @@ package struct DecodedEntries {
   /// What is inserted, reconfigured or reloaded has data, and an item that is made its kind.
   private static func checkContent(
     _ entry: Entry,
-    of list: ByteSpan,
+    _ kind: EntryKind,
     isOfItems: Bool
   ) throws(ReplicaFault) {
-    let isReconfigured = list.matches("reconfigure")
-    guard isReconfigured || list.matches("insert") || list.matches("reload") else { return }
-    guard entry.fields.isWhole(isItem: isOfItems && !isReconfigured) else {
+    if kind == .delete || kind == .move { return }
+    guard entry.fields.isWhole(isItem: isOfItems && kind != .reconfigure) else {
       throw ReplicaFault("an entry for \(entry.id.quotedForMessage()) lacks its kind or data")
     }
   }

@@ -7,25 +7,25 @@ extension FeedState {
   ///
   /// - Parameter forcing: whether an entry counts as a change, even if it changes nothing: an event had asked for it.
   func apply(_ entries: DecodedEntries, forcing: Bool = false) throws(ReplicaFault) {
-    for entry in entries.items.deletes { try remove(entry, from: items, isMove: false) }
-    for entry in entries.items.moves { try remove(entry, from: items, isMove: true) }
-    for entry in entries.sections.deletes {
+    for entry in entries.items[.delete] { try remove(entry, from: items, isMove: false) }
+    for entry in entries.items[.move] { try remove(entry, from: items, isMove: true) }
+    for entry in entries.sections[.delete] {
       let section = try remove(entry, from: sections, isMove: false)
       // The items still in it go with it, without being listed.
       setOrder(.items(of: section), [])
     }
-    for entry in entries.sections.moves { try remove(entry, from: sections, isMove: true) }
+    for entry in entries.sections[.move] { try remove(entry, from: sections, isMove: true) }
     for entry in try FeedState.byResult(entries.sections) { try place(section: entry) }
     for entry in try FeedState.byResult(entries.items) { try place(item: entry) }
-    let sectionReconfigures = entries.sections.reconfigures
-    for (number, entry) in (sectionReconfigures + entries.sections.reloads).enumerated() {
+    let sectionReconfigures = entries.sections[.reconfigure]
+    for (number, entry) in (sectionReconfigures + entries.sections[.reload]).enumerated() {
       let section = try present(entry, sections, .sections)
       if !entry.fields.isEmpty { setContent(section: section, entry.fields) }
       if forcing { force(section, sections, number < sectionReconfigures.count ? .reconfigure : .reload) }
     }
     // A reconfigured item keeps its kind.
-    let reconfigures = entries.items.reconfigures
-    for (number, entry) in (reconfigures + entries.items.reloads).enumerated() {
+    let reconfigures = entries.items[.reconfigure]
+    for (number, entry) in (reconfigures + entries.items[.reload]).enumerated() {
       guard let section = sections.findPresent(entry.toSection) else {
         throw FeedState.unknownSection(entry)
       }
@@ -41,7 +41,7 @@ extension FeedState {
   private static func byResult(
     _ lists: DecodedEntries.Lists
   ) throws(ReplicaFault) -> [DecodedEntries.Entry] {
-    let placed = (lists.inserts + lists.moves).sorted {
+    let placed = (lists[.insert] + lists[.move]).sorted {
       $0.to == $1.to ? $0.toSection.precedes($1.toSection) : $0.to < $1.to
     }
     for (entry, next) in zip(placed, placed.dropFirst())

@@ -48,7 +48,7 @@ extension DecodedEntries {
       sections: Lists(difference.sections, state.sections, in: state) { state.fields(section: $0) },
       items: Lists(difference.items, state.items, in: state) { state.fields(item: $0) }
     )
-    for index in items.reconfigures.indices { items.reconfigures[index].fields.kind = nil }
+    for index in items[.reconfigure].indices { items[.reconfigure][index].fields.kind = nil }
   }
 }
 
@@ -74,10 +74,9 @@ extension DecodedEntries.Lists {
       decoded.fields = fields(entry.handle)
       return decoded
     }
-    deletes = entries.deletes.map(place)
-    inserts = entries.inserts.map(withContent)
-    moves = entries.moves.map(place)
-    reconfigures = entries.reconfigures.map(withContent)
-    reloads = entries.reloads.map(withContent)
+    self.init()
+    for kind in EntryKind.allCases {
+      self[kind] = entries[kind].map(kind == .delete || kind == .move ? place : withContent)
+    }
   }
 }

@@ -135,15 +135,15 @@ extension ElementChanges {
         keep: entry.fields.keep.flatMap(SectionSettings.bound)
       )
     }
-    deletes = lists.deletes.map {
+    deletes = lists[.delete].map {
       Delete(id: identifier($0.id), position: position($0.fromSection, $0.from))
     }
-    inserts = lists.inserts.map(entry)
-    moves = lists.moves.map {
+    inserts = lists[.insert].map(entry)
+    moves = lists[.move].map {
       Move(id: identifier($0.id), from: position($0.fromSection, $0.from), to: position($0.toSection, $0.to))
     }
-    reconfigures = lists.reconfigures.map(entry)
-    reloads = lists.reloads.map(entry)
+    reconfigures = lists[.reconfigure].map(entry)
+    reloads = lists[.reload].map(entry)
   }
 }
 
@@ -193,11 +193,11 @@ final class DifferenceBytes {
       return entry
     }
     var lists = DecodedEntries.Lists()
-    lists.deletes = changes.deletes.map { entry($0.id, from: $0.position) }
-    lists.inserts = changes.inserts.map(withContent)
-    lists.moves = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
-    lists.reconfigures = changes.reconfigures.map(withContent)
-    lists.reloads = changes.reloads.map(withContent)
+    lists[.delete] = changes.deletes.map { entry($0.id, from: $0.position) }
+    lists[.insert] = changes.inserts.map(withContent)
+    lists[.move] = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
+    lists[.reconfigure] = changes.reconfigures.map(withContent)
+    lists[.reload] = changes.reloads.map(withContent)
     return lists
   }
 }
@@ -252,7 +252,7 @@ extension SnapshotStorage {
   /// entries name the same place.
   fileprivate func checkPlaces(of entries: DecodedEntries) throws(SnapshotError) {
     for (lists, table) in [(entries.sections, state.sections), (entries.items, state.items)] {
-      for entry in lists.inserts + lists.moves {
+      for entry in lists[.insert] + lists[.move] {
         guard let handle = table.findPresent(entry.id) else { continue }
         let rank = state.currentRank(handle, table[handle].scope)
         guard rank.number == entry.to else {

@@ -23,22 +23,40 @@ struct FeedDifference {
   var weight: Int { sections.weight + items.weight }
   var isEmpty: Bool { sections.isEmpty && items.isEmpty }
   /// Entries of all kinds.
-  var entryCount: Int { weight + sections.reconfigures.count + items.reconfigures.count }
+  var entryCount: Int { sections.count + items.count }
   /// Whether there is nothing but reconfigures.
   var isReconfigureOnly: Bool { weight == 0 }
 }
 
+/// What an entry of a difference says of its element; in the order of the document.
+package enum EntryKind: Int, CaseIterable {
+  case delete, insert, move, reconfigure, reload
+
+  /// The name of its list in the document.
+  package var name: StaticString {
+    switch self {
+    case .delete: "delete"
+    case .insert: "insert"
+    case .move: "move"
+    case .reconfigure: "reconfigure"
+    case .reload: "reload"
+    }
+  }
+}
+
 /// The entries of either the sections or the items, by kind.
 package struct EntryLists<Entry> {
-  package var deletes: [Entry] = []
-  package var inserts: [Entry] = []
-  package var moves: [Entry] = []
-  package var reconfigures: [Entry] = []
-  package var reloads: [Entry] = []
+  private var lists = InlineArray<5, [Entry]>(repeating: [])
 
+  package subscript(kind: EntryKind) -> [Entry] {
+    @inline(__always) get { lists[kind.rawValue] }
+    @inline(__always) _modify { yield &lists[kind.rawValue] }
+  }
+
+  package var count: Int { EntryKind.allCases.reduce(0) { $0 + self[$1].count } }
   /// Entries other than reconfigures.
-  package var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
-  var isEmpty: Bool { weight == 0 && reconfigures.isEmpty }
+  package var weight: Int { count - self[.reconfigure].count }
+  var isEmpty: Bool { count == 0 }
 }
 
 extension FeedDifference.Entry {
@@ -50,11 +68,7 @@ extension FeedDifference.Entry {
 
 extension FeedDifference.Entries {
   mutating func sort() {
-    Self.sort(&deletes)
-    Self.sort(&inserts)
-    Self.sort(&moves)
-    Self.sort(&reconfigures)
-    Self.sort(&reloads)
+    for kind in EntryKind.allCases { Self.sort(&self[kind]) }
   }
 
   private static func sort(_ entries: inout [Entry]) {

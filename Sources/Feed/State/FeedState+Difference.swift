@@ -194,23 +194,23 @@ extension FeedState {
         entry.to = change.currentRank.known
         entry.sortKey = currentKey(container, entry.to)
         guard change.wasPublished else {
-          entries.inserts.append(entry)
+          entries[.insert].append(entry)
           continue
         }
         switch contentChange(element, change, isItem: areItems) {
         case .none: break
         case .reconfigure:
           // Where there is one there are mostly many.
-          if entries.reconfigures.isEmpty {
-            entries.reconfigures.reserveCapacity(min(table.changes.count, 1024))
+          if entries[.reconfigure].isEmpty {
+            entries[.reconfigure].reserveCapacity(min(table.changes.count, 1024))
           }
-          entries.reconfigures.append(entry)
-        case .reload: entries.reloads.append(entry)
+          entries[.reconfigure].append(entry)
+        case .reload: entries[.reload].append(entry)
         }
         if change.publishedContainer != element.container {
           entry.fromScope = change.publishedScope
           entry.from = change.publishedRank.known
-          entries.moves.append(entry)
+          entries[.move].append(entry)
         }
       } else if change.wasPublished {
         // A deleted section's items go with it.
@@ -218,7 +218,7 @@ extension FeedState {
         entry.fromScope = change.publishedScope
         entry.from = change.publishedRank.known
         entry.sortKey = publishedKey(entry.fromScope, entry.from)
-        entries.deletes.append(entry)
+        entries[.delete].append(entry)
       }
     }
   }
@@ -281,7 +281,7 @@ extension FeedState {
     }
     let isKept = LongestIncreasingSubsequence.membership(from)
     for at in handles.indices where !isKept[at] {
-      entries.moves.append(move(handles[at], scope, from: Rank(from[at]), to: Rank(to[at])))
+      entries[.move].append(move(handles[at], scope, from: Rank(from[at]), to: Rank(to[at])))
     }
   }
 
@@ -335,14 +335,14 @@ extension FeedState {
             candidates.append(index)
             from.append(change.publishedRank.known.number)
           } else {
-            entries.moves.append(move(change, scope))
+            entries[.move].append(move(change, scope))
           }
         }
         end += 1
       }
       let isKept = LongestIncreasingSubsequence.membership(from)
       for (at, index) in candidates.enumerated() where !isKept[at] {
-        entries.moves.append(move(table.changes[index], scope))
+        entries[.move].append(move(table.changes[index], scope))
       }
       start = end
     }

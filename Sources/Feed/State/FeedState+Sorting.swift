@@ -195,11 +195,11 @@ extension FeedState {
     guard let entries else {
       return currentHandles(.sections).lazy.compactMap(orderFault(ofSection:)).first
     }
-    for entry in entries.sections.inserts + entries.sections.reconfigures + entries.sections.reloads {
+    for entry in entries.sections[.insert] + entries.sections[.reconfigure] + entries.sections[.reload] {
       if let fault = sections.findPresent(entry.id).flatMap(orderFault(ofSection:)) { return fault }
     }
     let lists = entries.items
-    for entry in lists.inserts + lists.moves + lists.reconfigures + lists.reloads {
+    for entry in lists[.insert] + lists[.move] + lists[.reconfigure] + lists[.reload] {
       guard let item = items.findPresent(entry.id), let settings = list(items[item].scope).pointee.settings
       else { continue }
       let scope = items[item].scope

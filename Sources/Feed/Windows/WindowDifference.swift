@@ -11,7 +11,7 @@ struct TouchedLists {
     func isSeen(in window: FeedWindow) -> Bool {
       if lowest < window.end { return true }
       let range = window.from..<window.end
-      return List.has(entries.reconfigures, in: range) || List.has(entries.reloads, in: range)
+      return List.has(entries[.reconfigure], in: range) || List.has(entries[.reload], in: range)
     }
 
     private static func has(_ entries: [FeedDifference.Entry], in range: Range<Int>) -> Bool {
@@ -29,33 +29,32 @@ struct TouchedLists {
   private(set) var scopes: [ByteText: Scope] = [:]
 
   init(_ difference: FeedDifference, of state: FeedState) {
-    for entry in difference.items.deletes { depart(entry) }
-    for entry in difference.items.inserts { arrive(entry) }
-    for entry in difference.items.moves {
+    for entry in difference.items[.delete] { depart(entry) }
+    for entry in difference.items[.insert] { arrive(entry) }
+    for entry in difference.items[.move] {
       if entry.fromScope == entry.toScope {
-        lists[entry.toScope, default: List()].entries.moves.append(entry)
+        lists[entry.toScope, default: List()].entries[.move].append(entry)
         touch(entry.toScope, min(entry.from, entry.to))
       } else {
         depart(entry)
         arrive(entry)
       }
     }
-    for entry in difference.items.reconfigures {
-      lists[entry.toScope, default: List()].entries.reconfigures.append(entry)
-    }
-    for entry in difference.items.reloads {
-      lists[entry.toScope, default: List()].entries.reloads.append(entry)
+    for kind in [EntryKind.reconfigure, .reload] {
+      for entry in difference.items[kind] {
+        lists[entry.toScope, default: List()].entries[kind].append(entry)
+      }
     }
     for scope in lists.keys { scopes[ByteText(state.sections.id(scope.section))] = scope }
   }
 
   private mutating func depart(_ entry: FeedDifference.Entry) {
-    lists[entry.fromScope, default: List()].entries.deletes.append(entry)
+    lists[entry.fromScope, default: List()].entries[.delete].append(entry)
     touch(entry.fromScope, entry.from)
   }
 
   private mutating func arrive(_ entry: FeedDifference.Entry) {
-    lists[entry.toScope, default: List()].entries.inserts.append(entry)
+    lists[entry.toScope, default: List()].entries[.insert].append(entry)
     touch(entry.toScope, entry.to)
   }
 
@@ -120,9 +119,9 @@ struct WindowDifference {
     let now = state.sections(in: window, published: false)
     difference.sections = FeedDifference.Entries(from: before, to: now, of: .sections, state.sections)
     var positions = Dictionary(uniqueKeysWithValues: now.enumerated().map { ($1, Rank($0)) })
-    for arrival in difference.sections.inserts { positions[arrival.handle] = nil }
-    difference.sections.reconfigures = Self.shown(whole.reconfigures) { positions[$0.handle] }
-    difference.sections.reloads = Self.shown(whole.reloads) { positions[$0.handle] }
+    for arrival in difference.sections[.insert] { positions[arrival.handle] = nil }
+    difference.sections[.reconfigure] = Self.shown(whole[.reconfigure]) { positions[$0.handle] }
+    difference.sections[.reload] = Self.shown(whole[.reload]) { positions[$0.handle] }
   }
 
   /// The entries that are shown.
@@ -146,12 +145,12 @@ struct WindowDifference {
     let ordered = state.list(scope).pointee
     if state.isWhole(scope, in: window) {
       checksumGrowth &+= ordered.checksum &- ordered.publishedChecksum
-      for entry in list.entries.deletes { departed[entry.handle] = entry }
-      arrived += list.entries.inserts
-      difference.items.moves += list.entries.moves
+      for entry in list.entries[.delete] { departed[entry.handle] = entry }
+      arrived += list.entries[.insert]
+      difference.items[.move] += list.entries[.move]
       return
     }
-    guard list.lowest < window.end || !list.entries.reloads.isEmpty else { return }
+    guard list.lowest < window.end || !list.entries[.reload].isEmpty else { return }
     let before = ordered.tree.elements(
       state.range(of: window, in: scope, published: true),
       published: true
@@ -160,9 +159,9 @@ struct WindowDifference {
     checksumGrowth &+=
       state.checksum(of: after, scope, published: false) &- state.checksum(of: before, scope, published: true)
     let change = FeedDifference.Entries(from: before, to: after, of: scope, state.items)
-    for entry in change.deletes { departed[entry.handle] = entry }
-    arrived += change.inserts
-    for entry in change.moves { appendMove(entry) }
+    for entry in change[.delete] { departed[entry.handle] = entry }
+    arrived += change[.insert]
+    for entry in change[.move] { appendMove(entry) }
   }
 
   private mutating func takeArrivals() {
@@ -173,21 +172,21 @@ struct WindowDifference {
         appendMove(entry)
       } else {
         entry.sortKey = sortKey(entry.toScope, entry.to, published: false)
-        difference.items.inserts.append(entry)
+        difference.items[.insert].append(entry)
         inserted.insert(entry.handle)
       }
     }
     // A deleted section's items go with it.
     for var entry in departed.values where state.sections[entry.fromScope.section].isPresent {
       entry.sortKey = sortKey(entry.fromScope, entry.from, published: true)
-      difference.items.deletes.append(entry)
+      difference.items[.delete].append(entry)
     }
   }
 
   private mutating func appendMove(_ entry: FeedDifference.Entry) {
     var entry = entry
     entry.sortKey = sortKey(entry.toScope, entry.to, published: false)
-    difference.items.moves.append(entry)
+    difference.items[.move].append(entry)
   }
 
   private mutating func takeContents(_ scope: Scope, _ list: TouchedLists.List) {
@@ -196,8 +195,8 @@ struct WindowDifference {
       let isShown = range.contains(Int(entry.to.number)) && !inserted.contains(entry.handle)
       return isShown ? entry.to - Int32(range.lowerBound) : nil
     }
-    difference.items.reconfigures += Self.shown(list.entries.reconfigures, at: position)
-    difference.items.reloads += Self.shown(list.entries.reloads, at: position)
+    difference.items[.reconfigure] += Self.shown(list.entries[.reconfigure], at: position)
+    difference.items[.reload] += Self.shown(list.entries[.reload], at: position)
   }
 }
 
@@ -217,19 +216,19 @@ extension FeedDifference.Entries {
       let known = table[handle].scratch
       table[handle].scratch = 0
       if known == 0 {
-        inserts.append(Entry(handle, of: scope, to: Rank(position), sortKey: UInt64(position)))
+        self[.insert].append(Entry(handle, of: scope, to: Rank(position), sortKey: UInt64(position)))
       } else {
         common.append((handle, Int32(known - 1), position))
       }
     }
     for (position, handle) in before.enumerated() where table[handle].scratch != 0 {
       table[handle].scratch = 0
-      deletes.append(Entry(handle, of: scope, from: Rank(position), sortKey: UInt64(position)))
+      self[.delete].append(Entry(handle, of: scope, from: Rank(position), sortKey: UInt64(position)))
     }
     let isKept = LongestIncreasingSubsequence.membership(common.map(\.from))
     for (number, element) in common.enumerated() where !isKept[number] {
       let (from, to) = (Rank(element.from), Rank(element.to))
-      moves.append(
+      self[.move].append(
         Entry(element.handle, of: scope, from: from, to: to, sortKey: UInt64(element.to))
       )
     }

@@ -48,22 +48,22 @@ struct DifferenceBodyTests {
   @Test mutating func `the ten lists stand in the order of the document, each with its fields`() {
     let story = sample.addItem("a", to: top, kind: "story", data: "1")
     let other = sample.addItem("b", to: top, data: "[2]")
-    difference.sections.deletes = [Entry(handle: old, from: Rank(1))]
-    difference.sections.inserts = [Entry(handle: top, to: Rank(2))]
-    difference.sections.moves = [Entry(handle: top, from: Rank(3), to: Rank(4))]
-    difference.sections.reconfigures = [Entry(handle: top, to: Rank(5))]
-    difference.sections.reloads = [Entry(handle: old, to: Rank(6))]
-    difference.items.deletes = [
+    difference.sections[.delete] = [Entry(handle: old, from: Rank(1))]
+    difference.sections[.insert] = [Entry(handle: top, to: Rank(2))]
+    difference.sections[.move] = [Entry(handle: top, from: Rank(3), to: Rank(4))]
+    difference.sections[.reconfigure] = [Entry(handle: top, to: Rank(5))]
+    difference.sections[.reload] = [Entry(handle: old, to: Rank(6))]
+    difference.items[.delete] = [
       Entry(handle: story, fromScope: .items(of: old), from: Rank(7), toScope: .items(of: top), to: Rank(99))
     ]
-    difference.items.inserts = [
+    difference.items[.insert] = [
       Entry(handle: story, fromScope: .items(of: old), from: Rank(99), toScope: .items(of: top), to: Rank(8))
     ]
-    difference.items.moves = [
+    difference.items[.move] = [
       Entry(handle: story, fromScope: .items(of: old), from: Rank(9), toScope: .items(of: top), to: Rank(10))
     ]
-    difference.items.reconfigures = [Entry(handle: story, toScope: .items(of: top), to: Rank(11))]
-    difference.items.reloads = [Entry(handle: other, toScope: .items(of: top), to: Rank(12))]
+    difference.items[.reconfigure] = [Entry(handle: story, toScope: .items(of: top), to: Rank(11))]
+    difference.items[.reload] = [Entry(handle: other, toScope: .items(of: top), to: Rank(12))]
     let sections = [
       #""delete":[{"id":"o\"ld","index":1}]"#,
       #""insert":[{"id":"top","index":2,"data":{}}]"#,
@@ -85,12 +85,12 @@ struct DifferenceBodyTests {
   }
 
   @Test mutating func `empty lists and groups are left out`() {
-    difference.items.deletes = [
+    difference.items[.delete] = [
       Entry(handle: sample.addItem("a", to: top), fromScope: .items(of: top), from: Rank(0))
     ]
     #expect(body() == #","items":{"delete":[{"id":"a","section":"top","index":0}]}}"#)
     difference = FeedDifference()
-    difference.sections.moves = [
+    difference.sections[.move] = [
       Entry(handle: top, from: Rank(0), to: Rank(1)), Entry(handle: old, from: Rank(1), to: Rank(0)),
     ]
     let moves = #"{"id":"top","from":0,"to":1},{"id":"o\"ld","from":1,"to":0}"#
@@ -104,7 +104,7 @@ struct DifferenceBodyTests {
         to: top,
         data: String(repeating: "7", count: 1 + number * 5 % 40)
       )
-      difference.items.inserts.append(Entry(handle: item, toScope: .items(of: top), to: Rank(number)))
+      difference.items[.insert].append(Entry(handle: item, toScope: .items(of: top), to: Rank(number)))
     }
     let partCounts = try checkParts { parts, number, limit in
       guard number > 0, let entry = entries(of: parts[number]).first else { return }
@@ -120,12 +120,12 @@ struct DifferenceBodyTests {
       let item = sample.addItem("i\(number)", to: top, data: String(repeating: "7", count: 1 + number))
       let entry = Entry(handle: item, toScope: .items(of: top), to: Rank(number))
       if number % 2 == 0 {
-        difference.items.inserts.append(entry)
+        difference.items[.insert].append(entry)
       } else {
-        difference.items.reloads.append(entry)
+        difference.items[.reload].append(entry)
       }
     }
-    difference.sections.inserts = [Entry(handle: top, to: Rank(0)), Entry(handle: old, to: Rank(1))]
+    difference.sections[.insert] = [Entry(handle: top, to: Rank(0)), Entry(handle: old, to: Rank(1))]
     _ = try checkParts { parts, number, limit in
       #expect(parts[number].hasSuffix("]}}"), "limit \(limit), part \(number)")
       let groups = parts[number].components(of: ",\"items\":{").count
