@@ -64,7 +64,7 @@ public final class JSONIndexer {
       guard let base = copy.baseAddress else { return }
       try index(bytes, as: base, limit: copy.count, count)
     }
-    trimCopy()
+    if copy.count > 1 << 20 { copy = [] }
   }
 
   @inline(__always)
@@ -107,26 +107,21 @@ public final class JSONIndexer {
   @inline(never)
   private func reserve(_ count: Int) throws(JSONFault) {
     guard count <= UInt32.max else { throw JSONFault(.tooLarge, at: 0) }
-    offsets.deallocate()
-    closings.deallocate()
     // What no token needs is not touched.
-    capacity = max(count, min(capacity * 2, 1 << 24))
-    offsets = .allocate(capacity: capacity)
-    closings = .allocate(capacity: capacity)
+    allocate(max(count, min(capacity * 2, 1 << 24)))
   }
 
   /// Gives memory back after a text much larger than usual.
   public func trim() {
-    guard capacity > 1 << 20 else { return }
-    capacity = JSONIndexer.usualCapacity
-    offsets.deallocate()
-    closings.deallocate()
-    offsets = .allocate(capacity: capacity)
-    closings = .allocate(capacity: capacity)
+    if capacity > 1 << 20 { allocate(JSONIndexer.usualCapacity) }
   }
 
-  private func trimCopy() {
-    if copy.count > 1 << 20 { copy = [] }
+  private func allocate(_ capacity: Int) {
+    offsets.deallocate()
+    closings.deallocate()
+    self.capacity = capacity
+    offsets = .allocate(capacity: capacity)
+    closings = .allocate(capacity: capacity)
   }
 
   /// Whether the bytes are well-formed UTF-8.

@@ -207,25 +207,7 @@ extension Snapshot {
     window: FeedWindow? = nil
   ) -> [UInt8] {
     let output = ByteWriter()
-    writeReload(
-      of: ByteText(feed),
-      version: version,
-      timeMilliseconds: timeMilliseconds,
-      window: window,
-      to: output
-    )
-    return Array(output.written.buffer)
-  }
-
-  /// Appends the same text to what was written.
-  func writeReload(
-    of feed: ByteText,
-    version: PublishedVersion,
-    timeMilliseconds: Int64,
-    window: FeedWindow? = nil,
-    to output: ByteWriter
-  ) {
-    feed.withBytes { feed in
+    ByteText(feed).withBytes { feed in
       let head = ChangesetHead(
         feed: feed,
         epoch: version.epoch,
@@ -242,5 +224,6 @@ extension Snapshot {
       var writer = ReloadWriter(state, head: head, headBytes: 0, limit: .max)
       _ = writer.writePart(to: output)
     }
+    return Array(output.written.buffer)
   }
 }

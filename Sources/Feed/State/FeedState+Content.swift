@@ -60,19 +60,14 @@ extension FeedState {
 
   /// Content that was replaced is kept if it is the published one, or if the record may be undone.
   private func retireContent(_ handle: ElementHandle, _ table: ElementTable, _ old: Content) {
-    guard journal != nil else {
-      let isPublished = table.withChange(handle) { change in
-        guard change.wasPublished, change.publishedContent == nil else { return false }
-        change.publishedContent = old
-        return true
-      }
-      if !isPublished { release(old) }
-      return
-    }
     let becomesPublished = table.withChange(handle) { change in
       guard change.wasPublished, change.publishedContent == nil else { return false }
       change.publishedContent = old
       return true
+    }
+    guard journal != nil else {
+      if !becomesPublished { release(old) }
+      return
     }
     let isJournaled = table.withChange(handle) { $0.contentJournal } == journalNumber
     table.withChange(handle) { $0.contentJournal = journalNumber }

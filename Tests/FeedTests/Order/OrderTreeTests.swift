@@ -61,18 +61,18 @@ import Testing
         let handle = model.current.remove(at: rank)
         let entry = model.treeEntries().first { $0.isCurrent && $0.handle == handle }
         guard let entry else { preconditionFailure("an element is not in the tree") }
-        if entry.isNewcomer {
+        if !entry.isPublished {
           model.tree.remove(model.position(entry), model.table)
         } else {
           model.tree.replace(model.position(entry), with: .ghost(handle), model.table)
         }
       case 8:
         // Some newcomers settle, so that they leave ghosts later.
-        for entry in model.treeEntries().prefix(20) where entry.isNewcomer {
+        for entry in model.treeEntries().prefix(20) where !entry.isPublished {
           model.tree.replace(model.position(entry), with: .both(entry.handle), model.table)
         }
       default:
-        for entry in model.treeEntries().prefix(30) where entry.isGhost {
+        for entry in model.treeEntries().prefix(30) where !entry.isCurrent {
           model.tree.remove(model.position(entry), model.table)
         }
       }

@@ -28,10 +28,6 @@ struct OrderEntry: Equatable {
   var isPublished: Bool { bits & 1 != 0 }
   @inline(__always)
   var isCurrent: Bool { bits & 2 != 0 }
-  @inline(__always)
-  var isGhost: Bool { bits & 3 == 1 }
-  @inline(__always)
-  var isNewcomer: Bool { bits & 3 == 2 }
   /// 1 for each order in which it counts.
   @inline(__always)
   var counts: OrderCounts { OrderCounts(published: Int32(bits & 1), current: Int32(bits >> 1 & 1)) }
