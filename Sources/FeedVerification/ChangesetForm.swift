@@ -54,17 +54,15 @@ struct ChangesetForm {
   // MARK: Fields
 
   private static func checkRevision(_ record: DecodedChangeset) throws(Violation) {
-    guard record.revision > 0 else { throw Violation("the revision is 0; revisions count from 1") }
+    try require(record.revision > 0) { "the revision is 0; revisions count from 1" }
     let base = record.reason == .keyframe ? record.revision : record.revision - 1
-    guard record.base == base else {
-      throw Violation("the base of revision \(record.revision) is \(record.base), expected \(base)")
+    try require(record.base == base) {
+      "the base of revision \(record.revision) is \(record.base), expected \(base)"
     }
-    guard (base == 0) == (record.reason == .initial) else {
-      throw Violation(
-        base == 0
-          ? "revision 1 has mode \"\(describe(record))\", expected a reload with reason \"initial\""
-          : "revision \(record.revision) has reason \"initial\", which only revision 1 has"
-      )
+    try require((base == 0) == (record.reason == .initial)) {
+      base == 0
+        ? "revision 1 has mode \"\(describe(record))\", expected a reload with reason \"initial\""
+        : "revision \(record.revision) has reason \"initial\", which only revision 1 has"
     }
   }
 
@@ -73,19 +71,15 @@ struct ChangesetForm {
   }
 
   private static func checkMode(_ record: DecodedChangeset) throws(Violation) {
-    guard (record.mode == .reload) == (record.reason != nil) else {
-      throw Violation(
-        record.reason == nil
-          ? "a reload has no reason of the protocol, version 1.0"
-          : "mode \"\(record.mode.rawValue)\" has a reason; only reloads have one"
-      )
+    try require((record.mode == .reload) == (record.reason != nil)) {
+      record.reason == nil
+        ? "a reload has no reason of the protocol, version 1.0"
+        : "mode \"\(record.mode.rawValue)\" has a reason; only reloads have one"
     }
-    guard record.mode != .delete || record.checksum == 0 else {
-      throw Violation(
-        "the checksum of a deletion is \(Replica.hexadecimal(record.checksum)), expected 00000000"
-      )
+    try require(record.mode != .delete || record.checksum == 0) {
+      "the checksum of a deletion is \(Replica.hexadecimal(record.checksum)), expected 00000000"
     }
-    guard record.mode != .delete || record.parts == 1 else { throw Violation("a deletion has parts") }
+    try require(record.mode != .delete || record.parts == 1) { "a deletion has parts" }
   }
 
   private static func checkThrough(

@@ -123,3 +123,8 @@ public struct VerifiedRecord {
 
 /// A rule of the protocol that a record breaks: what was found and what was expected. What a replica finds is one, too.
 typealias Violation = ReplicaFault
+
+/// Requires what a rule says of a record; the closure tells what was found and what was expected.
+func require(_ isRight: Bool, _ violation: () -> String) throws(Violation) {
+  if !isRight { throw Violation(violation()) }
+}

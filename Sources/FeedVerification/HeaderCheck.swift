@@ -19,9 +19,7 @@ final class HeaderCheck {
   /// Checks all headers but that of the plan.
   func check(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     for (number, name) in HeaderCheck.names.enumerated() {
-      guard number * 2 < headers.count else {
-        throw Violation("the header \(quoted(name)) is missing")
-      }
+      try require(number * 2 < headers.count) { "the header \(quoted(name)) is missing" }
       guard let found = headers[number * 2], found.matches(name) else {
         throw Violation(
           "header \(number) is \(HeaderCheck.words(headers[number * 2])), expected \(quoted(name))"
@@ -50,8 +48,8 @@ final class HeaderCheck {
     let rest = Array(headers.dropFirst(HeaderCheck.names.count * 2))
     let isNeeded = PlanCheck.isNeeded(form.record)
     guard let name = rest.first else {
-      guard isNeeded != true || !requiresPlans else {
-        throw Violation("the header \(quoted(ChangesetPlan.header)) is missing")
+      try require(isNeeded != true || !requiresPlans) {
+        "the header \(quoted(ChangesetPlan.header)) is missing"
       }
       return
     }
@@ -67,13 +65,11 @@ final class HeaderCheck {
     }
     expected.removeAll()
     plan.write(to: expected)
-    guard value.hasSameBytes(as: expected.written) else {
-      throw Violation(
-        "the header \(quoted(ChangesetPlan.header)) is \(value.text), expected \(expected.written.text)"
-      )
+    try require(value.hasSameBytes(as: expected.written)) {
+      "the header \(quoted(ChangesetPlan.header)) is \(value.text), expected \(expected.written.text)"
     }
-    guard rest.count <= 2 else {
-      throw Violation("there is a header \(HeaderCheck.words(rest[2])), expected no more than the nine")
+    try require(rest.count <= 2) {
+      "there is a header \(HeaderCheck.words(rest[2])), expected no more than the nine"
     }
     try PlanCheck.checkReason(plan, form)
   }

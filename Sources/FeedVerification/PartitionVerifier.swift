@@ -86,17 +86,13 @@ final class PartitionVerifier {
       if let time = feed.time { try checkTimestamp(record, time) }
       return try feed.takeNull(key, due)
     }
-    guard value.count <= options.output.maxMessageBytes else {
-      throw Violation(
-        "the value has \(value.count) bytes, output.maxMessageBytes is \(options.output.maxMessageBytes)"
-      )
+    try require(value.count <= options.output.maxMessageBytes) {
+      "the value has \(value.count) bytes, output.maxMessageBytes is \(options.output.maxMessageBytes)"
     }
     var form = try decoder.decode(value, mayForget: options.mayBeCompacted)
-    guard form.record.feed.hasSameBytes(as: key.feed) else {
-      throw Violation(
-        "the value is of feed \(form.record.feed.quotedForMessage()), "
-          + "the key of \(key.feed.quotedForMessage())"
-      )
+    try require(form.record.feed.hasSameBytes(as: key.feed)) {
+      "the value is of feed \(form.record.feed.quotedForMessage()), "
+        + "the key of \(key.feed.quotedForMessage())"
     }
     try headers.check(record.headers, form)
     form.plan = headers.plan(record.headers)

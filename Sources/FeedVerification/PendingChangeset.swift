@@ -62,11 +62,9 @@ struct PendingChangeset {
     try ReloadWalk.forEach(record) { section throws(Violation) in
       if section.fields.isEmpty {
         let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
-        guard continues, section.items.first != 0 else {
-          throw Violation(
-            "section \(section.id.quotedForMessage()) has no data"
-              + (continues ? " and no items" : ", and does not go on from the part before")
-          )
+        try require(continues && section.items.first != 0) {
+          "section \(section.id.quotedForMessage()) has no data"
+            + (continues ? " and no items" : ", and does not go on from the part before")
         }
       }
       isFirst = false

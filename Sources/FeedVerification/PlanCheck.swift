@@ -16,9 +16,9 @@ struct PlanCheck {
   static func checkReason(_ plan: ChangesetPlan, _ form: ChangesetForm) throws(Violation) {
     switch plan {
     case .keyframe:
-      guard form.isKeyframe else { throw Violation("\(form.name) has the plan of a keyframe") }
+      try require(form.isKeyframe) { "\(form.name) has the plan of a keyframe" }
     case .weighed(let weighed):
-      guard !form.isKeyframe else { throw Violation("\(form.name) has the plan of a difference") }
+      try require(!form.isKeyframe) { "\(form.name) has the plan of a difference" }
       let reason = weighed.reason
       guard reason != form.record.reason else { return }
       // A difference may also give way as keys have no numbers for it.
@@ -48,11 +48,9 @@ struct PlanCheck {
     try expect("weight", weighed.weight, entries.weight)
     try expect("itemsBefore", weighed.itemsBefore, itemsBefore)
     if let differenceBytes { try expect("differenceBytes", weighed.differenceBytes, differenceBytes) }
-    guard weighed.changedKinds <= entries.itemReloadCount else {
-      throw Violation(
-        "the plan of \(form.name) has \(weighed.changedKinds) changed kinds, "
-          + "but it reloads \(entries.itemReloadCount) items"
-      )
+    try require(weighed.changedKinds <= entries.itemReloadCount) {
+      "the plan of \(form.name) has \(weighed.changedKinds) changed kinds, "
+        + "but it reloads \(entries.itemReloadCount) items"
     }
     try checkResult(weighed, state)
   }
@@ -81,11 +79,9 @@ struct PlanCheck {
     let keyframeBytes = state.reloadByteCount(headBytes: form.reloadHeadBytes(.keyframe))
     try expect("keyframeBytes", due.keyframeBytes, keyframeBytes)
     try expect("maxDeltas", due.policy.maxDeltas, policy.maxDeltas)
-    guard due.policy.maxBytesRatio == policy.maxBytesRatio else {
-      throw Violation(
-        "the plan of \(form.name) has maxBytesRatio \(ChangesetPlan.text(due.policy.maxBytesRatio)), "
-          + "keyframe.maxBytesRatio is \(ChangesetPlan.text(policy.maxBytesRatio))"
-      )
+    try require(due.policy.maxBytesRatio == policy.maxBytesRatio) {
+      "the plan of \(form.name) has maxBytesRatio \(ChangesetPlan.text(due.policy.maxBytesRatio)), "
+        + "keyframe.maxBytesRatio is \(ChangesetPlan.text(policy.maxBytesRatio))"
     }
   }
 

@@ -100,13 +100,13 @@ enum ReloadWalk {
       let found = try ReloadedElement(field, of: record, isItem: false)
       try section(found)
       if found.items.first == 0 { return }
-      guard record.text.character(found.items.first) == UInt8(ascii: "[") else {
-        throw Violation("the items of section \(found.id.quotedForMessage()) are not an array")
+      try require(record.text.character(found.items.first) == UInt8(ascii: "[")) {
+        "the items of section \(found.id.quotedForMessage()) are not an array"
       }
       try record.forEachElement(found.items) { element throws(Violation) in
         let listed = try ReloadedElement(element, of: record, isItem: true)
-        guard listed.fields.isWhole(isItem: true) else {
-          throw Violation("item \(listed.id.quotedForMessage()) lacks its kind or data")
+        try require(listed.fields.isWhole(isItem: true)) {
+          "item \(listed.id.quotedForMessage()) lacks its kind or data"
         }
         try item(listed)
       }

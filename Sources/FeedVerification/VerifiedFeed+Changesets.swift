@@ -31,16 +31,14 @@ extension VerifiedFeed {
 
   private func checkKey(_ form: ChangesetForm, _ key: RecordKey) throws(Violation) {
     guard form.record.mode == .reload else {
-      guard key.kind == .delta else {
-        throw Violation("the key is \"k\(key.number)/…\", expected \"d<n>/…\": \(form.name) is no reload")
+      try require(key.kind == .delta) {
+        "the key is \"k\(key.number)/…\", expected \"d<n>/…\": \(form.name) is no reload"
       }
       return
     }
-    guard key.kind == .reload, key.number == form.record.part else {
-      throw Violation(
-        "the key is \"\(key.kind == .reload ? "k" : "d")\(key.number)/…\", "
-          + "expected \"k\(form.record.part)/…\" for \(form.name)"
-      )
+    try require(key.kind == .reload && key.number == form.record.part) {
+      "the key is \"\(key.kind == .reload ? "k" : "d")\(key.number)/…\", "
+        + "expected \"k\(form.record.part)/…\" for \(form.name)"
     }
   }
 
@@ -66,10 +64,8 @@ extension VerifiedFeed {
       }
       return try go(on: PendingChangeset(form, state: FeedState(), comparison: nil), form, key)
     case .delete:
-      guard partition.options.mayBeCompacted else {
-        throw Violation(
-          "epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed"
-        )
+      try require(partition.options.mayBeCompacted) {
+        "epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed"
       }
       state = .absent
     case .diff, .reconfigure:
@@ -86,11 +82,9 @@ extension VerifiedFeed {
     isKeyframeDue: Bool
   ) throws(Violation) -> Bool {
     let record = form.record
-    guard known.replica.isOfEpoch(record) else {
-      throw Violation(
-        "the epoch is \(record.epoch.quotedForMessage()), expected "
-          + "\"\(String(decoding: known.replica.epoch, as: UTF8.self))\": another begins after a deletion only"
-      )
+    try require(known.replica.isOfEpoch(record)) {
+      "the epoch is \(record.epoch.quotedForMessage()), expected "
+        + "\"\(String(decoding: known.replica.epoch, as: UTF8.self))\": another begins after a deletion only"
     }
     let current = known.replica.revision
     if form.isKeyframe {
@@ -116,23 +110,19 @@ extension VerifiedFeed {
 
   private func checkKeyframe(_ form: ChangesetForm, _ known: Known, isDue: Bool) throws(Violation) {
     let current = known.replica.revision
-    guard form.record.revision == current else {
-      throw Violation("a keyframe is of revision \(form.record.revision), expected \(current)")
+    try require(form.record.revision == current) {
+      "a keyframe is of revision \(form.record.revision), expected \(current)"
     }
-    guard isDue else {
-      throw Violation(
-        "a keyframe follows revision \(current), but none is due with \(known.keys.deltas) delta records of "
-          + "\(known.keys.deltaBytes) bytes since the reload of \(known.keys.reloadBytes) bytes"
-      )
+    try require(isDue) {
+      "a keyframe follows revision \(current), but none is due with \(known.keys.deltas) delta records of "
+        + "\(known.keys.deltaBytes) bytes since the reload of \(known.keys.reloadBytes) bytes"
     }
-    guard form.record.time.buffer.elementsEqual(known.time) else {
-      throw Violation(
-        "the keyframe's time is \(form.record.time.quotedForMessage()), "
-          + "expected \"\(String(decoding: known.time, as: UTF8.self))\" as in the changeset before"
-      )
+    try require(form.record.time.buffer.elementsEqual(known.time)) {
+      "the keyframe's time is \(form.record.time.quotedForMessage()), "
+        + "expected \"\(String(decoding: known.time, as: UTF8.self))\" as in the changeset before"
     }
-    guard form.head.through == known.replica.through else {
-      throw Violation("the keyframe's through is not that of the changeset before")
+    try require(form.head.through == known.replica.through) {
+      "the keyframe's through is not that of the changeset before"
     }
   }
 
@@ -147,14 +137,12 @@ extension VerifiedFeed {
       guard let offset = form.head.through.offset(entry.topic) else {
         throw Violation("through lacks topic \"\(entry.name)\", which it had before")
       }
-      guard offset >= entry.offset else {
-        throw Violation("through falls from \(entry.offset) to \(offset) for topic \"\(entry.name)\"")
+      try require(offset >= entry.offset) {
+        "through falls from \(entry.offset) to \(offset) for topic \"\(entry.name)\""
       }
       if offset > entry.offset { hasRisen = true }
     }
-    guard hasRisen else {
-      throw Violation("through is the same as before, but every changeset comes of a newer record")
-    }
+    try require(hasRisen) { "through is the same as before, but every changeset comes of a newer record" }
   }
 
   private func pending(_ form: ChangesetForm, _ known: Known) -> PendingChangeset {
@@ -188,11 +176,9 @@ extension VerifiedFeed {
   }
 
   private func checkNumber(_ key: RecordKey, _ known: Known) throws(Violation) {
-    guard key.number == known.keys.deltas + 1 else {
-      throw Violation(
-        "the key is \"d\(key.number)/\(name)\", expected \"d\(known.keys.deltas + 1)/\(name)\": "
-          + "\(known.keys.deltas) delta records came since the reload"
-      )
+    try require(key.number == known.keys.deltas + 1) {
+      "the key is \"d\(key.number)/\(name)\", expected \"d\(known.keys.deltas + 1)/\(name)\": "
+        + "\(known.keys.deltas) delta records came since the reload"
     }
   }
 
@@ -276,11 +262,9 @@ extension VerifiedFeed {
   }
 
   private func checkChecksum(_ form: ChangesetForm, _ state: FeedState) throws(Violation) {
-    guard state.checksum == form.record.checksum else {
-      throw Violation(
-        "the checksum of \(form.name) is \(Replica.hexadecimal(form.record.checksum)), "
-          + "expected \(Replica.hexadecimal(state.checksum))"
-      )
+    try require(state.checksum == form.record.checksum) {
+      "the checksum of \(form.name) is \(Replica.hexadecimal(form.record.checksum)), "
+        + "expected \(Replica.hexadecimal(state.checksum))"
     }
   }
 
@@ -295,12 +279,10 @@ extension VerifiedFeed {
     }
     guard let reason = form.record.reason, reason != .keyframe, reason != .requested else { return }
     let isDisjoint = replica.itemCount > 0 && comparison.itemCount > 0 && comparison.commonItems == 0
-    guard isDisjoint == (reason == .disjoint) else {
-      throw Violation(
-        "the reason of \(form.name) is \"\(reason.rawValue)\", "
-          + (isDisjoint
-            ? "expected \"disjoint\": no item stayed" : "but \(comparison.commonItems) items stayed")
-      )
+    try require(isDisjoint == (reason == .disjoint)) {
+      "the reason of \(form.name) is \"\(reason.rawValue)\", "
+        + (isDisjoint
+          ? "expected \"disjoint\": no item stayed" : "but \(comparison.commonItems) items stayed")
     }
   }
 }

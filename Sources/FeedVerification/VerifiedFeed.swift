@@ -54,16 +54,14 @@ final class VerifiedFeed {
     switch state {
     case .faulty: break
     case .absent, .gap:
-      guard partition.options.mayBeCompacted else {
-        throw Violation("a null, but the feed has no keys that hold anything")
-      }
+      try require(partition.options.mayBeCompacted) { "a null, but the feed has no keys that hold anything" }
       // A reader that slept through the deletion sees only this: reloads leave only later parts over.
       if key.kind != .reload || key.number == 0 { state = .absent }
     case .known(let known):
       // Left over by a reload that is gone, from one that is gone as well.
       let isSurplus = key.kind == .reload && key.number >= known.keys.reloadParts
-      guard partition.options.mayBeCompacted, !known.isWhole, isSurplus else {
-        throw Violation("a null, but revision \(known.replica.revision) left no key over and deleted nothing")
+      try require(partition.options.mayBeCompacted && !known.isWhole && isSurplus) {
+        "a null, but revision \(known.replica.revision) left no key over and deleted nothing"
       }
     }
     return nil
@@ -78,7 +76,7 @@ final class VerifiedFeed {
   ///
   /// - Throws: the violation, where none may be.
   func noteGap(_ message: String) throws(Violation) {
-    guard partition.options.mayBeCompacted else { throw Violation(message) }
+    try require(partition.options.mayBeCompacted) { message }
     if case .gap = state { return }
     state = .gap(
       VerificationFault(
