@@ -40,7 +40,7 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
     try reader.finish()
     try configuration.checkSizes(reader)
     try configuration.checkTopics(reader)
-    try configuration.ingest.checkTopics(configuration.store.topics, reader)
+    try configuration.ingest.check(configuration.store.topics, configuration.kafka, reader)
     try configuration.checkPlugins(reader)
     return (configuration, reader.readings)
   }

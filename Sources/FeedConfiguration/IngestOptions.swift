@@ -23,8 +23,19 @@ package struct IngestOptions: Sendable, Equatable {
     }
   }
 
-  /// Refuses topics that would be read twice, or that FeedStore itself reads or writes.
-  func checkTopics(_ names: TopicNames, _ reader: ConfigurationReader) throws(ConfigurationError) {
+  /// Refuses the daemon's group, and topics that would be read twice, or that FeedStore itself reads or writes.
+  func check(
+    _ names: TopicNames,
+    _ kafka: [ConfigurationPair],
+    _ reader: ConfigurationReader
+  ) throws(ConfigurationError) {
+    let other = kafka.last { $0.name == "group.id" }?.value ?? KafkaSettings.defaultName
+    if !sources.isEmpty, group == other {
+      throw ConfigurationError(
+        "ingest.group is \"\(group)\", and so is kafka.group.id; give feedstore ingest a group of its own",
+        place: reader.place(of: "ingest.group")
+      )
+    }
     for (index, topic) in topics.enumerated() {
       let isTwice = topics[..<index].contains(topic)
       guard isTwice || names.distinct.contains(topic) else { continue }

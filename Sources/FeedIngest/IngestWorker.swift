@@ -46,8 +46,6 @@ package final class IngestWorker {
   private var backlog = Backlog(maxRecords: 10_000)
   private var report = RowReport()
   private var nextLag: Int64 = 0
-  /// When the sections are forgotten next, as somebody else may have deleted them.
-  private var nextSections: Int64 = 0
 
   private static let idleMilliseconds: Int32 = 100
   private static let callMilliseconds: Int32 = 1_000
@@ -59,7 +57,6 @@ package final class IngestWorker {
   /// What helps if input is lost.
   private static let renewal = "ingest.group to another name, so that everything that is there is read again"
   private static let retryMilliseconds = ExponentialBackoff<Int32>(from: 20, to: 1_000)
-  private static let sectionsMilliseconds: Int64 = 60_000
   /// Between two commits: each costs brokers some writes.
   private static let windowMilliseconds: Int64 = 100
 
@@ -219,10 +216,7 @@ package final class IngestWorker {
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: committed), of: status.number)
     report.log(status.statistics.rows, at: now, log)
-    if now >= nextSections {
-      sections.removeAll()
-      nextSections = now + Self.sectionsMilliseconds
-    }
+    sections.forget(at: now)
   }
 
   // MARK: Transactions

@@ -189,11 +189,13 @@ package final class RowMapper {
       guard let field = source.data.find(in: row, from: start) else {
         throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
       }
+      try checkDepth(field, inside: Self.eventDepth)
       data = row.span(from: field.first, to: field.end)
     } else {
       members.removeAll(keepCapacity: 1 << 20)
       for (name, pointer) in memberNames {
         guard let field = pointer.find(in: row, from: start) else { continue }
+        try checkDepth(field, inside: Self.eventDepth + 1)
         members.append(members.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
         members.append(string: name)
         members.append(UInt8(ascii: ":"))
@@ -206,6 +208,19 @@ package final class RowMapper {
       throw tooLong("'data'", data.count, "maxDataBytes", limits.maxDataBytes)
     }
     return data
+  }
+
+  /// An event in an array of events.
+  private static let eventDepth = 2
+
+  /// The store would reject what is nested deeper, and keep the row as it was.
+  private func checkDepth(_ field: JSONText.Field, inside depth: Int) throws(Rejection) {
+    guard row.depth + depth > limits.maxDepth else { return }
+    let depth = depth + row.depth(from: field.first, to: field.end)
+    guard depth > limits.maxDepth else { return }
+    let problem =
+      "'data' is nested \(depth) deep in its record, more than limits.maxDepth (\(limits.maxDepth))"
+    throw Rejection(.limitExceeded, problem)
   }
 
   // MARK: Events
@@ -435,6 +450,9 @@ package final class SentSections {
   private let capacity: Int
   private var sent: [BytesKey: OwnedSpan] = [:]
   private let key = ByteWriter(capacity: 1024)
+  private var nextForget: Int64 = 0
+
+  private static let forgetMilliseconds: Int64 = 60_000
 
   /// - Parameter capacity: how many it remembers, at some 100 bytes each.
   package init(capacity: Int = 65_536) { self.capacity = capacity }
@@ -457,6 +475,15 @@ package final class SentSections {
     let copy = OwnedSpan(key.written)
     sent[BytesKey(copy.span)] = copy
     return true
+  }
+
+  /// Forgets all once a minute, as others may have deleted sections since.
+  ///
+  /// - Parameter now: milliseconds of a clock.
+  package func forget(at now: Int64) {
+    guard now >= nextForget else { return }
+    nextForget = now + Self.forgetMilliseconds
+    removeAll()
   }
 
   /// Forgets all, as what was sent is not known to be written.

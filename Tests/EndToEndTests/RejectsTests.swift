@@ -103,6 +103,18 @@ struct RejectsTests {
     }
   }
 
+  @Test func `a row is sent to its source again`() async throws {
+    var ground = ground
+    let source = #"ingest.sources=[{topic: "feeds.items", feed: "f", section: "s", item: "{key}"}]"#
+    let settings = ["topics.items=other", "topics.sections=other", source]
+    let configuration = try ConfigurationSources(assignments: settings).load().configuration
+    (ground.configuration.store, ground.configuration.ingest) = (configuration.store, configuration.ingest)
+    let refused = try await Self.publish(ground, ["1/0"])
+    #expect(refused.refusals.count == 1 && refused.refusals[0].contains("rejected again with invalid-json"))
+    let report = try await Self.publish(ground, ["1/0"], value: "{}")
+    #expect(report.sent == 1 && report.refusals.isEmpty)
+  }
+
   @Test(arguments: [
     ("2/0", "the topic has the partitions 0 to 1"), ("1/99", "the partition has the offsets 0 to "),
   ])

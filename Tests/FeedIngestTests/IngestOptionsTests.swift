@@ -98,4 +98,14 @@ import Testing
       """
     #expect(error(all) == "accepted")
   }
+
+  @Test(arguments: ["ingest.group=feedstore", "kafka.group.id=feedstore-ingest"])
+  func `its group is not the daemon's`(_ setting: String) {
+    let sources = "ingest.sources=[{\(Self.valid)}]"
+    let error = #expect(throws: ConfigurationError.self) {
+      try ConfigurationSources(assignments: [setting, sources]).load()
+    }
+    #expect(error?.description.contains("and so is kafka.group.id; give feedstore ingest a group") == true)
+    #expect(throws: Never.self) { try ConfigurationSources(assignments: [setting]).load() }
+  }
 }

@@ -126,6 +126,17 @@ import Testing
     #expect(records("f", "a") == ["f [\(settings("a")),\(event)]"])
   }
 
+  @Test func `sections are forgotten once a minute, as others may have deleted them`() throws {
+    let sections = SentSections()
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\", keep: 3", sections: sections)
+    func hasSettings(at now: Int64) -> Bool {
+      sections.forget(at: now)
+      return map(key: "a", "{}").records[0].contains("section.upsert")
+    }
+    let times: [Int64] = [5, 6, 60_004, 60_005, 60_006, 130_000, 131_000]
+    #expect(times.filter(hasSettings) == [5, 60_005, 130_000])
+  }
+
   // MARK: Bad input
 
   @Test(arguments: [
@@ -163,6 +174,23 @@ import Testing
     }
     #expect(map(key: "123456", "{\"s\":\"x\"}").outcome.hasPrefix("limit-exceeded: 'item'"))
     #expect(map(key: "a", "{\"s\":\"\(String(repeating: "x", count: 100))\"}").records.isEmpty)
+  }
+
+  @Test func `what is nested too deep is rejected, and deleted if it was there`() throws {
+    var limits = Limits()
+    limits.maxDepth = 4
+    let deep = "{\"a\":[{}],\"b\":[]}"
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\"", limits: limits)
+    #expect(map(key: "a", "{\"a\":[]}").outcome == "upserted")
+    let (records, outcome) = map(key: "a", deep)
+    #expect(
+      records == ["f " + Self.delete("a")] && outcome.hasPrefix("limit-exceeded: 'data' is nested 5 deep")
+    )
+    let members = "feed: \"f\", section: \"s\", item: \"{key}\", data: "
+    #expect(try Mapping(members + "[\"b\"]", limits: limits)(key: "a", deep).outcome == "upserted")
+    #expect(
+      try Mapping(members + "[\"a\"]", limits: limits)(key: "a", deep).outcome.hasPrefix("limit-exceeded")
+    )
   }
 
   @Test func `a row of ten megabytes and a thousand members is one like others`() throws {

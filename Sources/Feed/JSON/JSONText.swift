@@ -19,7 +19,7 @@ public final class JSONText {
   /// Whether there is white space between tokens or at the end, so that a token may end before the next one starts.
   @exclusivity(unchecked) private var hasSpaces = true
   /// How deep the text is nested: 0 for a scalar.
-  @exclusivity(unchecked) private(set) var depth = 0
+  @exclusivity(unchecked) package private(set) var depth = 0
 
   /// A text of nothing, until `describe` is called.
   ///
@@ -82,7 +82,7 @@ public final class JSONText {
   }
 
   /// The depth of the value in tokens `first..<end`: 0 for a scalar.
-  func depth(from first: Int, to end: Int) -> Int {
+  package func depth(from first: Int, to end: Int) -> Int {
     var depth = 0
     var deepest = 0
     for token in first..<end {

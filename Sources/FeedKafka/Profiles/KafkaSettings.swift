@@ -17,7 +17,7 @@ package struct KafkaSettings: Sendable, Equatable {
   package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
 
-  static let defaultName = "feedstore"
+  package static let defaultName = "feedstore"
 
   /// - Parameters:
   ///   - properties: the settings under `kafka.`.

@@ -31,7 +31,11 @@ package enum IngestPreview {
         defer { try? reader.close() }
         let mapper = RowMapper(source, number: number, configuration.store.limits, SentSections())
         var ranges: [Int32: Range<Int64>] = [:]
-        for partition in 0..<(try reader.partitionCount()) {
+        guard let count = try reader.partitionCountIfKnown() else {
+          if write("\(source.topic): the topic does not exist yet, or may not be read") { continue }
+          return
+        }
+        for partition in 0..<count {
           let ends = try reader.watermarks(partition)
           ranges[partition] = ends.low..<min(ends.high, ends.low + recordCount)
         }

@@ -1,5 +1,6 @@
 import Feed
 import FeedConfiguration
+import FeedIngest
 import FeedKafka
 import FeedStore
 import Kafka
@@ -41,15 +42,22 @@ struct RejectedCopy: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - value: a replacement for its value; nil for the copy's own.
-  ///   - topics: the configured topics; records are sent to the inputs only.
-  func refusal(replacing value: [UInt8]?, topics: [String], limits: Limits) -> String? {
+  ///   - topics: the daemon's inputs, to which records are sent.
+  ///   - sources: those of `feedstore ingest`, to whose topics rows are sent.
+  func refusal(
+    replacing value: [UInt8]?,
+    topics: [String],
+    _ sources: [IngestSource] = [],
+    limits: Limits
+  ) -> String? {
     guard let source else {
       return
         "its headers do not say where it came from, so the daemon did not write it; have its producer send it again"
     }
-    guard topics.contains(source.topic) else {
+    let row = sources.first { $0.topic == source.topic }
+    guard topics.contains(source.topic) || row != nil else {
       return
-        "it came from \(source.topic), which is not an input of this configuration; set topics.sections or topics.items to it"
+        "it came from \(source.topic), which is not an input of this configuration; use the configuration of the daemon or of feedstore ingest that read it"
     }
     if let wholeKeyBytes {
       return
@@ -61,7 +69,7 @@ struct RejectedCopy: Sendable, Equatable {
         --value, or have its producer send it again
         """
     }
-    return rejection(value ?? self.value, limits).map { rejection in
+    return rejection(value ?? self.value, of: row, limits).map { rejection in
       """
       it would be rejected again with \(rejection.code.rawValue): \(rejection.message); \
       \(rejection.code == .missingKey ? "have its producer send it with a key" : "repair the value and give it with --value")
@@ -69,12 +77,18 @@ struct RejectedCopy: Sendable, Equatable {
     }
   }
 
-  /// The rejection that the daemon would report for the record's form. Only the daemon can check it against the feed's
-  /// state.
-  private func rejection(_ value: [UInt8]?, _ limits: Limits) -> Rejection? {
-    let decoder = RecordDecoder(limits: limits)
+  /// The rejection that the daemon would report for the record's form, or `feedstore ingest` for a row. Only the daemon can
+  /// check it against the feed's state.
+  private func rejection(_ value: [UInt8]?, of row: IngestSource?, _ limits: Limits) -> Rejection? {
     let key = OwnedBytes(key)
     let value = OwnedBytes(value)
+    if let row {
+      let mapper = RowMapper(row, number: 0, limits, SentSections())
+      let outcome = mapper.map(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) })
+      guard case .rejected(let rejection) = outcome else { return nil }
+      return rejection
+    }
+    let decoder = RecordDecoder(limits: limits)
     do throws(Rejection) {
       try decoder.decode(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) })
       return nil

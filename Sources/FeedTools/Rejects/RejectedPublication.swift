@@ -35,9 +35,9 @@ package struct RejectedPublication: Sendable {
   package func run() async throws -> RejectedPublicationReport {
     try await WorkerThread.withKafka("rejects", configuration) { settings in
       let copies = try read(settings)
-      let topics = configuration.store.topics.inputs
+      let (store, sources) = (configuration.store, configuration.ingest.sources)
       let refusals = copies.compactMap { copy in
-        copy.refusal(replacing: value, topics: topics, limits: configuration.store.limits)
+        copy.refusal(replacing: value, topics: store.topics.inputs, sources, limits: store.limits)
           .map { "\(copy.place) is not published: \(UpdateText.printable($0))" }
       }
       guard refusals.isEmpty else { return RejectedPublicationReport(refusals: refusals) }

@@ -47,16 +47,21 @@ final class TopicReader {
 
   func close() throws(KafkaError) { try reader.client.close(timeoutMilliseconds: Self.closeMilliseconds) }
 
-  /// The topic's number of partitions.
-  ///
-  /// - Throws: ``DaemonError`` if the topic does not exist; `KafkaError`.
-  func partitionCount() throws -> Int32 {
+  /// The topic's number of partitions; nil if the topic does not exist, or may not be read.
+  func partitionCountIfKnown() throws(KafkaError) -> Int32? {
     let metadata = try wait.metadata([topic], log) { topics throws(KafkaError) in
       try reader.client.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
     } pause: { milliseconds throws(KafkaError) in
       try reader.wait(milliseconds: milliseconds)
     }
-    guard let count = metadata.partitionCounts[topic] else {
+    return metadata.partitionCounts[topic]
+  }
+
+  /// The topic's number of partitions.
+  ///
+  /// - Throws: ``DaemonError`` if the topic does not exist; `KafkaError`.
+  func partitionCount() throws -> Int32 {
+    guard let count = try partitionCountIfKnown() else {
       throw DaemonError(
         .missingTopic,
         "topic \(topic) does not exist, or may not be read; set \(key) to its name"

@@ -63,9 +63,13 @@ struct RecoveryTests {
       level: .error,
       output: DiagnosticOutput(isTerminal: false) { line in lines.withLock { $0.append(line) } }
     )
-    let ground = try ServedGround(partitions: 2, isAssigned: false, log: log, pauses: pauses)
-    try ground.publish(try await flush("a", 1), partition: 1)
-    try ground.cluster.setTopicError(ServedGround.topic, .topicAuthorizationFailed)
+    let ground = try ServedGround(
+      partitions: 2,
+      isAssigned: false,
+      topicError: .topicAuthorizationFailed,
+      log: log,
+      pauses: pauses
+    )
     ground.assign(0..<1)
     for seconds in [1, 2, 4] {
       #expect(await pauses.next() == .seconds(seconds))
@@ -80,14 +84,14 @@ struct RecoveryTests {
     }
     ground.assign(0..<2)
     try ground.cluster.setTopicError(ServedGround.topic, nil)
+    try ground.publish(try await flush("a", 1), partition: 1)
     pauses.open()
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
     await ground.end()
   }
 
   @Test func `a server that is stopping does not wait for a pause to end`() async throws {
-    let ground = try ServedGround(isAssigned: false, pauses: pauses)
-    try ground.cluster.setTopicError(ServedGround.topic, .topicAuthorizationFailed)
+    let ground = try ServedGround(isAssigned: false, topicError: .topicAuthorizationFailed, pauses: pauses)
     ground.assign(0..<1)
     #expect(await pauses.next() == .seconds(1))
     await ground.end()

@@ -3,6 +3,7 @@ import Feed
 import FoundationEssentials
 import HTTPTestSupport
 import Kafka
+import KafkaTestSupport
 import ObservationSupport
 import Service
 import Testing
@@ -24,10 +25,12 @@ final class ServedGround {
 
   /// - Parameters:
   ///   - partitions: the topic's partitions; all are served, unless `isAssigned` is false.
+  ///   - topicError: what the brokers say of the topic from the beginning.
   ///   - pauses: controls the pauses after failures.
   init(
     partitions: Int32 = 1,
     isAssigned: Bool = true,
+    topicError: KafkaErrorCode? = nil,
     token: BearerToken? = nil,
     log: Log = Ground.quiet,
     pauses: PauseGate = PauseGate(),
@@ -35,6 +38,7 @@ final class ServedGround {
   ) throws {
     cluster = try EmbeddedCluster(log: { _, _, _ in })
     try cluster.createTopic(Self.topic, partitions: partitions)
+    try cluster.setTopicError(Self.topic, topicError)
     var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
     configuration.http.server.port = 0
