@@ -43,6 +43,8 @@ class WindowTests(BrowserTest):
         daemon = Feedstore(
             self, "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0", "--set", "coalesce.window=20",
             "--set", "limits.maxItems=2000000",
+            # The embedded broker keeps 5 MiB, and a keyframe of a million items has 40: the server might miss a part of it.
+            "--set", "planner.maxChanges=2000000", "--set", "keyframe.maxDeltas=500000", "--set", "keyframe.maxBytesRatio=1000000",
         )
         self.producer = Producer({"bootstrap.servers": daemon.wait_for(r"^127\.0\.0\.1:\d+"), "linger.ms": 0})
         self.url = daemon.wait_for(URL)
