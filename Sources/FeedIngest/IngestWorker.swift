@@ -410,18 +410,25 @@ struct RowReport {
   /// By topic.
   private var due: [String: (time: Int64, interval: Int64)] = [:]
 
+  private static let firstInterval: Int64 = 60_000
+  private static let longestInterval: Int64 = 3_600_000
+  /// What becomes of rows although the mapping is right.
+  private static let harmless = [RowMapper.Outcome.deleted, .skipped].map(\.name)
+
   /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake;
   /// unless its rows were only deleted.
   mutating func log(_ rows: [String: [String: Int]], at now: Int64, _ log: Log) {
     for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
-      let (time, interval) = due[topic] ?? (.max, 6_000)
-      guard now >= time || due[topic] == nil else { continue }
-      let next = min(10 * interval, 3_600_000)
+      guard let (time, interval) = due[topic] else {
+        due[topic] = (now + Self.firstInterval, Self.firstInterval)
+        continue
+      }
+      guard now >= time else { continue }
+      let next = min(10 * interval, Self.longestInterval)
       due[topic] = (now + next, next)
-      if time == .max { continue }
       let isFruitless =
         counts[RowMapper.Outcome.upserted.name] == nil
-        && counts.keys.contains { ![.deleted, .skipped].map(\RowMapper.Outcome.name).contains($0) }
+        && counts.keys.contains { !Self.harmless.contains($0) }
       log.write(
         isFruitless ? .ingestNothingMapped : .ingestProgress,
         isFruitless

@@ -381,7 +381,7 @@ package struct TransactionFailures {
   private(set) var lossCause: KafkaError?
   /// Records of the transaction that could not be delivered.
   private(set) var undelivered = DeliveryErrors()
-  package private(set) var batchLimit = BatchLimit()
+  private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
   /// Transactions in a row that failed as they took the time they had.
   private(set) var slowInARow = 0
