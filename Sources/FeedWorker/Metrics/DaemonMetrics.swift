@@ -5,6 +5,79 @@ package import FeedStore
 import Kafka
 package import Service
 
+/// What one worker has and has done, in numbers.
+package struct WorkerStatistics: Sendable {
+  package var phase = WorkerPhase.starting
+  /// Numbers of the partitions that the group has given it.
+  package var partitions: Set<Int32> = []
+  /// Those of them whose feeds are being restored.
+  package var restoring: Set<Int32> = []
+  /// Those of them whose feeds could not be restored.
+  package var stopped: Set<Int32> = []
+  /// Input records that are not published, where that is known.
+  var inputLag: [TopicPartition: Int64] = [:]
+  /// What was published.
+  package var counters = StoreCounters()
+  /// What has become of the rows of each source of `feedstore ingest`.
+  package var rows: [String: [String: Int]] = [:]
+  /// What was taken of each input topic, and is committed.
+  var input: [String: TakenInput.Amount] = [:]
+  /// From a record's timestamp to its commit, in seconds.
+  var delays = Histogram(Self.delayBounds)
+  var flushes = FlushSeconds()
+  var transactions: [TransactionOutcome: Int] = [:]
+  /// Transactions that were withdrawn since the last one that was committed.
+  var withdrawnInARow = 0
+  /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
+  var lastCommit: Int64 = 0
+  /// Fields of events that had no effect, and how often they occurred.
+  var ignoredFields: [IgnoredFields.Name: Int] = [:]
+  var rebalances: [RebalanceKind: Int] = [:]
+  var replacements: [ReplacementReason: Int] = [:]
+  package var content = StoreContent()
+  var restore = RestoreStatistics()
+  var clients: [ClientKind: ClientTotals] = [:]
+
+  private static let delayBounds = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600,
+  ]
+
+  /// The lag by partition number, both input topics together.
+  package var lagByNumber: [Int32: Int64] {
+    inputLag.reduce(into: [:]) { $0[$1.key.partition, default: 0] += $1.value }
+  }
+
+  /// Adds rows of a transaction, by their topics and by what has become of them: a word, or the code of a rejection.
+  package mutating func add(_ rows: [String: [String: Int]]) {
+    counters.flushes += 1
+    self.rows.merge(rows) { $0.merging($1, uniquingKeysWith: +) }
+    for code in RejectCode.allCases {
+      counters.rejects[code] = self.rows.values.reduce(0) { $0 + ($1[code.rawValue] ?? 0) }
+    }
+  }
+
+  mutating func add(_ other: WorkerStatistics) {
+    partitions.formUnion(other.partitions)
+    restoring.formUnion(other.restoring)
+    stopped.formUnion(other.stopped)
+    inputLag.merge(other.inputLag) { max($0, $1) }
+    counters.add(other.counters)
+    rows.merge(other.rows) { $0.merging($1, uniquingKeysWith: +) }
+    for (topic, amount) in other.input { input[topic, default: TakenInput.Amount()] += amount }
+    delays.add(other.delays)
+    flushes.add(other.flushes)
+    transactions.merge(other.transactions, uniquingKeysWith: +)
+    withdrawnInARow = max(withdrawnInARow, other.withdrawnInARow)
+    lastCommit = max(lastCommit, other.lastCommit)
+    ignoredFields.merge(other.ignoredFields, uniquingKeysWith: +)
+    rebalances.merge(other.rebalances, uniquingKeysWith: +)
+    replacements.merge(other.replacements, uniquingKeysWith: +)
+    content.add(other.content)
+    restore.add(other.restore)
+    for (kind, client) in other.clients { clients[kind, default: ClientTotals()].add(client) }
+  }
+}
+
 /// Puts together what `GET /metrics` answers (docs/http.md). Nothing in it grows with the number of feeds.
 package struct DaemonMetrics: Sendable {
   let status: DaemonStatus
@@ -224,7 +297,7 @@ extension MetricFamily {
 }
 
 /// The daemon's metrics, in the order in which they are written.
-private struct MetricTable {
+struct MetricTable {
   private(set) var families = declared
 
   /// The family of a name, which must be one of the table.
@@ -241,7 +314,7 @@ private struct MetricTable {
   private static let indices = Dictionary(uniqueKeysWithValues: zip(declared.map(\.name), declared.indices))
 
   /// Kind, name and help of each. The unit is at the end of the name.
-  private static let declared: [MetricFamily] = """
+  static let declared: [MetricFamily] = """
     info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
     gauge feedstore_ready Whether /readyz returns 200.
     gauge feedstore_workers Workers, by state.

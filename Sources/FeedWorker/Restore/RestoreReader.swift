@@ -157,3 +157,35 @@ extension ReadPartition {
     )
   }
 }
+
+/// What restoring feeds has taken so far.
+struct RestoreStatistics: Sendable {
+  /// Records of the changesets topic that were read, and bytes of their keys and values.
+  private(set) var records = 0
+  private(set) var bytes = 0
+  /// Records that are left of the restoration under way.
+  private(set) var remaining: Int64 = 0
+  /// How long restorations took that came to their end.
+  private(set) var seconds = Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600])
+
+  mutating func read(records: Int, bytes: Int, remaining: Int64) {
+    self.records += records
+    self.bytes += bytes
+    self.remaining = remaining
+  }
+
+  mutating func finish(milliseconds: Int64) {
+    remaining = 0
+    seconds.observe(Double(milliseconds) / 1_000)
+  }
+
+  /// What was restored is dropped.
+  mutating func abandon() { remaining = 0 }
+
+  mutating func add(_ other: RestoreStatistics) {
+    records += other.records
+    bytes += other.bytes
+    remaining += other.remaining
+    seconds.add(other.seconds)
+  }
+}

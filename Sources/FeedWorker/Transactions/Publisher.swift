@@ -448,3 +448,39 @@ package struct TransactionFailures {
     return undelivered.errors
   }
 }
+
+/// Why a worker's producer was replaced.
+enum ReplacementReason: String, CaseIterable, Sendable {
+  case aborted
+  /// Another producer has its transactional id, or its epoch was raised.
+  case fenced
+  /// librdkafka gave it up.
+  case fatal
+  /// It is not known whether its transaction was committed.
+  case unknownOutcome = "unknown-outcome"
+
+  /// - Parameters:
+  ///   - state: the machine's, when a producer is to be replaced.
+  ///   - error: what a call failed with last; nil if there was no time left.
+  init(_ state: TransactionMachine.State, _ error: KafkaError?) {
+    switch state {
+    case .replacing: self = .aborted
+    default:
+      switch error?.kind {
+      case .fenced, .producerFenced, .invalidProducerEpoch, .invalidTransactionState: self = .fenced
+      default: self = error?.isFatal == true ? .fatal : .unknownOutcome
+      }
+    }
+  }
+}
+
+/// What became of a transaction.
+package enum TransactionOutcome: String, CaseIterable, Sendable {
+  case committed
+  /// It was aborted, and its input is read again.
+  case withdrawn
+  /// It is not known whether it was committed: feeds are restored.
+  case unknown
+  /// It was aborted for a reason that an operator has to remove.
+  case refused
+}

@@ -1,10 +1,11 @@
 import FeedStore
+import FeedTestSupport
 import Service
 import Testing
 
 @testable import FeedWorker
 
-@Suite struct IngestedRowsTests {
+@Suite struct DaemonMetricsTests {
   @Test func `rows are counted by source and outcome, and rejections by code as well`() {
     let status = DaemonStatus(workers: 2)
     status.worker(0).update { $0.add(["a": ["upserted": 5, "unmappable": 1], "b": ["unmappable": 2]]) }
@@ -31,5 +32,20 @@ import Testing
     ] {
       #expect(text.contains(line + "\n"), "\(line)")
     }
+  }
+
+  @Test func `docs/http.md has every metric with its type`() throws {
+    let package = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    let page = String(decoding: try readFile("/\(package)/docs/http.md"), as: UTF8.self)
+    var documented: [String] = []
+    for line in page.split(separator: "\n") where line.hasPrefix("| `feedstore_") {
+      let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }
+      for name in cells[0].split(separator: ",") { documented.append("\(cells[1]) \(name)") }
+    }
+    let suffixes = ["counter": "_total", "info": "_info"]
+    let declared = MetricTable.declared.filter { !$0.name.hasPrefix("process_") }.map { metric in
+      "\(metric.kind.rawValue) `\(metric.name)\(suffixes[metric.kind.rawValue] ?? "")`"
+    }
+    #expect(documented.sorted() == declared.sorted())
   }
 }
