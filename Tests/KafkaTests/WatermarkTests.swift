@@ -42,6 +42,22 @@ struct WatermarkTests {
     #expect(try askAgain(consumer, partition) == Watermarks(low: 0, high: 5))
   }
 
+  @Test func `a topic that a broker has not heard of is found once it has`() throws {
+    try fixture.fill("ends", partitions: 1, recordsEach: 5)
+    let partition = TopicPartition(topic: "ends", partition: 0)
+    let consumer = try fixture.consumer()
+    try fixture.cluster.setTopicError("ends", .unknownTopicOrPartition)
+    let error = #expect(throws: KafkaError.self) {
+      try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
+    }
+    #expect(error?.kind == .unknownTopicOrPartition)
+    try fixture.cluster.setTopicError("ends", nil)
+    // Fails with what librdkafka has kept, which it then requests.
+    _ = try? consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
+    let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
+    #expect(ends == Watermarks(low: 0, high: 5))
+  }
+
   @Test func `a missing partition is not a transient error`() throws {
     try fixture.fill("ends", partitions: 2, recordsEach: 5)
     let consumer = try fixture.consumer()

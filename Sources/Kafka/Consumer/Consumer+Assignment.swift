@@ -168,9 +168,11 @@ extension Consumer {
         high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
       )
     } catch {
-      // librdkafka 2.0.2 keeps asking the leader from its first metadata, even if there was none, for
-      // `topic.metadata.refresh.interval.ms`, by default five minutes.
-      if error.isRetriable { _ = try? metadata([partition.topic], timeoutMilliseconds: timeoutMilliseconds) }
+      // librdkafka 2.0.2 keeps to its first metadata, even if there was no leader, or the broker had not heard of a new
+      // topic, for `topic.metadata.refresh.interval.ms`, by default five minutes.
+      if error.isRetriable || error.kind == .unknownTopicOrPartition {
+        _ = try? metadata([partition.topic], timeoutMilliseconds: timeoutMilliseconds)
+      }
       throw error
     }
   }
