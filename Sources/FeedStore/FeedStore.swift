@@ -218,12 +218,12 @@ public actor FeedStore {
         feeds: directory._withUnsafeGuaranteedRef { $0.existingCount },
         bytes: share.processBytes
       )
-      let outcome = addressee.feed._withUnsafeGuaranteedRef { feed in
-        Result { () throws(Rejection) in
-          try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
-        }
-      }
-      let growth = try outcome.get()
+      let growth = try addressee.feed.apply(
+        decoder,
+        at: record.position,
+        usage: usage,
+        noOps: &counters.noOps
+      )
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
       counters.cutItems += growth.cut
@@ -239,9 +239,9 @@ public actor FeedStore {
   public var ignoredFields: IgnoredFields { decoder.ignored }
 
   /// The most recently used directory, if it belongs to this partition.
-  private func recentDirectory(of partition: Int32) -> FeedDirectory? {
+  private func recentDirectory(of partition: Int32) -> Unmanaged<FeedDirectory>? {
     guard let recent, recent.partition == partition else { return nil }
-    return recent.directory.takeUnretainedValue()
+    return recent.directory
   }
 
   /// Not a counted reference, as there is one for each record.

@@ -30,7 +30,7 @@ public struct LookAhead {
   ///   - directory: the directory of the feed of the record that is `distance` records ahead; nil if there is none.
   ///   - key: that record's key.
   ///   - value: that record's value.
-  public mutating func advance(to directory: FeedDirectory?, key: ByteSpan, value: ByteSpan) {
+  public mutating func advance(to directory: Unmanaged<FeedDirectory>?, key: ByteSpan, value: ByteSpan) {
     first = second
     second = third
     third = directory.flatMap { LookAhead.guess($0, key, value) }
@@ -45,10 +45,16 @@ public struct LookAhead {
   /// Prefetches a record's value, which was received on another thread.
   public static func prefetch(_ value: ByteSpan) { feedstore_prefetch_text(value.base, value.count) }
 
-  private static func guess(_ directory: FeedDirectory, _ key: ByteSpan, _ value: ByteSpan) -> Guess? {
+  private static func guess(
+    _ directory: Unmanaged<FeedDirectory>,
+    _ key: ByteSpan,
+    _ value: ByteSpan
+  ) -> Guess? {
     var count = 0
     let start = feedstore_item_text(value.base, value.count, &count)
-    guard start >= 0, let items = directory.items(of: key) else { return nil }
+    guard start >= 0, let items = directory._withUnsafeGuaranteedRef({ $0.items(of: key) }) else {
+      return nil
+    }
     let hash = ByteHash.of(ByteSpan(value.base + start, count))
     items._withUnsafeGuaranteedRef { $0.prefetchSlot(hash) }
     return Guess(table: items, hash: hash)

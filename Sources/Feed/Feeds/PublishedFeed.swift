@@ -316,3 +316,23 @@ extension PublishedFeed {
     return PublicationOutcome.EntryCounts(difference.sections, difference.items)
   }
 }
+
+extension Unmanaged<PublishedFeed> {
+  /// Applies the record that the decoder holds, without a counted reference. In an actor, a closure for it would check at each record on
+  /// which executor it runs.
+  ///
+  /// - Parameter noOps: counts of events that do nothing.
+  public func apply(
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    usage: StateUsage,
+    noOps: inout [NoOpReason: Int]
+  ) throws(Rejection) -> FeedDirectory.Count {
+    let outcome = _withUnsafeGuaranteedRef { feed in
+      Result { () throws(Rejection) in
+        try feed.apply(decoder, at: position, usage: usage) { noOps[$0, default: 0] += 1 }
+      }
+    }
+    return try outcome.get()
+  }
+}

@@ -12,6 +12,8 @@ import Service
 package final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: any RecordConsumer
   private let batch: MessageBatch
+  /// The batch's own, without the check of each access that a property of another module has.
+  @exclusivity(unchecked) private var messages: [Message] = []
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
   private let wallClock: @Sendable () -> Int64
@@ -46,13 +48,15 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
+    // Not shared while the batch changes them.
+    messages = []
     try consumer.fill(batch, timeoutMilliseconds: timeoutMilliseconds)
+    messages = batch.messages
     polled = wallClock()
   }
 
   /// The records that the last poll brought, by partition.
   package var spans: [InputSpan] {
-    let messages = batch.messages
     var spans: [InputSpan] = []
     var start = 0
     while start < messages.count {
@@ -77,8 +81,8 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Records that the last poll brought.
-  package var count: Int { batch.count }
-  package var isEmpty: Bool { batch.isEmpty }
+  package var count: Int { messages.count }
+  package var isEmpty: Bool { messages.isEmpty }
   /// Errors and ends of partitions that the last poll brought.
   package var events: [ConsumerEvent] { batch.events }
   /// The rebalance that the last poll brought.
@@ -101,7 +105,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Whether records are left of the last poll that were not taken.
-  var isUnfinished: Bool { next < batch.count }
+  var isUnfinished: Bool { next < messages.count }
 
   /// Drops what is left of partitions that were given up.
   func drop(_ partitions: Set<Int32>) {
@@ -110,6 +114,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   /// Drops what is left, to be read again.
   func discard() {
+    messages = []
     batch.recycle()
     next = 0
   }
@@ -118,10 +123,10 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   package func current() -> InputRecord? {
     if !dropped.isEmpty {
-      while next < batch.count, dropped.contains(batch.messages[next].partition) { next += 1 }
+      while next < messages.count, dropped.contains(messages[next].partition) { next += 1 }
     }
-    guard next < batch.count, next == sliceStart || clock() < sliceEnd else { return nil }
-    return record(of: batch.messages[next])
+    guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
+    return record(of: messages[next])
   }
 
   @inline(__always)
@@ -142,26 +147,26 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   /// Takes all messages, whatever the time.
   package func takeAll(_ body: (Message) throws -> Void) rethrows {
-    for message in batch.messages {
+    for message in messages {
       try body(message)
       taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     }
   }
 
   package func advance() {
-    let message = batch.messages[next]
+    let message = messages[next]
     taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     next += 1
     // Long enough before the look-ahead reads it.
-    guard next + 4 * LookAhead.distance < batch.count else { return }
-    if let value = batch.messages[next + 4 * LookAhead.distance].payload {
+    guard next + 4 * LookAhead.distance < messages.count else { return }
+    if let value = messages[next + 4 * LookAhead.distance].payload {
       LookAhead.prefetch(ByteSpan(value))
     }
   }
 
   package func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
-    guard next + distance < batch.count else { return nil }
-    let message = batch.messages[next + distance]
+    guard next + distance < messages.count else { return nil }
+    let message = messages[next + distance]
     guard let key = message.key, let value = message.payload else { return nil }
     return (message.partition, ByteSpan(key), ByteSpan(value))
   }
