@@ -9,9 +9,19 @@ import CXxhash
 public struct LookAhead {
   /// What is guessed of a record.
   private struct Guess {
-    var table: Unmanaged<ElementTable>
-    var hash: UInt32
+    let table: Unmanaged<ElementTable>
+    let hash: UInt32
     var handle: ElementHandle?
+
+    mutating func findElement() {
+      let hash = hash
+      handle = table._withUnsafeGuaranteedRef { $0.prefetchElement(hash) }
+    }
+
+    func prefetchChange() {
+      guard let handle else { return }
+      table._withUnsafeGuaranteedRef { $0.prefetchChange(handle) }
+    }
   }
 
   /// Of the next record, the one after it, and the one after that.
@@ -34,12 +44,8 @@ public struct LookAhead {
     first = second
     second = third
     third = directory.flatMap { LookAhead.guess($0, key, value) }
-    if let first, let handle = first.handle {
-      first.table._withUnsafeGuaranteedRef { $0.prefetchChange(handle) }
-    }
-    if let guess = second {
-      second?.handle = guess.table._withUnsafeGuaranteedRef { $0.prefetchElement(guess.hash) }
-    }
+    first?.prefetchChange()
+    second?.findElement()
   }
 
   /// Prefetches a record's value, which was received on another thread.
