@@ -53,13 +53,25 @@ final class ForeignTransaction: @unchecked Sendable {
 
   private static let timeoutMilliseconds: Int32 = 120_000
 
+  /// A coordinator that loads its log is asked again.
+  private static func start(_ producer: TransactionalProducer) throws {
+    let giveUp = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
+    while true {
+      do {
+        return try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
+      } catch {
+        guard error.isRetriable, ContinuousClock.now < giveUp else { throw error }
+      }
+    }
+  }
+
   init(_ topics: TestTopics, _ places: [TopicPartition], key: String, value: String) throws {
     var configuration = topics.client
     configuration["transactional.id"] = topics.prefix + ".foreign"
     // The brokers' default maximum: it must not time out, however busy the machine is.
     configuration["transaction.timeout.ms"] = "900000"
     producer = try TransactionalProducer(configuration: configuration, log: { _, _, _ in })
-    try producer.initTransactions(timeoutMilliseconds: Self.timeoutMilliseconds)
+    try Self.start(producer)
     try producer.begin()
     let key = OwnedBytes(Array(key.utf8))
     let value = OwnedBytes(Array(value.utf8))
