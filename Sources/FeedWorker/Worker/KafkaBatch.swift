@@ -12,7 +12,7 @@ import Service
 package final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: any RecordConsumer
   private let batch: MessageBatch
-  /// The batch's own, without the check of each access that a property of another module has.
+  /// Those of the batch, until it is filled again or its consumer is closed. A property of another module would have each access checked.
   @exclusivity(unchecked) private var messages: [Message] = []
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
