@@ -144,8 +144,6 @@ package final class GroupMember {
 
   /// Leaves the group; what takes too long goes on in the background.
   package func close(timeoutMilliseconds: Int32) {
-    // The messages go with the consumer.
-    for batch in [batch, idleBatch] { batch.discard() }
     do {
       try consumer.close(timeoutMilliseconds: timeoutMilliseconds)
     } catch {

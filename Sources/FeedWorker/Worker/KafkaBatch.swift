@@ -12,8 +12,6 @@ import Service
 package final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: any RecordConsumer
   private let batch: MessageBatch
-  /// Those of the batch, until it is filled again or its consumer is closed. A property of another module would have each access checked.
-  @exclusivity(unchecked) private var messages: [Message] = []
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
   private let wallClock: @Sendable () -> Int64
@@ -48,15 +46,13 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
-    // Not shared while the batch changes them.
-    messages = []
     try consumer.fill(batch, timeoutMilliseconds: timeoutMilliseconds)
-    messages = batch.messages
     polled = wallClock()
   }
 
   /// The records that the last poll brought, by partition.
   package var spans: [InputSpan] {
+    let messages = batch.messages
     var spans: [InputSpan] = []
     var start = 0
     while start < messages.count {
@@ -81,8 +77,8 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Records that the last poll brought.
-  package var count: Int { messages.count }
-  package var isEmpty: Bool { messages.isEmpty }
+  package var count: Int { batch.count }
+  package var isEmpty: Bool { batch.isEmpty }
   /// Errors and ends of partitions that the last poll brought.
   package var events: [ConsumerEvent] { batch.events }
   /// The rebalance that the last poll brought.
@@ -105,7 +101,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Whether records are left of the last poll that were not taken.
-  var isUnfinished: Bool { next < messages.count }
+  var isUnfinished: Bool { next < batch.count }
 
   /// Drops what is left of partitions that were given up.
   func drop(_ partitions: Set<Int32>) {
@@ -114,7 +110,6 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   /// Drops what is left, to be read again.
   func discard() {
-    messages = []
     batch.recycle()
     next = 0
   }
@@ -123,10 +118,10 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   package func current() -> InputRecord? {
     if !dropped.isEmpty {
-      while next < messages.count, dropped.contains(messages[next].partition) { next += 1 }
+      while next < batch.count, dropped.contains(batch.messages[next].partition) { next += 1 }
     }
-    guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
-    return record(of: messages[next])
+    guard next < batch.count, next == sliceStart || clock() < sliceEnd else { return nil }
+    return record(of: batch.messages[next])
   }
 
   @inline(__always)
@@ -147,26 +142,26 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   /// Takes all messages, whatever the time.
   package func takeAll(_ body: (Message) throws -> Void) rethrows {
-    for message in messages {
+    for message in batch.messages {
       try body(message)
       taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     }
   }
 
   package func advance() {
-    let message = messages[next]
+    let message = batch.messages[next]
     taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     next += 1
     // Long enough before the look-ahead reads it.
-    guard next + 4 * LookAhead.distance < messages.count else { return }
-    if let value = messages[next + 4 * LookAhead.distance].payload {
+    guard next + 4 * LookAhead.distance < batch.count else { return }
+    if let value = batch.messages[next + 4 * LookAhead.distance].payload {
       LookAhead.prefetch(ByteSpan(value))
     }
   }
 
   package func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
-    guard next + distance < messages.count else { return nil }
-    let message = messages[next + distance]
+    guard next + distance < batch.count else { return nil }
+    let message = batch.messages[next + distance]
     guard let key = message.key, let value = message.payload else { return nil }
     return (message.partition, ByteSpan(key), ByteSpan(value))
   }

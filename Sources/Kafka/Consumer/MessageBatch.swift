@@ -8,7 +8,9 @@ public final class MessageBatch {
   /// The maximum number of records.
   public let capacity: Int
 
-  @exclusivity(unchecked) package internal(set) var messages: [Message] = []
+  /// Looked at for every record: another module that saw the property itself would have each access checked.
+  @inlinable package var messages: [Message] { stored }
+  @usableFromInline @exclusivity(unchecked) var stored: [Message] = []
 
   /// Ends of partitions and errors, in order of arrival.
   public internal(set) var events: [ConsumerEvent] = []
@@ -28,7 +30,7 @@ public final class MessageBatch {
     self.owner = owner
     storage = .allocate(capacity: capacity)
     storage.initialize(repeating: nil, count: capacity)
-    messages.reserveCapacity(capacity)
+    stored.reserveCapacity(capacity)
   }
 
   deinit {
@@ -36,7 +38,7 @@ public final class MessageBatch {
     storage.deallocate()
   }
 
-  public var count: Int { messages.count }
+  @inlinable public var count: Int { stored.count }
   public var isEmpty: Bool { messages.isEmpty }
 
   /// Records of one partition are in the order of their offsets.
@@ -45,7 +47,7 @@ public final class MessageBatch {
   /// Returns the messages to librdkafka; all pointers into them become invalid.
   public func recycle() {
     for message in messages { message.destroy() }
-    messages.removeAll(keepingCapacity: true)
+    stored.removeAll(keepingCapacity: true)
     events.removeAll(keepingCapacity: true)
     rebalance = nil
   }
@@ -56,7 +58,7 @@ public final class MessageBatch {
       guard let message = storage[index] else { continue }
       let topic = message.pointee.rkt.flatMap { topics.index(of: $0, client: client) }
       if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, let topic {
-        messages.append(Message(message, topicIndex: topic))
+        stored.append(Message(message, topicIndex: topic))
       } else {
         events.append(Self.event(message, topic: topic, topics: topics, client: client))
         rd_kafka_message_destroy(message)
@@ -66,7 +68,7 @@ public final class MessageBatch {
 
   /// Drops the messages that satisfy `shouldRemove`; the others keep their order.
   func removeAll(where shouldRemove: (Message) -> Bool) {
-    messages.removeAll { message in
+    stored.removeAll { message in
       guard shouldRemove(message) else { return false }
       message.destroy()
       return true

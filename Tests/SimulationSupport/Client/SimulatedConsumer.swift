@@ -89,7 +89,7 @@ public final class SimulatedConsumer: SimulatedClient {
       blocks[ObjectIdentifier(batch), default: []].append(block)
       return UnsafeRawBufferPointer(block)
     }
-    batch.messages = polled.records.map { partition, offset, record in
+    batch.stored = polled.records.map { partition, offset, record in
       Message(
         topicIndex: topicIndex(of: partition.topic),
         partition: partition.partition,
