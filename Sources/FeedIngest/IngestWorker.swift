@@ -104,6 +104,7 @@ package final class IngestWorker {
     let wait = configuration.startupTimeoutMilliseconds
     guard let metadata = try member.findTopics(written, waitMilliseconds: wait) else { return }
     guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
+    environment.status.found(TopicChanges(topics, metadata, isIngesting: true))
     items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
     rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
     try join()
@@ -112,7 +113,7 @@ package final class IngestWorker {
       tell()
     }
     log.write(.shutdownStopping, "stopping; committing what was mapped")
-    do { try commit() } catch { try recover(from: error) }
+    do { try commit() } catch let error as KafkaError { try recover(from: error) }
   }
 
   private func join() throws(KafkaError) {
@@ -224,11 +225,19 @@ package final class IngestWorker {
   /// Whether something was read that is not committed.
   private var hasNews: Bool { positions != committed }
 
-  private func begin() throws(KafkaError) {
+  private func begin() throws {
     if isOpen { return }
+    // A request that was sent twice must find its epoch over.
+    if producer.hasLostConnection { try replaceProducer() }
+    try register()
     try producer.begin()
     (isOpen, bytes) = (true, 0)
     failures.begin(at: MonotonicClock.milliseconds())
+  }
+
+  private func register() throws(KafkaError) {
+    if !isRegistered { try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds) }
+    isRegistered = true
   }
 
   private func produce(
@@ -259,10 +268,14 @@ package final class IngestWorker {
     }
   }
 
-  private func commit() throws(KafkaError) {
+  private func commit() throws {
     guard hasNews else { return }
     try begin()
     let news = positions.filter { committed[$0.key] != $0.value }.mapValues { CommittedOffset($0) }
+    // If a late request ends the transaction too early, records that follow are refused: their offsets must not be committed.
+    try repeating { () throws(KafkaError) in
+      try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
+    }
     try repeating { () throws(KafkaError) in
       let membership = try consumer.membership()
       try producer.sendOffsets(news, membership, timeoutMilliseconds: Self.longMilliseconds)
@@ -321,17 +334,28 @@ package final class IngestWorker {
     failuresInARow += 1
     failures.fail(error)
     log.write(.transactionCallFailed, "going back to what is committed", ["error": error])
-    if isOpen || error.isFatal || !isRegistered && !error.isRetriable { try replaceProducer() }
+    var isEndedByOther = error.kind == .invalidTransactionState
+    if isOpen || error.isFatal || !isRegistered && !error.isRetriable {
+      if try replaceProducer() { isEndedByOther = true }
+    }
     if error.kind.needsSomebody { throw DaemonError.cannot("go on", error) }
+    if let change = environment.status.topicChanges.first(where: \.isLoss) {
+      throw DaemonError(.partitionCounts, change.description)
+    }
     for mapper in mappers.values { _ = mapper.takeCounts() }
     sections.removeAll()
     member.dropInput()
-    (positions, committed, rejected, isPlaced) = ([:], [:], [], false)
+    // The offsets that the brokers have may be those of the transaction that was ended too early.
+    if !isEndedByOther { committed = [:] }
+    (positions, rejected, isPlaced) = (committed, [], false)
   }
 
   /// Another producer ends the transaction when it is registered. It has an epoch of its own, so that nothing that arrives late of the
   /// transaction belongs to the next.
-  private func replaceProducer() throws {
+  ///
+  /// - Returns: whether a late request had ended the transaction.
+  @discardableResult
+  private func replaceProducer() throws -> Bool {
     if isOpen {
       failures.end(at: MonotonicClock.milliseconds(), settings)
       // librdkafka 2.0.2 may report only then what made a call fail.
@@ -339,7 +363,7 @@ package final class IngestWorker {
       status.ended(isAborted ? .withdrawn : .unknown)
     }
     _ = failures.take(producer.takeDeliveryErrors(), batchBytes: settings.batchBytes)
-    let refusal = failures.refusal
+    let (refusal, isEndedByOther) = (failures.refusal, failures.lateEnd != nil)
     for error in failures.takeUndelivered() {
       log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
     }
@@ -351,6 +375,7 @@ package final class IngestWorker {
       log: environment.log.kafkaHandler
     )
     (isOpen, isRegistered) = (false, false)
+    return isEndedByOther
   }
 
   // MARK: Partitions
@@ -384,8 +409,7 @@ package final class IngestWorker {
 
   /// Has all partitions read from where they are, or from what is committed; if that fails, the next step tries again.
   private func place() throws {
-    if !isRegistered { try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds) }
-    isRegistered = true
+    try register()
     let all = Array(held)
     try consumer.pause(all)
     let unknown = all.filter { positions[$0] == nil }

@@ -133,6 +133,7 @@ struct InputStartOnClusterTests {
     #expect(line.contains("event=partition.stopped"))
     #expect(line.contains("feeds.changesets [1]: it ends at offset 0, and the group has committed"))
     #expect(line.contains("changesets up to 1"))
+    #expect(line.contains("reset the group's offsets of partition 1 of the inputs"))
   }
 
   private static func text(_ number: Int) -> String { #"{"op":"section.upsert","section":"s\#(number)"}"# }

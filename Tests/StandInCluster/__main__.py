@@ -24,7 +24,7 @@ def _options():
     parser.add_argument("--brokers", type=int, default=3, choices=range(2, 10), metavar="2..9", help="how many there are (3)")
     parser.add_argument("--outage", type=float, default=1, help="how many seconds a broker is away that is restarted (1)")
     parser.add_argument("--markers", type=float, default=0.03, help="within how many seconds a transaction's end is written (0.03)")
-    parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection (0)")
+    parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection; a transaction's request may arrive later (0)")
     parser.add_argument(
         "--abort-interval", type=float, default=0, help="how many seconds late transactions may be left open (0; Kafka's 10)"
     )

@@ -71,6 +71,11 @@ class Broker:
                 return
             faults = 0 if requests.is_administrative(request) else self._faults
             if random.random() < faults:
+                if requests.is_of_transaction(request) and random.random() < 0.5:
+                    # It arrives all the same, perhaps in the next transaction of its producer.
+                    asyncio.get_running_loop().call_later(
+                        random.random() * 3, lambda: asyncio.ensure_future(requests.handle(self, request, session))
+                    )
                 return
             try:
                 answer = await requests.handle(self, request, session)

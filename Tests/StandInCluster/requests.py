@@ -24,6 +24,11 @@ def is_administrative(data):
     return wire.Reader(data).i16() in _ADMINISTRATIVE
 
 
+def is_of_transaction(data):
+    """Whether a producer sends such a request during a transaction."""
+    return wire.Reader(data).i16() in _OF_TRANSACTIONS
+
+
 def is_open_to_all(data):
     """Whether clients may send such a request before authentication."""
     return wire.Reader(data).i16() in _OPEN_TO_ALL
@@ -682,6 +687,8 @@ _NEVER = 99
 _OPEN_TO_ALL = (17, _API_VERSIONS, 36)
 # Topics are created, deleted, described and extended.
 _ADMINISTRATIVE = (19, 20, 32, 37)
+# Produce, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit.
+_OF_TRANSACTIONS = (0, 24, 25, 26, 28)
 # By API key: the minimum and maximum version, the first flexible one, and the handler.
 _HANDLERS = {
     0: (3, 7, _NEVER, _produce),

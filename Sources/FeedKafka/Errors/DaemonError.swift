@@ -67,8 +67,10 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
       .unreadableChangesets,
       """
       feeds cannot be restored from \(partition): it ends at offset \(end), and the group has committed its offsets with \
-      changesets up to \(least): the topic was truncated or recreated. Name a new kafka.group.id (and, if something \
-      is left in the topic, a new topics.changesets), so that all feeds are rebuilt from the input
+      changesets up to \(least). The topic was recreated or has lost its end, or a late request has committed offsets without \
+      their changesets (KAFKA-17754). Stop feedstore, reset the group's offsets of partition \(partition.partition) of the inputs to \
+      a time before (kafka-consumer-groups --reset-offsets --to-datetime, or --to-earliest), and start it again: feeds skip the \
+      records that they have applied. If the input does not reach back so far, send the feeds of the partition again
       """
     )
   }

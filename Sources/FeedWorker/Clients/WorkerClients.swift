@@ -128,6 +128,8 @@ protocol TransactionClient: AnyObject {
 
   func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
   func begin() throws(KafkaError)
+  /// Whether requests of the transaction that was committed last may reach brokers again.
+  var hasLostConnection: Bool { get }
   /// Queues what is left of a part.
   func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError)
   func sendOffsets(

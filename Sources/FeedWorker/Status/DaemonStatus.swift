@@ -65,7 +65,7 @@ package final class DaemonStatus: Sendable {
   package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
 
   /// The topics as the first worker has found them.
-  func found(_ topics: TopicChanges) {
+  package func found(_ topics: TopicChanges) {
     state.withLock { if $0.topics == nil { $0.topics = topics } }
   }
 

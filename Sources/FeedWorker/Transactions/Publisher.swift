@@ -134,12 +134,14 @@ final class Publisher {
         } else {
           try producer.commit(timeoutMilliseconds: Self.callMilliseconds)
         }
+        if producer.hasLostConnection { return .committedDespiteDisconnect }
       case .abort:
         failures.end(at: environment.clients.milliseconds(), settings)
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
         // librdkafka 2.0.2 may report only now what made a call fail.
         takeDeliveryErrors()
         if let refusal = failures.refusal { return .refused(refusal) }
+        if let late = failures.lateEnd { return .failed(late) }
       case .replace, .register:
         return try prepare(step, context)
       case .nothing:
@@ -435,6 +437,9 @@ package struct TransactionFailures {
     undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
+  /// Why a record is refused whose transaction a late request has ended; what was written before may be committed.
+  package var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
+
   /// Why a transaction has ended, for the log.
   package var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
 
@@ -452,6 +457,8 @@ package struct TransactionFailures {
 /// Why a worker's producer was replaced.
 enum ReplacementReason: String, CaseIterable, Sendable {
   case aborted
+  /// It lost a connection during its last transaction.
+  case connectionLost = "connection-lost"
   /// Another producer has its transactional id, or its epoch was raised.
   case fenced
   /// librdkafka gave it up.
@@ -464,7 +471,8 @@ enum ReplacementReason: String, CaseIterable, Sendable {
   ///   - error: what a call failed with last; nil if there was no time left.
   init(_ state: TransactionMachine.State, _ error: KafkaError?) {
     switch state {
-    case .replacing: self = .aborted
+    case .replacing(.withdrawal): self = .aborted
+    case .replacing(.beginning): self = .connectionLost
     default:
       switch error?.kind {
       case .fenced, .producerFenced, .invalidProducerEpoch, .invalidTransactionState: self = .fenced

@@ -12,7 +12,8 @@ import Service
 ///
 /// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
-/// duplicates; and what arrives late of an aborted transaction must find its epoch over.
+/// duplicates; and requests of an aborted transaction that arrive late must find its epoch over. For the latter reason
+/// a producer that lost a connection during a committed transaction is replaced before the next one begins.
 struct TransactionMachine: Equatable {
   enum State: Equatable {
     /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
@@ -29,12 +30,17 @@ struct TransactionMachine: Equatable {
     case committing
     /// The transaction is to be withdrawn. With an error, operator action is required afterwards.
     case aborting(KafkaError?)
-    /// The transaction was withdrawn; its producer is to be replaced.
-    case replacing
-    /// The transaction was withdrawn; another producer is to be registered.
-    case renewing
+    /// The producer is to be replaced, after a transaction was withdrawn or before one begins.
+    case replacing(Occasion)
+    /// Another producer is to be registered.
+    case renewing(Occasion)
     /// The producer cannot be used any more.
     case broken
+  }
+
+  /// When a producer that works is replaced.
+  enum Occasion {
+    case withdrawal, beginning
   }
 
   /// The call to be made next.
@@ -67,6 +73,8 @@ struct TransactionMachine: Equatable {
   /// Transactions withdrawn, and producers replaced, since the last commit.
   private(set) var withdrawnInARow = 0
   private(set) var replacedInARow = 0
+  /// Whether requests of the last transaction may still arrive, so that the next one needs another producer.
+  private var needsAnother = false
 
   /// After this many in a row another producer is tried.
   static let mostWithdrawnInARow = 20
@@ -106,7 +114,7 @@ struct TransactionMachine: Equatable {
   /// A transaction is wanted.
   mutating func begin() {
     precondition(state == .idle, "a transaction is begun in state \(state)")
-    state = .beginning
+    state = needsAnother ? .replacing(.beginning) : .beginning
   }
 
   /// Everything that belongs to the transaction is queued.
@@ -118,7 +126,9 @@ struct TransactionMachine: Equatable {
   // MARK: Results of the call
 
   /// The call of `step` has succeeded.
-  mutating func succeed() -> Effect {
+  ///
+  /// - Parameter hasLostConnection: for a commit, whether the producer lost a connection during the transaction.
+  mutating func succeed(hasLostConnection: Bool = false) -> Effect {
     failuresInARow = 0
     switch state {
     case .unregistered:
@@ -133,19 +143,24 @@ struct TransactionMachine: Equatable {
       state = .idle
       withdrawnInARow = 0
       replacedInARow = 0
+      needsAnother = hasLostConnection
       return .committed
     case .aborting(let error?):
       state = .idle
       return .stop(error)
     case .aborting(nil):
-      state = .replacing
-    case .replacing:
-      state = .renewing
-      return .pause(milliseconds: Self.abortMilliseconds)
-    case .renewing:
+      state = .replacing(.withdrawal)
+    case .replacing(let occasion):
+      state = .renewing(occasion)
+      needsAnother = false
+      if occasion == .withdrawal { return .pause(milliseconds: Self.abortMilliseconds) }
+    case .renewing(.withdrawal):
       return withdraw()
+    case .renewing(.beginning):
+      state = .beginning
     case .broken:
       replacedInARow += 1
+      needsAnother = false
       state = .unregistered
     case .idle:
       preconditionFailure("no call was to be made")
@@ -159,8 +174,8 @@ struct TransactionMachine: Equatable {
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
     // It would fail in the same way for every producer.
     if error.kind.needsSomebody { return abort(error) }
-    // The producer will not work again, or what became of its transaction is not known to it.
-    if error.isFatal { return lose() }
+    // The producer will not work again, or its transaction was ended by a late request, perhaps committed in part.
+    if error.isFatal || error.kind == .invalidTransactionState { return lose() }
     if error.requiresAbort { return abort(nil) }
     guard error.isRetriable else {
       // Its meaning is not documented. A commit may have happened, so it must not be taken for aborted.

@@ -81,6 +81,9 @@ package struct TopicChanges: Equatable {
     /// What it means and what to do.
     var remedy = ""
 
+    /// Whether records are gone.
+    package var isLoss: Bool { after < before }
+
     package var description: String {
       let partitions = before == 1 ? "1 partition" : "\(before) partitions"
       let now = after == 0 ? "is gone" : after == before ? "was created again" : "has \(after) now"
@@ -93,6 +96,7 @@ package struct TopicChanges: Equatable {
   }
 
   private let topics: TopicNames
+  private let isIngesting: Bool
   /// What the daemon works with.
   private let known: [String: Int32]
   /// Without their remedies, which depend on each other.
@@ -100,8 +104,12 @@ package struct TopicChanges: Equatable {
   /// The numbers that are less than before and were heard once: a broker may not have heard of all topics yet.
   private var doubtful: [String: Int32] = [:]
 
-  package init(_ topics: TopicNames, _ metadata: TopicMetadata) {
+  /// - Parameters:
+  ///   - metadata: of the topics that are watched.
+  ///   - isIngesting: whether records of feeds are written, and not read.
+  package init(_ topics: TopicNames, _ metadata: TopicMetadata, isIngesting: Bool = false) {
     self.topics = topics
+    self.isIngesting = isIngesting
     known = metadata.partitionCounts
   }
 
@@ -113,6 +121,7 @@ package struct TopicChanges: Equatable {
   /// - Returns: what is new.
   package mutating func note(_ metadata: TopicMetadata) -> [Change] {
     let changed = topics.distinct.filter { topic in
+      guard known[topic] != nil else { return false }
       let (last, count) = (count(of: topic), metadata.partitionCounts[topic] ?? 0)
       let isDoubtful = count < last && doubtful[topic] != count
       doubtful[topic] = isDoubtful ? count : nil
@@ -155,7 +164,11 @@ package struct TopicChanges: Equatable {
         rebuilt from the input
         """
     }
-    return "its records are gone; \(creation)restart feedstore, which says what is lost"
+    let remedy =
+      isIngesting
+      ? "set ingest.group to a new name, so that all rows are mapped again"
+      : "restart feedstore, which says what is lost"
+    return "its records are gone; \(creation)\(remedy)"
   }
 
   private func growthRemedy(_ topic: String) -> String {
@@ -163,6 +176,13 @@ package struct TopicChanges: Equatable {
     let haveInputsGrown = topics.inputs.contains { changes[$0].map { $0.after > $0.before } == true }
     guard haveInputsGrown, topic != topics.rejected else {
       return "no feed is affected; restart feedstore to use the new partitions"
+    }
+    if isIngesting {
+      return """
+        records go on to the first \(known[topic] ?? 0) partitions, and those of other producers may not. Restart \
+        feedstore ingest together with feedstore run. Feeds whose keys then hash to another partition start over \
+        there, and their old copies stay. \(TopicLayout.movedFeedsRemedy)
+        """
     }
     if topics.inputs.contains(where: { changes[$0] != nil && count(of: $0) == known[$0] }) {
       return """

@@ -1,10 +1,12 @@
 import CRdkafka
 import FoundationEssentials
+import Glibc
+import Synchronization
 
 /// The state that librdkafka's callbacks reach through their opaque pointer.
 ///
-/// It lives until the client has been destroyed, even if its owner is gone. `log` is called on any thread. Everything
-/// else is used on the owner's thread only, because librdkafka runs those callbacks inside the owner's calls.
+/// It lives until the client has been destroyed, even if its owner is gone. `log` and `closedConnections` are used on any
+/// thread. Everything else is used on the owner's thread only, because librdkafka runs those callbacks inside the owner's calls.
 final class CallbackContext {
   let log: KafkaLogHandler
   let faults: ConnectionFaults
@@ -18,6 +20,9 @@ final class CallbackContext {
 
   /// Errors reported outside of any call, oldest first, until the owner takes them.
   var errors: [KafkaError] = []
+
+  /// The number of connections to brokers that were closed. Only a producer counts them.
+  let closedConnections = Atomic(0)
 
   /// Failed deliveries, until the owner takes them.
   var deliveryErrors = DeliveryErrors()
@@ -105,6 +110,14 @@ final class CallbackContext {
       )
       context.log(CallbackContext.level(of: error, code), error.code, error.message)
       context.append(error)
+    }
+  }
+
+  /// Counts the connections that librdkafka closes.
+  static func registerClosing(on configuration: OpaquePointer) {
+    rd_kafka_conf_set_closesocket_cb(configuration) { socket, opaque in
+      CallbackContext.from(opaque)?.closedConnections.add(1, ordering: .relaxed)
+      return close(socket)
     }
   }
 

@@ -37,6 +37,7 @@ public class Producer: KafkaClient {
       because: "a record that is sent again must not be written twice"
     )
     let handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
+      CallbackContext.registerClosing(on: configuration)
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
         guard let message, let context = CallbackContext.from(opaque) else { return }
         let number = Int(bitPattern: message.pointee._private)

@@ -1,4 +1,5 @@
 import CRdkafka
+import Synchronization
 
 /// Appends records and commits input offsets atomically, in transactions.
 ///
@@ -75,8 +76,19 @@ public class TransactionalProducer: Producer {
   /// Begins a transaction. The broker aborts it after `transaction.timeout.ms`.
   public func begin() throws(KafkaError) {
     let client = try client("begin a transaction")
+    closedBefore = closedConnections
     try KafkaError.check(rd_kafka_begin_transaction(client), "begin a transaction")
   }
+
+  private var closedBefore = 0
+  private var closedConnections: Int { handle?.context.closedConnections.load(ordering: .relaxed) ?? 0 }
+
+  /// Whether a connection was closed during the transaction that was committed last.
+  ///
+  /// librdkafka then sends requests again that had no response. The first copy may reach its broker late, in the next transaction of
+  /// the same producer, and end it or replace its offsets: Kafka cannot distinguish the two before KIP-890, part 2. So use another
+  /// producer for the next transaction: it has an epoch of its own.
+  public private(set) var hasLostConnection = false
 
   /// Adds input offsets to the transaction. They are committed for the group together with it, or not at all.
   ///
@@ -106,6 +118,7 @@ public class TransactionalProducer: Producer {
   public func commit(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
     let client = try client("commit the transaction")
     try KafkaError.check(rd_kafka_commit_transaction(client, timeoutMilliseconds), "commit the transaction")
+    hasLostConnection = closedConnections != closedBefore
   }
 
   /// Discards queued records and aborts the transaction.

@@ -164,6 +164,8 @@ struct AbandonedTransactionsTests {
       self.id = id
     }
 
+    var hasLostConnection: Bool { false }
+
     func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
       clients.registered.append(id)
       guard clients.failures > 0 else { return }

@@ -10,7 +10,11 @@ struct TransactionMachineTests {
   private static let open: [State] = [.beginning, .writing, .addingOffsets]
   /// Those in which a producer is made or registered, outside of transactions or after one.
   private static let withoutProducer: [State] =
-    [.unregistered, .replacing, .renewing, .broken]
+    [
+      .unregistered, .replacing(.withdrawal), .renewing(.withdrawal), .replacing(.beginning),
+      .renewing(.beginning),
+      .broken,
+    ]
   /// All in which there is a call to make.
   private static let calling: [State] = open + [.committing, .aborting(nil)] + withoutProducer
 
@@ -26,10 +30,16 @@ struct TransactionMachineTests {
     switch state {
     case .aborting(let error?): _ = machine.fail(error)
     case .aborting(nil): _ = machine.fail(KafkaErrors.abortable)
-    case .replacing, .renewing:
+    case .replacing(.withdrawal), .renewing(.withdrawal):
       _ = machine.fail(KafkaErrors.abortable)
       _ = machine.succeed()
-      if state == .renewing { _ = machine.succeed() }
+      if state == .renewing(.withdrawal) { _ = machine.succeed() }
+    case .replacing(.beginning), .renewing(.beginning):
+      machine.finishWriting()
+      _ = machine.succeed()
+      _ = machine.succeed(hasLostConnection: true)
+      machine.begin()
+      if state == .renewing(.beginning) { _ = machine.succeed() }
     case .broken: _ = machine.fail(KafkaErrors.fatal)
     case .addingOffsets, .committing:
       machine.finishWriting()
@@ -83,6 +93,36 @@ struct TransactionMachineTests {
     #expect(machine.succeed() == .withdrawn(waitMilliseconds: 0))
     #expect(steps == [.abort, .replace, .register])
     #expect(machine.isReady)
+  }
+
+  @Test func `a producer that lost a connection is replaced before the next transaction, and only then`() {
+    var machine = machine(in: .committing)
+    #expect(machine.succeed(hasLostConnection: true) == .committed)
+    #expect(machine.isReady)
+    #expect(machine.step == .nothing)
+    machine.begin()
+    var steps: [TransactionMachine.Step] = []
+    for _ in 0..<3 {
+      #expect(machine.isInTransaction)
+      steps.append(machine.step)
+      #expect(machine.succeed() == .proceed)
+    }
+    #expect(steps == [.replace, .register, .begin])
+    machine.finishWriting()
+    #expect(machine.succeed() == .proceed)
+    #expect(machine.succeed() == .committed)
+    machine.begin()
+    #expect(machine.step == .begin)
+  }
+
+  @Test(arguments: [.writing, .addingOffsets, .committing, .aborting(nil)] as [State])
+  private func `a transaction that a late request has ended may be committed in part`(state: State) {
+    var machine = machine(in: state)
+    #expect(
+      machine.fail(KafkaErrors.error(.invalidTransactionState, requiresAbort: true))
+        == .lost(waitMilliseconds: 0)
+    )
+    #expect(machine.state == .broken)
   }
 
   @Test func `a producer that is lost is replaced, and registered, before anything else`() {
@@ -232,7 +272,9 @@ struct TransactionMachineTests {
       #expect(machine.giveUp() == .proceed)
       #expect(machine.state == .aborting(nil))
     }
-    for state in [.beginning, .committing, .aborting(nil), .replacing, .renewing] as [State] {
+    for state in [.beginning, .committing, .aborting(nil), .replacing(.withdrawal), .renewing(.withdrawal)]
+      as [State]
+    {
       var machine = machine(in: state)
       #expect(machine.giveUp() == .lost(waitMilliseconds: 0))
       #expect(machine.state == .broken)

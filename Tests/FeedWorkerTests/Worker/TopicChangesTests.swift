@@ -33,6 +33,24 @@ struct TopicChangesTests {
     }
   }
 
+  @Test func `what ingest should do is said, of the topics that it writes`() {
+    let metadata = TopicLayoutTests.metadata(2, 2, 2, 2)
+    var written = TopicMetadata()
+    for topic in ["feeds.items", "feeds.rejected"] { written.partitionCounts[topic] = 2 }
+    var changes = TopicChanges(TopicNames(), written, isIngesting: true)
+    #expect(Self.note(metadata, &changes).isEmpty, "it does not know the others")
+    let growth = changes.note(TopicLayoutTests.metadata(4, 4, 4, 2))
+    #expect(growth.map(\.topic) == ["feeds.items"])
+    #expect(growth[0].remedy.contains("records go on to the first 2 partitions"))
+    #expect(growth[0].remedy.contains("Restart feedstore ingest together with feedstore run"))
+    #expect(!growth[0].isLoss)
+    // Twice, as a broker may not have heard of all partitions.
+    #expect(changes.note(TopicLayoutTests.metadata(4, 1, 4, 2)).isEmpty)
+    let loss = changes.note(TopicLayoutTests.metadata(4, 1, 4, 2))
+    #expect(loss.map(\.isLoss) == [true])
+    #expect(loss[0].remedy.contains("set ingest.group to a new name"))
+  }
+
   @Test func `if one input has more, the remedy names the topics that lack partitions`() {
     var changes = Self.changes()
     let remedy = changes.note(TopicLayoutTests.metadata(2, 4, 2, 2)).first?.remedy

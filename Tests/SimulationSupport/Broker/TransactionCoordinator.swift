@@ -167,11 +167,13 @@ public final class TransactionCoordinator {
     }
   }
 
-  /// Whether a leader may append what comes for a partition.
-  func isOpen(_ partition: TopicPartition, for producer: ProducerKey) -> Bool {
-    guard let transaction = byProducer[producer.id] else { return false }
-    return transaction.epoch == producer.epoch && transaction.state == .ongoing
-      && transaction.partitions.contains(partition)
+  /// Refuses records that a leader must not append, as brokers since Kafka 3.7 do.
+  func checkMayWrite(to partition: TopicPartition, _ producer: ProducerKey) throws(RefusedRequest) {
+    guard let transaction = byProducer[producer.id] else { throw RefusedRequest(.invalidProducerMapping) }
+    if transaction.epoch != producer.epoch { throw RefusedRequest(.invalidProducerEpoch) }
+    guard transaction.state == .ongoing, transaction.partitions.contains(partition) else {
+      throw RefusedRequest(.invalidTransactionState)
+    }
   }
 
   /// Refuses offsets that the group's coordinator must not take from a producer.

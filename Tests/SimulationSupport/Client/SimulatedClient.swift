@@ -7,6 +7,8 @@ public class SimulatedClient {
   let name: String
   private var random: SplitMix64Stream
   public internal(set) var isClosed = false
+  /// Connections that broke, or were closed because an answer took too long.
+  var lostConnections = 0
   private var brokers: [Place: Int] = [:]
   /// When the last request has arrived at each broker: requests of one connection do not overtake each other.
   private var arrivals: [Int: Int64] = [:]

@@ -61,7 +61,13 @@ public final class SimulatedNetwork {
     }
     broker.calls.removeAll { $0 === call }
     guard client.process.isAlive else { return .failure(RefusedRequest(.closed)) }
-    return call.answer ?? .failure(RefusedRequest(.timedOut))
+    let answer = call.answer ?? .failure(RefusedRequest(.timedOut))
+    if case .failure(let refused) = answer, [.transport, .timedOut].contains(refused.code) {
+      client.lostConnections += 1
+    } else if case .twice = fate {
+      client.lostConnections += 1
+    }
+    return answer
   }
 
   private func takeFate(_ kind: RequestKind) -> Fate? {
@@ -81,7 +87,13 @@ public final class SimulatedNetwork {
     broker.calls.append(call)
     let start = broker.start
     var arrival = client.arrival(at: broker.number, simulator.now)
-    if case .late(let milliseconds) = fate { arrival += milliseconds * 1_000 }
+    switch fate {
+    case .late(let milliseconds): arrival += milliseconds * 1_000
+    case .overtaken(let milliseconds):
+      arrival += milliseconds * 1_000
+      simulator.schedule(after: client.latency()) { call.lose() }
+    default: break
+    }
     func arrive(_ answer: @escaping (Result<Answer, RefusedRequest>) -> Void) {
       guard broker.isUp, broker.start == start else { return }
       if case .refused(let code) = fate { return answer(.failure(RefusedRequest(code))) }
@@ -138,6 +150,8 @@ public enum Fate: Sendable, Equatable {
   case slowAnswer(Int64)
   /// It arrives twice: again after so many milliseconds, from a connection that was given up.
   case twice(Int64)
+  /// Its connection breaks at once, so that its sender sends it again, and it arrives all the same, so many milliseconds later.
+  case overtaken(Int64)
   /// The broker refuses it.
   case refused(KafkaErrorCode)
   /// Its sender dies before it is sent.

@@ -12,6 +12,7 @@ public final class SimulatedProducer: SimulatedClient {
   private let capacity: Int
   private var key: ProducerKey?
   private var isInTransaction = false
+  private var lostConnectionsBefore = 0
   /// Counts transactions, so that what is left of an earlier one does nothing.
   private var number = 0
   private var queue: [(partition: TopicPartition, record: SimulatedRecord)] = []
@@ -113,12 +114,16 @@ public final class SimulatedProducer: SimulatedClient {
     try check("begin")
     guard key != nil, !isInTransaction else { throw error(.state, "begin") }
     isInTransaction = true
+    lostConnectionsBefore = lostConnections
     number += 1
     added = []
     hasOffsets = false
     end = nil
     abortable = nil
   }
+
+  /// Whether a connection was lost during the transaction that was committed last.
+  public private(set) var hasLostConnection = false
 
   public func produce(_ record: SimulatedRecord, to partition: TopicPartition) throws(KafkaError) {
     if isGone { throw error(.closed, "produce", fatal: true) }
@@ -168,6 +173,7 @@ public final class SimulatedProducer: SimulatedClient {
     try flush(until: deadline)
     if let abortable { throw abortable }
     try finish(.committing, until: deadline)
+    hasLostConnection = lostConnections != lostConnectionsBefore
   }
 
   public func abort(timeoutMilliseconds: Int32) throws(KafkaError) {
@@ -314,9 +320,7 @@ public final class SimulatedProducer: SimulatedClient {
         guard cluster.leader(of: partition) == broker, let log = cluster.log(partition) else {
           throw RefusedRequest(.notLeader)
         }
-        guard cluster.transactions.isOpen(partition, for: key) else {
-          throw RefusedRequest(.invalidProducerEpoch)
-        }
+        try cluster.transactions.checkMayWrite(to: partition, key)
         defer { cluster.changed([partition.topic]) }
         return try log.append(records, key, sequence: sequence)
       }
@@ -341,6 +345,9 @@ public final class SimulatedProducer: SimulatedClient {
     if number.isMultiple(of: 2) { report() }
     inFlight = 0
     queue = []
-    fail(code, action)
+    // librdkafka takes a refused record for a reason to abort, whatever the code.
+    simulator.tell("\(name): \(action) has failed: \(code)")
+    if abortable == nil { abortable = error(code, action, abort: true) }
+    changed.notify()
   }
 }

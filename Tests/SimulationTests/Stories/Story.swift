@@ -142,9 +142,9 @@ struct Story: CustomStringConvertible {
     case 1: return .answerLost
     case 2: return .late(time())
     case 3: return .slowAnswer(time())
-    // A request of a transaction that comes once more, in the next one, is taken for one of that: Kafka tells them apart
-    // only with a newer protocol (KIP-890, part 2) than librdkafka's.
-    case 4 where ![.endTransaction, .commitOffsets].contains(kind): return .twice(time())
+    // Kafka takes a request of a transaction that arrives in the next one for one of that: it tells them apart only with
+    // a newer protocol (KIP-890, part 2) than librdkafka's.
+    case 4: return random.chance(50) ? .twice(time()) : .overtaken(time())
     case 5: return .senderDies
     case 6: return .senderDiesAfter
     default:

@@ -91,6 +91,41 @@ import Testing
     #expect(lines.contains { $0.contains("m1.1 reader: feeds.changesets [0] @ 0") }, "it read nothing")
   }
 
+  /// One partition and one member, which gets an item at each of these times.
+  private func story(items times: [Int64], _ incidents: [Story.Incident]) -> Story {
+    var story = Story(seed: 1)
+    story.setting = Setting()
+    story.setting.members = 1
+    story.setting.partitions = 1
+    story.arrivals = times.enumerated().map { number, time in
+      let value = #"{"op":"item.upsert","item":"i\#(number)","section":"s"}"#
+      return Story.Arrival(
+        milliseconds: time,
+        partition: TopicPartition(topic: "feeds.items", partition: 0),
+        record: SimulatedRecord(key: Array("a".utf8), value: Array(value.utf8), timestamp: 0)
+      )
+    }
+    story.incidents = incidents
+    story.milliseconds = 4_000
+    return story
+  }
+
+  /// The broker ends the first transaction when it is asked again, and gets the first request in the midst of the second.
+  @Test(arguments: [false, true])
+  func `a late end of a transaction does not end the next one`(isKilled: Bool) {
+    for time in stride(from: Int64(2_100), through: 2_600, by: 10) {
+      var incidents = [
+        Story.Incident(milliseconds: 400, fault: .request(.endTransaction, .overtaken(2_000))),
+        Story.Incident(milliseconds: 1_500, fault: .request(.produce, .late(1_000))),
+      ]
+      if isKilled {
+        incidents.append(Story.Incident(milliseconds: 2_650, fault: .kill(member: 0, restartAfter: 50)))
+      }
+      let outcome = SimulationRun(story(items: [500, time], incidents), Self.identity).run()
+      #expect(outcome.failure == nil, "with the second item at \(time) ms")
+    }
+  }
+
   @Test func `a seed leads to the same run each time`() {
     for seed in UInt64(1)...3 {
       let runs = (0..<2).map { _ in

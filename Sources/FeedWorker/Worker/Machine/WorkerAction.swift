@@ -130,6 +130,8 @@ enum WorkerEvent: Equatable {
     case succeeded
     /// A part is queued.
     case wrote(endsTransaction: Bool, isLast: Bool)
+    /// The transaction is committed, but requests of it may arrive once more, as the producer lost a connection.
+    case committedDespiteDisconnect
     case failed(KafkaError)
     /// A record is refused, which requires an operator.
     case refused(KafkaError)
@@ -139,6 +141,7 @@ enum WorkerEvent: Equatable {
       switch self {
       case .succeeded: step != .write
       case .wrote: step == .write
+      case .committedDespiteDisconnect: step == .commit
       case .failed, .refused: true
       }
     }

@@ -82,6 +82,8 @@ extension WorkerMachine {
       let effect = transactions.succeed()
       if endsTransaction { transactions.finishWriting() }
       return effect
+    case .committedDespiteDisconnect:
+      return transactions.succeed(hasLostConnection: true)
     case .failed(let error):
       return transactions.fail(error)
     case .refused(let error):

@@ -44,6 +44,12 @@ enum WorkerMachineStates {
   static let toOffsets = toWriting + [wrote, notDue]
   static let toCommitting = toOffsets + [called(.succeeded), notDue]
   static let toConfirming = toCommitting + [called(.succeeded)]
+  /// The second transaction of a flush, after the first has lost a connection.
+  static let toReplacingBefore =
+    toWriting + [
+      called(.wrote(endsTransaction: true, isLast: false)), notDue, called(.succeeded), notDue,
+      called(.committedDespiteDisconnect), .confirmed([]), notDue,
+    ]
   static let toAborting = toWriting + [called(.failed(KafkaErrors.abortable)), notDue]
   static let toWithdrawing =
     toAborting + [
@@ -93,6 +99,11 @@ enum WorkerMachineStates {
       toAborting + [
         called(.succeeded), notDue, called(.succeeded), .done, notDue,
       ]
+    ),
+    ("flush: replacing the producer before a transaction", toReplacingBefore),
+    (
+      "flush: registering the producer before a transaction",
+      toReplacingBefore + [called(.succeeded), notDue]
     ),
     ("flush: waiting", toBegin + [called(.failed(KafkaErrors.retriable))]),
     ("flush: checking the schedule", toBegin + [called(.succeeded)]),
@@ -164,7 +175,7 @@ enum WorkerMachineStates {
       .restored([]), .restored(starts), .confirmed([]),
       .rolledBack(wasPending: false), .rolledBack(wasPending: true), .pending(false), .pending(true), wrote,
       called(.wrote(endsTransaction: false, isLast: false)), called(.succeeded),
-      called(.refused(KafkaErrors.permanent)),
+      called(.committedDespiteDisconnect), called(.refused(KafkaErrors.permanent)),
     ]
     + [nil, revoking, lost, evicted].flatMap { [polled($0), .groupServed($0, isPaused: false)] }
     + [KafkaErrors.retriable, KafkaErrors.abortable, KafkaErrors.fatal, KafkaErrors.permanent].map {

@@ -4,9 +4,14 @@
 /// States, events and actions as short texts, for the table of transitions.
 enum WorkerMachineTexts {
   static func text(_ machine: WorkerMachine) -> String {
-    switch machine.state {
+    var occasion = ""
+    switch machine.transactions.state {
+    case .replacing(.beginning), .renewing(.beginning): occasion = " for the next transaction"
+    default: break
+    }
+    return switch machine.state {
     case .flushing(_, .calling), .preparing(.calling):
-      text(machine.state).replacing(".calling", with: ".calling \(machine.transactions.step)")
+      text(machine.state).replacing(".calling", with: ".calling \(machine.transactions.step)\(occasion)")
     case .flushing(_, .checkingSchedule), .flushing(_, .servingGroup), .flushing(_, .waiting):
       "\(text(machine.state)), before \(machine.transactions.step)"
     default: text(machine.state)
@@ -85,6 +90,7 @@ enum WorkerMachineTexts {
     case .succeeded: "succeeded"
     case .wrote(let ends, let isLast):
       "wrote\(ends ? " the transaction" : " a part")\(isLast ? ", the last" : "")"
+    case .committedDespiteDisconnect: "committed, and a connection was lost"
     case .failed(let error): "failed, \(error.kind)"
     case .refused(let error): "refused, \(error.kind)"
     }

@@ -286,6 +286,7 @@ struct WorkerWalk {
     case .write:
       let isLast = isCalm || Bool.random(using: &random)
       return .wrote(endsTransaction: isLast || happens(30), isLast: isLast)
+    case .commit where happens(30): return .committedDespiteDisconnect
     case .begin, .addOffsets, .commit, .abort, .replace, .register, .nothing: return .succeeded
     }
   }
