@@ -312,8 +312,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
-        "FeedStore", "FeedTestSupport", "Oracle", "Kafka", "ObservationSupport", "Service",
+        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedWorker",
+        "FeedKafka", "FeedStore", "FeedTestSupport", "Oracle", "Kafka", "ObservationSupport", "Service",
         "SimulationSupport",
       ],
       swiftSettings: swiftSettings

@@ -23,7 +23,7 @@ package final class IngestWorker {
   @exclusivity(unchecked) private var items = Murmur2Partitioner(partitionCount: 1)
   private var rejectedPartitions: Int32 = 1
 
-  @exclusivity(unchecked) private var producer: TransactionalProducer
+  @exclusivity(unchecked) private var producer: any TransactionClient
   /// Whether Kafka knows the producer, and whether it has a transaction.
   private var isRegistered = false
   private var isOpen = false
@@ -81,11 +81,7 @@ package final class IngestWorker {
     // Input that goes while it is read would be passed over without a word.
     consuming["auto.offset.reset"] = "error"
     member = try FeedWorker.GroupMember(consuming, settings, environment, status)
-    producer = try TransactionalProducer(
-      configuration: failures.producer(of: identity, settings),
-      reportsEnds: false,
-      log: environment.log.kafkaHandler
-    )
+    producer = try environment.makeProducer(failures.producer(of: identity, settings))
     let (limits, sections) = (configuration.store.limits, sections)
     let mappers = configuration.ingest.sources.enumerated().map { number, source in
       (source.topic, RowMapper(source, number: number, limits, sections))
@@ -130,17 +126,22 @@ package final class IngestWorker {
     if let rebalance { return try complete(rebalance) }
     guard isPlaced else {
       let wait = failuresInARow > 0 ? Self.retryMilliseconds[failuresInARow - 1] : 0
-      try member.pollIdle(timeoutMilliseconds: wait)
+      try poll { () throws(KafkaError) in try member.pollIdle(timeoutMilliseconds: wait) }
       try take(member.idleBatch)
       return rebalance == nil ? try place() : ()
     }
-    let left = hasNews ? max(0, nextCommit - MonotonicClock.milliseconds()) : Int64(Self.idleMilliseconds)
-    try member.poll(timeoutMilliseconds: Int32(left))
+    let left = hasNews ? max(0, nextCommit - environment.milliseconds()) : Int64(Self.idleMilliseconds)
+    try poll { () throws(KafkaError) in try member.poll(timeoutMilliseconds: Int32(left)) }
     try take(member.batch)
     if rebalance == nil { try write() } else { member.dropInput() }
     let isFull = bytes >= configuration.maxTransactionBytes
-    if isFull || MonotonicClock.milliseconds() >= nextCommit { try commit() }
+    if isFull || environment.milliseconds() >= nextCommit { try commit() }
     try producer.poll(timeoutMilliseconds: 0)
+  }
+
+  /// Only a producer is replaced when it has failed for good.
+  private func poll(_ call: () throws(KafkaError) -> Void) throws {
+    do throws(KafkaError) { try call() } catch { throw error.isFatal ? DaemonError(error) : error }
   }
 
   /// Notes rebalances and errors that a poll brought.
@@ -193,7 +194,7 @@ package final class IngestWorker {
     for end in member.batch.ends where end.offset > positions[end.topicPartition] ?? .max {
       positions[end.topicPartition] = end.offset
     }
-    let now = MonotonicClock.milliseconds()
+    let now = environment.milliseconds()
     guard backlog.isDue(records: member.batch.count, at: now) else { return }
     let unread = member.unread(after: positions)
     backlog.poll(isEmpty: member.batch.isEmpty, unread: unread.count)
@@ -212,7 +213,7 @@ package final class IngestWorker {
 
   /// Tells once a second how far behind it is, and sometimes what has become of the rows.
   private func tell() {
-    let now = MonotonicClock.milliseconds()
+    let now = environment.milliseconds()
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: committed), of: status.number)
@@ -232,7 +233,7 @@ package final class IngestWorker {
     try register()
     try producer.begin()
     (isOpen, bytes) = (true, 0)
-    failures.begin(at: MonotonicClock.milliseconds())
+    failures.begin(at: environment.milliseconds())
   }
 
   private func register() throws(KafkaError) {
@@ -290,7 +291,7 @@ package final class IngestWorker {
     }
     (isOpen, committed, failuresInARow) = (false, positions, 0)
     failures.commit()
-    nextCommit = MonotonicClock.milliseconds() + Self.windowMilliseconds
+    nextCommit = environment.milliseconds() + Self.windowMilliseconds
     noteCommit()
   }
 
@@ -321,7 +322,7 @@ package final class IngestWorker {
       do throws(KafkaError) {
         return try call()
       } catch {
-        let isLate = environment.stop.deadline.map { MonotonicClock.milliseconds() > $0 } ?? false
+        let isLate = environment.stop.deadline.map { environment.milliseconds() > $0 } ?? false
         guard error.isRetriable, !isLate else { throw error }
         try producer.poll(timeoutMilliseconds: Self.retryMilliseconds[times])
         times += 1
@@ -357,7 +358,7 @@ package final class IngestWorker {
   @discardableResult
   private func replaceProducer() throws -> Bool {
     if isOpen {
-      failures.end(at: MonotonicClock.milliseconds(), settings)
+      failures.end(at: environment.milliseconds(), settings)
       // librdkafka 2.0.2 may report only then what made a call fail.
       let isAborted = (try? producer.abort(timeoutMilliseconds: Self.callMilliseconds)) != nil
       status.ended(isAborted ? .withdrawn : .unknown)
@@ -369,11 +370,7 @@ package final class IngestWorker {
     }
     if let refusal { throw DaemonError.cannot("write", refusal) }
     try? producer.close(timeoutMilliseconds: Self.callMilliseconds)
-    producer = try TransactionalProducer(
-      configuration: failures.producer(of: identity, settings),
-      reportsEnds: false,
-      log: environment.log.kafkaHandler
-    )
+    producer = try environment.makeProducer(failures.producer(of: identity, settings))
     (isOpen, isRegistered) = (false, false)
     return isEndedByOther
   }
@@ -394,7 +391,8 @@ package final class IngestWorker {
       held = []
       try join()
     } else {
-      try consumer.complete(rebalance)
+      // It cannot be completed again.
+      do { try consumer.complete(rebalance) } catch { throw DaemonError(error) }
       let isGain = rebalance.kind == .assigned
       held = isGain ? held.union(rebalance.partitions) : held.subtracting(rebalance.partitions)
       let event: LogEvent = isGain ? .groupAssigned : rebalance.kind == .lost ? .groupLost : .groupRevoked

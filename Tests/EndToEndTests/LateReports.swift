@@ -11,8 +11,11 @@ import Service
 struct LateReports: WorkerClients {
   private let clients = KafkaClients()
 
-  func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
-  {
+  func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient {
     try LateProducer(configuration: configuration, log: log.kafkaHandler)
   }
 

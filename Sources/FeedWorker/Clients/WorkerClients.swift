@@ -1,13 +1,18 @@
 package import Changesets
 import FeedKafka
-import FeedStore
+package import FeedStore
 package import Kafka
 import Service
 
 /// The clients of a worker, and its clock.
 protocol WorkerClients: Sendable {
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer
-  func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
+  /// - Parameter reportsEnds: whether ``TransactionClient/deliveredEnd(of:)`` is needed.
+  func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient
   /// Reads the changesets topic to restore feeds.
   func makeChangesets(
     _ settings: KafkaSettings,
@@ -33,9 +38,12 @@ struct KafkaClients: WorkerClients {
     return consumer
   }
 
-  func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
-  {
-    try TransactionalProducer(configuration: configuration, log: log.kafkaHandler)
+  func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient {
+    try TransactionalProducer(configuration: configuration, reportsEnds: reportsEnds, log: log.kafkaHandler)
   }
 
   func makeChangesets(
@@ -123,7 +131,7 @@ extension Consumer: GroupConsumer {
 ///
 /// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
 /// (``queue(_:by:)``), with one dynamic call a part and none a record.
-protocol TransactionClient: AnyObject {
+package protocol TransactionClient: AnyObject, RecordProducer {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
 
   func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
@@ -149,8 +157,8 @@ protocol TransactionClient: AnyObject {
   func close(timeoutMilliseconds: Int32) throws(KafkaError)
 }
 
-/// Takes the records that a ``PublicationWriter`` writes.
-protocol RecordProducer {
+/// Takes the records of a transaction.
+package protocol RecordProducer {
   func produce(
     topic: String,
     partition: Int32,
@@ -161,8 +169,8 @@ protocol RecordProducer {
   ) throws(KafkaError)
 }
 
-extension TransactionalProducer: RecordProducer, TransactionClient {
-  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+extension TransactionalProducer: TransactionClient {
+  package func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
     try writer.write(part, to: self)
   }
 

@@ -69,7 +69,7 @@ final class AbandonedTransactions {
   private func end(_ author: CommitMetadata.Author, _ timeoutMilliseconds: Int32) throws(KafkaError) {
     var configuration = settings.transactionalProducer(identity, slowInARow: 0)
     configuration["transactional.id"] = author.producer
-    let producer = try clients.makeProducer(configuration, log: log)
+    let producer = try clients.makeProducer(configuration, reportsEnds: true, log: log)
     do throws(KafkaError) {
       try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
     } catch {

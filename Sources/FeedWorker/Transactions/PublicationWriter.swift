@@ -6,7 +6,7 @@ import Synchronization
 
 /// Queues the records of one part of a flush for a transaction, and can be interrupted: when the producer's queue is
 /// full, the next call goes on with the record that did not fit.
-struct PublicationWriter {
+package struct PublicationWriter {
   private let options: FeedStoreOptions
   let layout: TopicLayout
   private let limits: RejectedRecordLimit

@@ -41,7 +41,7 @@ final class Publisher {
     status = environment.status.worker(identity.number)
     transactionalID = settings.transactionalID(of: identity)
     let configuration = failures.producer(of: identity, settings)
-    producer = try environment.clients.makeProducer(configuration, log: environment.log)
+    producer = try environment.clients.makeProducer(configuration, reportsEnds: true, log: environment.log)
     reportStatistics()
   }
 
@@ -190,7 +190,7 @@ final class Publisher {
     let reason = ReplacementReason(machine.transactions.state, failures.lossCause)
     close()
     let configuration = failures.producer(of: identity, settings)
-    producer = try environment.clients.makeProducer(configuration, log: log)
+    producer = try environment.clients.makeProducer(configuration, reportsEnds: true, log: log)
     status.update {
       $0.replacements[reason, default: 0] += 1
       $0.clients[.producer]?.replace()

@@ -171,6 +171,14 @@ package struct WorkerEnvironment: Sendable {
     self.log = log
   }
 
+  /// A producer for a worker's transactions that are not flushes of a store.
+  package func makeProducer(_ configuration: KafkaConfiguration) throws(KafkaError) -> any TransactionClient {
+    try clients.makeProducer(configuration, reportsEnds: false, log: log)
+  }
+
+  /// Milliseconds of a clock that never goes back.
+  package func milliseconds() -> Int64 { clients.milliseconds() }
+
   /// The same with fields in every line of its log.
   package func logging(_ fields: LogFields) -> WorkerEnvironment {
     var environment = self

@@ -126,7 +126,11 @@ struct AbandonedTransactionsTests {
 
     func makeProbe(_ settings: KafkaSettings, log: Log) -> any GroupProbe { Witness(self) }
 
-    func makeProducer(_ configuration: KafkaConfiguration, log: Log) -> any TransactionClient {
+    func makeProducer(
+      _ configuration: KafkaConfiguration,
+      reportsEnds: Bool,
+      log: Log
+    ) -> any TransactionClient {
       openProducers += 1
       return Registration(self, configuration["transactional.id"] ?? "")
     }
@@ -180,6 +184,14 @@ struct AbandonedTransactionsTests {
 
     func deliveredEnd(of partition: TopicPartition) -> Int64? { nil }
     func begin() { unused() }
+    func produce(
+      topic: String,
+      partition: Int32,
+      key: UnsafeRawBufferPointer?,
+      value: UnsafeRawBufferPointer?,
+      headers: HeaderList,
+      timestampMilliseconds: Int64
+    ) { unused() }
     func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) { unused() }
     func sendOffsets(
       _ offsets: [TopicPartition: CommittedOffset],

@@ -32,8 +32,11 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     return SimulatedConsumer(network, process, options)
   }
 
-  func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
-  {
+  func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient {
     SimulatedProducer(
       network,
       process,
@@ -83,7 +86,7 @@ extension SimulatedMembership: GroupMembership {
   var member: String? { memberID }
 }
 
-extension SimulatedProducer: TransactionClient, RecordProducer {
+extension SimulatedProducer: TransactionClient {
   func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
     try writer.write(part, to: self)
   }

@@ -1,5 +1,6 @@
 import Changesets
 import FeedConfiguration
+import FeedIngest
 import FeedKafka
 import FeedStore
 import Kafka
@@ -81,12 +82,13 @@ final class SimulatedMember {
     simulator.spawn(process) { [self, environment] in
       let result = Result {
         let settings = try KafkaSettings(story.setting.kafka(member: number))
-        let worker = try Worker(
-          WorkerIdentity(number: 0, count: 1, process: identity),
-          story.setting.configuration,
-          settings,
-          environment
-        )
+        let configuration = story.setting.configuration
+        let identity = WorkerIdentity(number: 0, count: 1, process: identity)
+        if story.setting.isIngesting {
+          try IngestWorker(identity, configuration, settings, environment).run()
+          return DaemonReport(environment.status.statistics)
+        }
+        let worker = try Worker(identity, configuration, settings, environment)
         return try run(worker, FeedStore(options: worker.options, budget: environment.stateBudget))
       }
       if process.isAlive {

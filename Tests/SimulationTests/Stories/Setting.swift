@@ -8,6 +8,8 @@ import Service
 
 /// What a story's daemons are configured with.
 struct Setting: Equatable {
+  /// Whether the members map rows (`feedstore ingest`).
+  var isIngesting = false
   var members = 2
   var partitions: Int32 = 2
   /// Whether members have names for good.
@@ -51,13 +53,28 @@ struct Setting: Equatable {
     configuration.maxTransactionBytes = maxTransactionBytes
     configuration.standby.isEnabled = standbyBytes != nil
     configuration.standby.maxBytes = standbyBytes ?? 0
+    if isIngesting {
+      // The item's id is the feed's, and its data the whole row, which has a number of its own.
+      configuration.ingest = Self.ingest
+    }
     return configuration
   }
+
+  static let rows = "rows"
+  private static let ingest: IngestOptions = {
+    let source = #"[{topic: "\#(rows)", format: "json", feed: "{key}", section: "s", item: "{key}"}]"#
+    do {
+      return try ConfigurationSources(assignments: ["ingest.sources=\(source)"]).load().configuration.ingest
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
 
   func kafka(member: Int) -> [ConfigurationPair] {
     var pairs = [
       ConfigurationPair(name: "bootstrap.servers", value: "simulated"),
       ConfigurationPair(name: "transactional.id", value: "m\(member)"),
+      ConfigurationPair(name: "group.id", value: "simulation"),
       ConfigurationPair(name: "max.poll.interval.ms", value: "30000"),
       ConfigurationPair(name: "session.timeout.ms", value: "6000"),
     ]

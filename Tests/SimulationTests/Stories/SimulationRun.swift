@@ -50,6 +50,8 @@ final class SimulationRun {
   private let network: SimulatedNetwork
   private let identity: ProcessIdentity
   private let topics: TopicNames
+  /// The topics that the members read.
+  private let inputs: [String]
   private var places: [Place]
   private var members: [SimulatedMember] = []
   private var observation = Observation()
@@ -70,6 +72,7 @@ final class SimulationRun {
     self.story = story
     self.identity = identity
     topics = story.setting.configuration.store.topics
+    inputs = story.setting.isIngesting ? [Setting.rows] : [topics.sections, topics.items]
     simulator.onLine = onLine
     cluster = SimulatedCluster(simulator, brokers: 3)
     network = SimulatedNetwork(cluster)
@@ -77,7 +80,7 @@ final class SimulationRun {
     cluster.group.seed(story.seed)
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
-    for topic in topics.distinct {
+    for topic in Set(topics.distinct + inputs) {
       cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
@@ -231,6 +234,7 @@ final class SimulationRun {
   }
 
   private func observe() {
+    if story.setting.isIngesting { return }
     for topic in [topics.changesets, topics.rejected] {
       for log in cluster.topics[topic] ?? [] {
         let begin = read[log.partition] ?? 0
@@ -249,7 +253,7 @@ final class SimulationRun {
       violations.append("a transaction was committed without offsets")
       return
     }
-    if story.setting.isStatic { return }
+    if story.setting.isStatic || story.setting.isIngesting { return }
     for partition in partitions where partition.topic == topics.changesets {
       let place = "partition \(partition.partition) in generation \(generation)"
       let owner = owners[place] ?? member
@@ -274,7 +278,7 @@ final class SimulationRun {
   // MARK: The end
 
   private var lag: [String] {
-    [topics.sections, topics.items].flatMap { cluster.topics[$0] ?? [] }.compactMap { log in
+    inputs.flatMap { cluster.topics[$0] ?? [] }.compactMap { log in
       let committed = cluster.group.offsets[log.partition]?.offset ?? 0
       return committed < log.high ? "\(log.partition) is committed to \(committed) of \(log.high)" : nil
     }
@@ -297,19 +301,59 @@ final class SimulationRun {
       ? nil : "stopping published something, although all input was committed"
   }
 
-  /// Compares what was published with the oracle.
-  private func compare() -> String? {
-    observe()
-    let input = [topics.sections, topics.items].flatMap { cluster.topics[$0] ?? [] }.flatMap { log in
+  /// All committed records of topics, each partition in its order.
+  private func contents(_ topics: [String]) -> [TopicRecord] {
+    topics.flatMap { cluster.topics[$0] ?? [] }.flatMap { log in
       log.read(from: 0, below: .max, .readCommitted, most: .max).records.map {
         TopicRecord(log.partition, $0.offset, $0.record)
       }
     }
-    let oracle = InputOracle(input)
-    var complaints = oracle.complaints(about: observation)
-    complaints += lateComplaints(oracle)
-    complaints += committedEndComplaints()
-    complaints += guardComplaints(oracle)
+  }
+
+  /// Each row owes one record, or one copy of it, and those of a feed are in the order of the rows.
+  private func ingestComplaints() -> [String] {
+    func byKey(_ records: [TopicRecord], _ text: (TopicRecord) -> String?) -> [[UInt8]: [String]] {
+      Dictionary(grouping: records) { $0.key ?? [] }.mapValues { $0.compactMap(text) }.filter {
+        !$0.value.isEmpty
+      }
+    }
+    func value(_ record: TopicRecord) -> String { String(decoding: record.value ?? [], as: UTF8.self) }
+    let rows = contents(inputs)
+    let owed = byKey(rows) { value($0).hasPrefix("{") ? value($0) : nil }
+    let paid = byKey(contents([topics.items])) { record in
+      value(record).firstRange(of: "\"data\":").map { String(value(record)[$0.upperBound...].dropLast()) }
+        ?? value(record)
+    }
+    let copies = (
+      byKey(rows) { value($0).hasPrefix("{") ? nil : value($0) }, byKey(contents([topics.rejected]), value)
+    )
+    return [
+      ("records", owed, paid),
+      ("copies", copies.0.mapValues { $0.sorted() }, copies.1.mapValues { $0.sorted() }),
+    ]
+    .filter { $0.1 != $0.2 }
+    .map { name, owed, paid in
+      let wrong = Set(owed.keys).union(paid.keys).filter { owed[$0] != paid[$0] }.map {
+        String(decoding: $0, as: UTF8.self)
+      }
+      return
+        "\(name) of \(wrong.sorted()): expected \(wrong.map { owed[Array($0.utf8)] ?? [] }), found \(wrong.map { paid[Array($0.utf8)] ?? [] })"
+    }
+  }
+
+  /// Compares what was published with the oracle.
+  private func compare() -> String? {
+    observe()
+    var complaints: [String]
+    if story.setting.isIngesting {
+      complaints = ingestComplaints()
+    } else {
+      let oracle = InputOracle(contents(inputs))
+      complaints = oracle.complaints(about: observation)
+      complaints += lateComplaints(oracle)
+      complaints += committedEndComplaints()
+      complaints += guardComplaints(oracle)
+    }
     return complaints.isEmpty
       ? nil : "\(complaints.count) complaints: \(complaints.prefix(5).joined(separator: "\n"))"
   }

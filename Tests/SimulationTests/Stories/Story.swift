@@ -29,6 +29,23 @@ struct Story: CustomStringConvertible {
   /// When nothing more happens.
   var milliseconds: Int64
 
+  /// The same with rows in place of records of feeds.
+  var ofIngest: Story {
+    var story = self
+    story.setting.isIngesting = true
+    story.setting.standbyBytes = nil
+    for (number, arrival) in arrivals.enumerated() {
+      story.arrivals[number].partition.topic = Setting.rows
+      // A row that is no object is rejected.
+      let row = number.isMultiple(of: 13) ? "\(number)" : "{\"n\":\(number)}"
+      // The rows of a key are in one partition.
+      let key = "k\(number % 5)-\(arrival.partition.partition)"
+      story.arrivals[number].record.key = Array(key.utf8)
+      story.arrivals[number].record.value = Array(row.utf8)
+    }
+    return story
+  }
+
   /// A story that follows from its seed.
   init(seed: UInt64) {
     self.seed = seed

@@ -18,7 +18,8 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  @Test func `whatever happens, everything is published once and as the oracle says`() throws {
+  @Test(arguments: [false, true])
+  func `whatever happens, everything is published once and as the oracle says`(isIngesting: Bool) throws {
     let first = Self.variable("FEEDSTORE_SIMULATION_SEED") ?? UInt64.random(in: 1...1_000_000_000)
     let count = Self.variable("FEEDSTORE_SIMULATION_SEEDS") ?? .max
     let seconds = Self.variable("FEEDSTORE_SIMULATION_SECONDS") ?? 10
@@ -27,7 +28,8 @@ import Testing
     var longest: (milliseconds: Int64, seed: UInt64) = (0, 0)
     var (warm, cold) = (0, 0)
     while runs < count, count < .max || ContinuousClock.now - begin < .seconds(Int64(seconds)) {
-      let story = Story(seed: first + runs)
+      let daemons = Story(seed: first + runs)
+      let story = isIngesting ? daemons.ofIngest : daemons
       let outcome = SimulationRun(story, Self.identity, onLine: Self.isTold ? { print($0) } : nil).run()
       runs += 1
       faults += outcome.faults
@@ -48,7 +50,7 @@ import Testing
     let duration = (ContinuousClock.now - begin) / .seconds(1)
     print(
       """
-      simulation: seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
+      simulation\(isIngesting ? " of ingest" : ""): seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
       \(Int(Double(faults) / duration)) faults a second; \(requests) requests, \(changesets) changesets; caught up in \
       \(longest.milliseconds) ms at most, with seed \(longest.seed); with standby, \(warm) partitions taken over from it and \
       \(cold) read from their beginnings
@@ -111,8 +113,8 @@ import Testing
   }
 
   /// The broker ends the first transaction when it is asked again, and gets the first request in the midst of the second.
-  @Test(arguments: [false, true])
-  func `a late end of a transaction does not end the next one`(isKilled: Bool) {
+  @Test(arguments: [false, true], [false, true])
+  func `a late end of a transaction does not end the next one`(isKilled: Bool, isIngesting: Bool) {
     for time in stride(from: Int64(2_100), through: 2_600, by: 10) {
       var incidents = [
         Story.Incident(milliseconds: 400, fault: .request(.endTransaction, .overtaken(2_000))),
@@ -121,7 +123,8 @@ import Testing
       if isKilled {
         incidents.append(Story.Incident(milliseconds: 2_650, fault: .kill(member: 0, restartAfter: 50)))
       }
-      let outcome = SimulationRun(story(items: [500, time], incidents), Self.identity).run()
+      let daemon = story(items: [500, time], incidents)
+      let outcome = SimulationRun(isIngesting ? daemon.ofIngest : daemon, Self.identity).run()
       #expect(outcome.failure == nil, "with the second item at \(time) ms")
     }
   }
