@@ -248,7 +248,7 @@ let package = Package(
     ),
     .testTarget(
       name: "ServiceTests",
-      dependencies: ["CZlib", "HTTPTestSupport", "ProcessSupport", "Service", "Spelling"],
+      dependencies: ["CGnutls", "CZlib", "HTTPTestSupport", "ProcessSupport", "Service", "Spelling"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -117,6 +117,7 @@ extension HTTPOptions {
     jwtKeys = try reader.string("http.jwt.keys", default: jwtKeys)
     jwtIssuer = try reader.string("http.jwt.issuer", default: jwtIssuer)
     jwtAudience = try reader.string("http.jwt.audience", default: jwtAudience)
+    try reader.read("http.jwt.leeway", .milliseconds, into: &jwtLeewayMilliseconds, from: 0, to: 300_000)
     allowedOrigins = try reader.string(
       "http.allowedOrigins",
       default: allowedOrigins,

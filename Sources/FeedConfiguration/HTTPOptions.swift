@@ -19,6 +19,8 @@ package struct HTTPOptions: Sendable, Equatable {
   package var jwtIssuer = ""
   /// For whom they must be; empty for anyone.
   package var jwtAudience = ""
+  /// How much their signers' clocks may differ, in milliseconds.
+  package var jwtLeewayMilliseconds: Int64 = 5_000
   /// The origins whose pages may read responses, separated by spaces.
   package var allowedOrigins = ""
   /// A file that has the certificate for HTTPS, in PEM; empty for plain HTTP.
@@ -105,7 +107,12 @@ package struct HTTPOptions: Sendable, Equatable {
   private func tokenVerifier() throws(ConfigurationError) -> TokenVerifier? {
     if jwtKeys.isEmpty { return nil }
     do throws(HTTPServerError) {
-      return try TokenVerifier(keysFile: jwtKeys, issuer: jwtIssuer, audience: jwtAudience)
+      return try TokenVerifier(
+        keysFile: jwtKeys,
+        issuer: jwtIssuer,
+        audience: jwtAudience,
+        leeway: jwtLeewayMilliseconds
+      )
     } catch {
       throw ConfigurationError("http.jwt.keys: \(error.message)")
     }

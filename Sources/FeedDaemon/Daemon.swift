@@ -78,6 +78,7 @@ package struct Daemon: Sendable {
     // These tasks are cancelled at the end of this scope, after the workers have published the pending changes.
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
+    status.updater = updater
     let longestSilence = settings.maxPollMilliseconds
     async let _ = supervisor?.report(status, stop, longestSilence: longestSilence, updater)
     // A server follows the topic already.
@@ -175,8 +176,9 @@ package struct Daemon: Sendable {
       }
     )
     if let server {
-      updater.add(server.tokenPart)
-      updater.add(server.certificatePart(log))
+      // First, because only a certificate may be refused when it is applied.
+      updater.add(server.certificatePart)
+      updater.add(server.tokenPart(log))
     }
   }
 

@@ -32,7 +32,11 @@ enum ConfigCommand: Subcommand {
       listing.topics = try await configuration.checkTopics(CommandLog.plain(configuration))
     }
     StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)
-    for note in listing.notes { DiagnosticOutput.standardError.write(line: note) }
+    let http = configuration.http
+    let leftOut = http.isEnabled ? try http.acceptedTokens().verifier?.leftOut : nil
+    let notes =
+      listing.notes + [leftOut.map { "http.jwt.keys: keys cannot be used: \($0)" }].compactMap(\.self)
+    for note in notes { DiagnosticOutput.standardError.write(line: note) }
     return listing.isRight || !invocation.flag("check") ? .done : .failed
   }
 }

@@ -34,6 +34,11 @@ struct ReloadTests {
       try client.request("GET /v1/status", "Authorization: Bearer \(token)")
       return try client.response().status
     }
+    func ask(_ path: String) throws -> String {
+      let client = try HTTPTestClient(port: port)
+      try client.request("GET \(path)", "Authorization: Bearer fedcba9876543210")
+      return try client.response().text
+    }
     #expect(try status("0123456789abcdef") == 200)
     var notice = ""
     while !notice.contains("READY=1") { notice = try manager.receive() }
@@ -51,6 +56,8 @@ struct ReloadTests {
     daemon.signal(SIGHUP)
     #expect(try daemon.line(with: "configuration not reloaded").contains("cannot read nowhere"))
     #expect(try status("fedcba9876543210") == 200)
+    #expect(try ask("/v1/status").contains("\"reloadFailure\":\"http.tokenFile: cannot read nowhere"))
+    #expect(try ask("/metrics").contains("\nfeedstore_configuration_reload_failed 1\n"))
 
     try write(
       "feedstore.json5",
@@ -59,6 +66,8 @@ struct ReloadTests {
     daemon.signal(SIGHUP)
     #expect(try daemon.line(with: "configuration").hasSuffix("event=config.reloaded changed=log.level"))
     #expect(try daemon.line(with: "restart").hasSuffix("keys=http.feeds,workers"))
+    #expect(try !ask("/v1/status").contains("reloadFailure"))
+    #expect(try ask("/metrics").contains("\nfeedstore_configuration_reload_failed 0\n"))
     #expect(try status("fedcba9876543210") == 200)
 
     daemon.signal(SIGTERM)

@@ -76,8 +76,9 @@ def token(read=(), algorithm="ES256", key=None, headers=None, seconds=3600, **cl
 
 
 def by_hand(header, secret, claims):
-    """A token that PyJWT refuses to make."""
-    text = ".".join(encoded(json.dumps(part).encode()) for part in (header, claims))
+    """A token that PyJWT refuses to make, from objects or bytes."""
+    parts = (part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, claims))
+    text = ".".join(map(encoded, parts))
     return text + "." + encoded(hmac.digest(secret, text.encode(), hashlib.sha256))
 
 
@@ -121,7 +122,7 @@ class TokenTests(unittest.TestCase):
         """A daemon with the feeds, its port and its broker's address."""
         settings = {
             "http.enabled": "true", "http.port": 0, "coalesce.window": 0, "http.jwt.keys": keys,
-            "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", **settings,
+            "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", "http.jwt.leeway": 0, **settings,
         }
         daemon = cls.enterClassContext(command.Running("run", "--embedded", settings=settings, limit=1200))
         port = int(daemon.wait_for("url=http://127.0.0.1:").split("url=http://127.0.0.1:")[1].split()[0])
@@ -187,6 +188,12 @@ class TokenTests(unittest.TestCase):
         pem = RSA.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         modulus = base64.urlsafe_b64decode(web_key(RSA, "")["n"] + "==")
         own = {"kid": None, "jwk": web_key(OTHERS["ES256"], "own")}
+
+        def raw(text, header=b'{"alg":"HS256","kid":"HS256"}'):
+            """A token with claims as they are after those that are needed."""
+            rest = json.dumps({**claims, "feedstore": {"read": ["news"]}}).encode()
+            return by_hand(header, KEYS["HS256"], rest[:-1] + text)
+
         good = token(["*"])
         signature = "the signature is not valid"
         unsupported = "the algorithm must be one of RS256, ES256, EdDSA, HS256"
@@ -220,6 +227,14 @@ class TokenTests(unittest.TestCase):
             "patterns that are no list": (token(feedstore={"read": "*"}), "the claim feedstore.read is not valid"),
             "a pattern that is no text": (token(feedstore={"write": ["a", 1]}), "the claim feedstore.write[1] is not valid"),
             "10 kB": (token(["x" * 10_000]), "the token has more than 8192 bytes"),
+            "rights twice": (raw(b',"feedstore":{"read":["*"]}}'), "the claims have a name twice"),
+            "an end twice, once with an escape": (raw(b',"\\u0065xp":1}'), "the claims have a name twice"),
+            "a name twice where it does not matter": (raw(b',"x":[{"a":1,"a":1}]}'), "the claims have a name twice"),
+            "the algorithm twice": (raw(b"}", b'{"alg":"HS256","alg":"none"}'), "the header has a name twice"),
+            "no UTF-8": (raw(b',"x":"\xff"}'), "the claims are no object"),
+            "a byte order mark": (by_hand({"alg": "HS256"}, KEYS["HS256"], b"\xef\xbb\xbf" + json.dumps(claims).encode()), "the claims are no object"),
+            "UTF-16": (by_hand({"alg": "HS256"}, KEYS["HS256"], json.dumps(claims).encode("utf-16-le")), "the claims are no object"),
+            "padding": (good + "=", "it is not a signed JSON Web Token"),
         }
         for algorithm, key in OTHERS.items():
             refused[f"another key for {algorithm}"] = (token(["*"], algorithm, key), signature)
@@ -232,6 +247,19 @@ class TokenTests(unittest.TestCase):
         self.assertEqual(self.get(self.path("news"), token(["x" * 20_000]))[0], 431)
         status, headers, problem = self.get(self.path("news"))
         self.assertEqual((status, problem["code"], headers["WWW-Authenticate"]), (401, "token-needed", "Bearer"))
+
+    def test_clocks_may_differ_by_the_leeway(self):
+        _, port, _ = self.start(self.keys, **{"http.jwt.leeway": "5m"})
+        for claims in ({"nbf": time.time() + 200}, {"seconds": -100}, {"nbf": time.time() + 100, "seconds": 150}):
+            with self.subTest(claims):
+                text = token(["news"], **claims)
+                self.assertEqual(self.ask(port, self.path("news"), text)[0], 200)
+                # A stream does not end at once.
+                with self.open(port, "/v1/streams", text, {"feeds": [{"feed": "news"}]}) as response:
+                    Stream(response).until("up-to-date", "news")
+        for claims, reason in (({"nbf": time.time() + 1000}, "the token is not valid yet"), ({"seconds": -1000}, "the token has expired")):
+            status, _, problem = self.ask(port, self.path("news"), token(["news"], **claims))
+            self.assertEqual((status, problem["detail"]), (401, reason))
 
     # Rights
 
@@ -416,16 +444,34 @@ class TokenTests(unittest.TestCase):
             (many * 3, "has 6000 keys"),
             ([{"kty": "EC", "crv": "P-521", "x": "AA", "y": "AA"}], "has no key for"),
             ([first, {**second, "d": "AAAA"}], "keys[1] is a private key"),
-            ([{**first, "x": "A"}], "keys[0] cannot be used: a member is missing"),
-            ([{**web_key(RSA, ""), "n": encoded(b"\xff" * 128)}], "keys[0] cannot be used"),
-            ([web_key(b"short", "")], "a secret 32 bytes"),
-            ([{"kid": 1}], "see keys[0]"),
+            ([{**first, "x": "A"}], "keys[0] (kid \\\"ES256\\\"): a member is missing"),
+            ([{**web_key(RSA, ""), "n": encoded(b"\xff" * 128)}], "keys[0] (kid "),
+            ([web_key(b"short", "")], "keys[0] (kid "),
+            ([{"kid": 1}], "(keys[0]"),
             ({}, "see keys"),
         ):
             with self.subTest(text):
                 write_keys(keys, wrong)
                 check_reload("reload-failed", text)
                 self.assertEqual(accepted(), [False, True])
+                # Which is not silent.
+                self.assertIn(b"\nfeedstore_configuration_reload_failed 1\n", self.get("/metrics", newer)[2])
+                self.assertIn(str(keys), self.get("/v1/status", newer)[2]["reloadFailure"])
+        # The others of the file work, and those that do not are named.
+        odd = [{}, {"kty": "RSA", "kid": "x5c", "x5c": ["MIIB"]}, {**first, "kid": 7}, 7, web_key(b"short", "short")]
+        write_keys(keys, [*odd, first])
+        daemon.reload()
+        left_out = daemon.wait_for("event=http.keys-left-out")
+        daemon.wait_for("event=config.reloaded")
+        for place in ("keys[0]", "keys[1] (kid ", "keys[2]", "keys[3]", "keys[4] (kid "):
+            self.assertIn(place, left_out)
+        self.assertEqual(accepted(), [True, False])
+        self.assertIn(b"\nfeedstore_configuration_reload_failed 0\n", self.get("/metrics", token(["*"]))[2])
+        self.assertNotIn("reloadFailure", self.get("/v1/status", token(["*"]))[2])
+        settings = {"http.enabled": "true", "http.jwt.keys": keys}
+        self.assertIn("keys[1] (kid ", command.run("config", settings=settings).stderr)
+        write_keys(keys, [second])
+        check_reload("reloaded", "http.jwt.keys")
         write_keys(keys, [web_key(KEYS["HS256"], "HS256")])
         os.chmod(keys, 0o644)
         check_reload("reload-failed", "holds a secret, and others have access to it")

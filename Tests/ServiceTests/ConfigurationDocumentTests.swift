@@ -118,6 +118,11 @@ import Testing
     ("{ a: { b: 1 },\n 'a.b': 2 }", "a.b"),
     ("{ 'a.b': 1,\n a: { b: 2 } }", "a.b"),
     ("{ a: { b: 1 },\n a: { c: 2 } }", "a"),
+    ("{ a: 1,\n '\\x61': 2 }", "a"),
+    ("{ \"\\u0061\": 1,\n a: 2 }", "a"),
+    ("{ a: { b: 1 },\n 'a\\u002Eb': 2 }", "a.b"),
+    ("{ a: [1, { b: 1,\n b: 2 }] }", "a[1].b"),
+    ("{ a: [{ b: { c: 1,\n 'c': 2 } }] }", "a[0].b.c"),
   ])
   func `setting a key twice is an error`(_ text: String, key: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
@@ -150,6 +155,12 @@ import Testing
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set("a={ b: 1, b: 2 }") }
     #expect(error.description == "--set: a.b is set twice in one --set; remove one of the two")
+    let inList = try #require(throws: ConfigurationError.self) {
+      try document.set("a=[{ b: 1, '\\x62': 2 }]")
+    }
+    #expect(inList.description == "--set: a[0].b is set twice in one --set; remove one of the two")
+    try document.set("a={ b: 1, b: 2")
+    #expect(document.entries["a"]?.value == .string("{ b: 1, b: 2"))
   }
 
   @Test(arguments: ["a", "=1", ""])

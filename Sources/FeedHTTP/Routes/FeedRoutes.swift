@@ -35,6 +35,7 @@ struct FeedRoutes: Sendable {
 
   private func listRejected(_ request: HTTPRequest) throws -> HTTPResponse {
     guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
+    try request.checkQuery("limit")
     let limit = try limit(of: request, atMost: RecentRejections.limit)
     // The newest ones come first.
     let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
@@ -42,6 +43,7 @@ struct FeedRoutes: Sendable {
   }
 
   private func list(_ request: HTTPRequest) throws -> HTTPResponse {
+    try request.checkQuery("limit", "after", "search", "partition")
     let limit = try limit(of: request, atMost: 1000)
     let search = request.queryValue("search")
     let page = listing.page(
@@ -154,6 +156,8 @@ struct FeedRoutes: Sendable {
 
   private func state(_ request: HTTPRequest) throws -> HTTPResponse {
     try checkRights(request)
+    try request.checkQuery("partition", "sections", "first", "from", "count")
+    let window = try asked(request).window
     guard let found = try find(request) else { throw unknown(request) }
     guard found.description.standing != .mustRefetch else {
       throw HTTPRefusal.unavailable(
@@ -167,7 +171,7 @@ struct FeedRoutes: Sendable {
     if !found.isAmbiguous, request.isKnown(entityTag: version) {
       response = .unchanged(entityTag: version)
     } else {
-      guard let reload = feeds.reloads.current(of: FeedView(found.feed))?.reload else {
+      guard let reload = feeds.reloads.current(of: FeedView(found.feed, window))?.reload else {
         throw unknown(request)
       }
       guard feeds.reloads.makeRoom(for: reload) else {
@@ -183,14 +187,19 @@ struct FeedRoutes: Sendable {
     return response
   }
 
-  private func changes(_ request: HTTPRequest) throws -> HTTPResponse {
-    try checkRights(request)
-    var asked: FeedRequest
+  /// What a request asks for of a feed, without its partition.
+  private func asked(_ request: HTTPRequest) throws -> FeedRequest {
     do throws(ContentFault) {
-      asked = try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
+      return try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
     } catch {
       throw invalidParameter(error.detail)
     }
+  }
+
+  private func changes(_ request: HTTPRequest) throws -> HTTPResponse {
+    try checkRights(request)
+    try request.checkQuery("partition", "sections", "first", "from", "count", "lastEventId")
+    var asked = try asked(request)
     try checkWindows(of: [asked], request.rights)
     let version = lastVersion(request)
     guard let found = try find(request) else {

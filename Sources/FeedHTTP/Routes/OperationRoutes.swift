@@ -31,6 +31,7 @@ struct OperationRoutes: Sendable {
     }
     router.add("/v1/status", produces: ["application/json"]) { request in
       guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
+      try request.checkQuery()
       return document.response
     }
     router.add("/metrics", isOpen: metricsWithoutToken) { request in
@@ -83,6 +84,7 @@ extension OperationRoutes {
       "startedAt": Timestamp.rfc3339(milliseconds: startedAt),
       "ready": health.isReady,
       "reasons": health.deaths + health.obstacles,
+      "reloadFailure": status.updater?.failure,
       "workers": status.workers.map { JSONObject($0) },
       "partitions": partitions(statistics),
       "standby": status.standby.map { JSONObject($0.status) },

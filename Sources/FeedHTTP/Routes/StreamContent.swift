@@ -171,7 +171,7 @@ struct ContentFault: HTTPRefusing {
 
   static func decode<Content: Decodable>(_ content: [UInt8]) throws(ContentFault) -> Content {
     do {
-      return try JSONDecoder().decode(Content.self, from: Data(content))
+      return try DecodableJSON(content).decode()
     } catch let fault as ContentFault {
       throw fault
     } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {

@@ -43,6 +43,7 @@ package final class DaemonServer: Sendable {
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) throws(HTTPServerError) {
     let options = configuration.http
+    Self.report(tokens, log)
     let (served, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let status = DaemonStatus(workers: configuration.workers) { continuation.yield($0) }
     self.status = status
@@ -52,12 +53,16 @@ package final class DaemonServer: Sendable {
     if configuration.standby.isEnabled { status.standby = feeds?.follower }
     let started = StartedServer()
     let longestSilence = settings.maxPollMilliseconds
+    let servedFeeds = feeds?.feeds
     let health: @Sendable () -> DaemonHealth = {
-      status.health(
+      var health = status.health(
         at: MonotonicClock.milliseconds(),
         longestSilence: longestSilence,
         isStopping: stop.isRequested
       )
+      // A worker is running before its partitions count as restored.
+      if servedFeeds?.standing == .bootstrapping { health.noteReading() }
+      return health
     }
     var sharedIDs: (@Sendable () -> Int)?
     if let client = feeds?.feeds.client { sharedIDs = { client.subscriptions.sharedIDCount } }
@@ -99,10 +104,16 @@ package final class DaemonServer: Sendable {
   /// The follower of the feeds that are served; nil if none are.
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
+  private static func report(_ tokens: AcceptedTokens, _ log: Log) {
+    guard let keys = tokens.verifier?.leftOut else { return }
+    log.write(.httpKeysLeftOut, "keys of tokens cannot be used; the others are", ["keys": keys])
+  }
+
   /// Replaces the tokens, also if only the content of their files has changed.
-  package var tokenPart: UpdatablePart {
+  package func tokenPart(_ log: Log) -> UpdatablePart {
     let keys: Set = [
       "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.issuer", "http.jwt.audience",
+      "http.jwt.leeway",
     ]
     return UpdatablePart(keys: keys) { [server] configuration in
       let options = configuration.http
@@ -115,6 +126,7 @@ package final class DaemonServer: Sendable {
       } catch {
         throw error.configurationOrDaemonError
       }
+      Self.report(tokens, log)
       var changed: [String] = []
       if tokens.bearer != server.tokens.bearer {
         changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile")
@@ -128,7 +140,7 @@ package final class DaemonServer: Sendable {
   /// Replaces the certificate for new connections, also if only the content of the files has changed.
   ///
   /// Enabling HTTPS, or requiring client certificates, needs a restart.
-  package func certificatePart(_ log: Log) -> UpdatablePart {
+  package var certificatePart: UpdatablePart {
     guard let current = server.configuration.tls else {
       return UpdatablePart(keys: []) { configuration in
         // Checks the files now, so that the next restart does not fail.
@@ -156,14 +168,7 @@ package final class DaemonServer: Sendable {
       } catch {
         throw error.configurationOrDaemonError
       }
-      let apply = { @Sendable in
-        do throws(HTTPServerError) {
-          try server.replaceCredentials(tls)
-        } catch {
-          log.write(.configReloadFailed, "certificate not replaced", ["error": error.message])
-        }
-      }
-      return (keys.filter { $0 != "http.tls.clientAuthority" }, apply)
+      return (keys.filter { $0 != "http.tls.clientAuthority" }, { try server.replaceCredentials(tls) })
     }
   }
 

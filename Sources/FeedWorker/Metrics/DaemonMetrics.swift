@@ -140,6 +140,7 @@ package struct DaemonMetrics: Sendable {
     table["feedstore_partitions_restoring"].add(sum.restoring.count)
     table["feedstore_partitions_stopped"].add(sum.stopped.count)
     table["feedstore_topics_changed"].add(status.topicChanges.count)
+    table["feedstore_configuration_reload_failed"].add(status.updater?.failure == nil ? 0 : 1)
     table["feedstore_rebalances"].add(sum.rebalances, by: "kind")
   }
 
@@ -322,6 +323,7 @@ struct MetricTable {
     gauge feedstore_partitions_restoring Partitions whose feeds are being restored.
     gauge feedstore_partitions_stopped Partitions whose feeds could not be restored.
     gauge feedstore_topics_changed Topics whose number of partitions has changed.
+    gauge feedstore_configuration_reload_failed Whether the last reload of the configuration failed.
     counter feedstore_rebalances Rebalances, by what happened to the partitions; counted once per worker.
     counter feedstore_input_records Input records that were applied and committed.
     counter feedstore_input_bytes Bytes of keys and values of these records.

@@ -12,6 +12,9 @@ package final class ConfigurationUpdater: Sendable {
   /// The part that decides whether the line about an update is logged.
   private let level: UpdatablePart
   private let state: Mutex<State>
+  private let failed = Mutex<String?>(nil)
+  /// Why the last update failed; nil if it did not.
+  package var failure: String? { failed.withLock { $0 } }
 
   private struct State {
     /// What the process works with, by key.
@@ -49,7 +52,9 @@ package final class ConfigurationUpdater: Sendable {
       defer { state.supervisor?.send(["READY=1"]) }
       do {
         try update(&state)
+        failed.withLock { $0 = nil }
       } catch {
+        failed.withLock { $0 = "\(error)" }
         log.write(
           .configReloadFailed,
           "configuration not reloaded; everything stays as it was",
@@ -69,10 +74,10 @@ package final class ConfigurationUpdater: Sendable {
     let applied = ([levelChange].compactMap(\.self) + changes).flatMap(\.keys)
     let changed = keys.intersection(reloadable).union(applied)
     // The operator waits for this line: everything is applied by then, and it is written at the more talkative of two levels.
-    for change in changes { change.apply() }
+    for change in changes { try change.apply() }
     let isHeard = log.level <= .info
     if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
-    levelChange?.apply()
+    try levelChange?.apply()
     if !isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
     for key in reloadable { state.running[key] = values[key] }
     let others = keys.subtracting(reloadable)
@@ -94,7 +99,7 @@ package final class ConfigurationUpdater: Sendable {
 /// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
 package struct UpdatablePart: Sendable {
   /// What changes, for the log, and what is to be done once all parts have found the settings right.
-  package typealias Change = (keys: [String], apply: @Sendable () -> Void)
+  package typealias Change = (keys: [String], apply: @Sendable () throws -> Void)
 
   /// The keys whose changes it takes over.
   package let keys: Set<String>

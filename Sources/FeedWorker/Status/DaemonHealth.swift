@@ -50,6 +50,12 @@ package struct DaemonHealth: Equatable {
 
   static let changedTopic = "partitions-changed"
 
+  /// The feeds of a restored partition cannot be served over HTTP yet.
+  package mutating func noteReading() {
+    guard obstacles.isEmpty else { return }
+    obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
+  }
+
   var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 

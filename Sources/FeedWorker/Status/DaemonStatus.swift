@@ -10,6 +10,7 @@ package final class DaemonStatus: Sendable {
     var workers: [Int: WorkerStatus] = [:]
     var served = ServedPartitions()
     var standby: (any PartitionFollower)?
+    var updater: ConfigurationUpdater?
     var rejections = RecentRejections()
     /// Nil until a worker has found the topics.
     var topics: TopicChanges?
@@ -54,6 +55,12 @@ package final class DaemonStatus: Sendable {
   package var standby: (any PartitionFollower)? {
     get { state.withLock(\.standby) }
     set { state.withLock { $0.standby = newValue } }
+  }
+
+  /// What reads the configuration again; nil if nothing does.
+  package var updater: ConfigurationUpdater? {
+    get { state.withLock(\.updater) }
+    set { state.withLock { $0.updater = newValue } }
   }
 
   package var rejections: RecentRejections { state.withLock(\.rejections) }

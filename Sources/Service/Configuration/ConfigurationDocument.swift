@@ -129,9 +129,9 @@ package struct ConfigurationDocument: Sendable, Equatable {
     let spelling = String(parts[1])
     let outline = ConfigurationOutline(spelling)
     let value = (try? Self.decode(spelling, outline)) ?? .string(spelling)
-    if case .object = value, let duplicate = outline.duplicate {
+    if value != .string(spelling), let duplicate = outline.duplicate {
       throw ConfigurationError(
-        "\(key).\(duplicate.key) is set twice in one --set; remove one of the two",
+        "\("\(key).\(duplicate.key)".replacing(".[", with: "[")) is set twice in one --set; remove one of the two",
         place: "--set"
       )
     }

@@ -112,10 +112,14 @@ struct ConfigurationOutline {
   }
 
   private mutating func takeName() throws(ConfigurationFault) -> String {
-    if peek == UInt8(ascii: "\"") || peek == UInt8(ascii: "'") { return try takeString() }
-    let word = takeRun()
-    if word.isEmpty { throw fault("expected a key, found \(Self.shown(bytes[position]))") }
-    return word
+    let start = position
+    let isQuoted = peek == UInt8(ascii: "\"") || peek == UInt8(ascii: "'")
+    let word = isQuoted ? try takeString() : takeRun()
+    if word.isEmpty, !isQuoted { throw fault("expected a key, found \(Self.shown(bytes[position]))") }
+    guard word.utf8.contains(UInt8(ascii: "\\")) else { return word }
+    // Escapes stand for other characters.
+    let literal = String(decoding: bytes[start..<position], as: UTF8.self)
+    return ConfigurationDocument.value(of: isQuoted ? literal : "\"\(literal)\"")?.text ?? word
   }
 
   private mutating func takeWord(key: String) throws(ConfigurationFault) {

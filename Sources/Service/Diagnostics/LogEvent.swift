@@ -77,6 +77,7 @@ package enum LogEvent: String, Sendable, CaseIterable {
 
   // HTTP is served.
   case httpServing = "info http.serving"
+  case httpKeysLeftOut = "warning http.keys-left-out"
   case httpFollowerFailed = "error http.follower-failed"
   case httpInstancesUnknown = "warning http.instances-unknown"
 
@@ -128,7 +129,8 @@ package enum LogEvent: String, Sendable, CaseIterable {
   /// events that an operator waits for: after a reload, and while a start waits for topics.
   package var isCounted: Bool {
     switch self {
-    case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics, .topicsPartitionsChanged:
+    case .configReloadFailed, .configRestartRequired, .httpKeysLeftOut, .startupWaitingForTopics,
+      .topicsPartitionsChanged:
       false
     default: level >= .warning
     }

@@ -40,6 +40,44 @@ struct FeedStateTests {
     await ground.end()
   }
 
+  @Test func `a window of a feed is served as a stream would begin with it`() async throws {
+    let ground = try ServedGround()
+    let items = ["x", "y", "z"].map { ChangesetSource.item($0, 1) }
+    for item in items { try ground.publish(try await source.flush(("a", item))) }
+    _ = try await ground.tag(of: "a", containing: "\"z\"")
+    for query in [
+      "?first=2", "?sections=s&from=1&count=2", "?sections=none", "?sections=s&sections=t&first=0",
+    ] {
+      let state = try ground.ask("GET /v1/feeds/a\(query)")
+      #expect(state.status == 200 && state.text.contains("\"window\":["), "\(query)")
+      let reader = try await ground.follow("a", query)
+      #expect(try await reader.nextChangeset() == state.text)
+      let tag = try #require(state["ETag"])
+      #expect(try ground.ask("GET /v1/feeds/a\(query)", "If-None-Match: \(tag)").status == 304)
+      await reader.end()
+    }
+    let two = try ground.ask("GET /v1/feeds/a?first=2").text
+    #expect(two.contains("\"x\"") && two.contains("\"y\"") && !two.contains("\"z\""))
+    for query in [
+      "first=x", "first=-1", "from=1", "from=1&count=2", "count=1", "first=10001", "first=1&from=1&count=1",
+    ] {
+      let refused = try ground.ask("GET /v1/feeds/a?\(query)")
+      #expect(refused.status == 400 && refused.text.contains("invalid-parameter"), "\(query)")
+    }
+    await ground.end()
+  }
+
+  @Test(arguments: [
+    "/v1/feeds?first=5", "/v1/feeds/a?frist=5", "/v1/feeds/a?limit=1", "/v1/feeds/a?lastEventId=a@1",
+    "/v1/feeds/a/changes?after=a", "/v1/rejected?first=1", "/v1/status?partition=0",
+  ])
+  func `a parameter without effect is refused`(path: String) async throws {
+    let ground = try ServedGround()
+    let response = try ground.ask("GET \(path)")
+    #expect(response.status == 400 && response.text.contains("is not known here; known: "))
+    await ground.end()
+  }
+
   @Test func `a long feed is compressed for clients that accept it`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("a", ChangesetSource.item("x", size: 5000))))

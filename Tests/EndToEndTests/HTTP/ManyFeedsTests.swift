@@ -119,6 +119,24 @@ struct ManyFeedsTests {
     await ground.end()
   }
 
+  @Test func `of members with the same name the last one counts`() async throws {
+    let ground = try ServedGround()
+    for feed in ["a", "b"] { try await publish(feed, ["x"], on: ground) }
+    _ = try await ground.ask("GET /v1/feeds/b", until: 200)
+    let (reader, id) = try await open(
+      #"{"feeds":[{"feed":"none"}],"feeds":[{"feed":"none","first":true,"fe\u0065d":"a","first":1}]}"#,
+      on: ground
+    )
+    #expect(try await reader.nextChangeset() == (try ground.ask("GET /v1/feeds/a?first=1").text))
+    let answer = try ground.connect().ask(
+      "PATCH /v1/streams/\(id)",
+      body: #"{"add":[{"feed":"none"}],"remove":["none"],"add":[{"feed":"none","feed":"b"}],"remove":["a"]}"#
+    )
+    #expect(answer.text == #"{"added":["b"],"changed":[],"removed":["a"]}"#)
+    #expect(try await reader.nextChangeset() == (try ground.ask("GET /v1/feeds/b").text))
+    await ground.end()
+  }
+
   /// Content, the member that is wrong, and a part of the answer.
   private static let invalid: [(content: String, member: String, text: String)] = [
     (#"{"feeds":[{"feed":"a","first":1,"from":0,"count":1,"sections":["s"]}]}"#, "feeds[0].from", "first"),
@@ -147,7 +165,9 @@ struct ManyFeedsTests {
     ("{}", "feeds", "missing"),
     ("[]", "", "Dictionary"),
     (#"{"feeds":"#, "", "is not JSON"),
-    ("\u{feff}nonsense", "", "is not JSON"),
+    ("\u{feff}nonsense", "", "is not JSON"), ("\u{feff}{\"feeds\":[]}", "", "byte order mark"),
+    ("{\0\"\0f\0", "", "is not JSON"), (#"{}"feeds""#, "", "is not JSON"),
+    (#"{"feeds":[],"frist":1,"frist":2}"#, "frist", "not known"),
   ]
 
   @Test func `content that is not valid is refused, and the answer names the member`() async throws {

@@ -40,6 +40,27 @@ struct OperationsTests {
     await ground.end()
   }
 
+  @Test func `a daemon that serves feeds is ready when it can serve them`() async throws {
+    let pauses = PauseGate()
+    let ground = try ServedGround(isAssigned: false, topicError: .topicAuthorizationFailed, pauses: pauses)
+    #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"starting\""))
+    // Without partitions, there is nothing to read.
+    ground.assign(0..<0)
+    #expect(try ground.ask("GET /readyz").status == 200)
+    ground.assign(0..<1)
+    _ = await pauses.next()
+    let reading = try ground.ask("GET /readyz")
+    #expect(reading.status == 503 && reading.text.contains("\"code\":\"reading\""))
+    #expect(try ground.ask("GET /metrics").text.contains("\nfeedstore_ready 0\n"))
+    #expect(try ground.ask("GET /v1/status").text.contains("\"ready\":false"))
+    #expect(try ground.ask("GET /livez").status == 200)
+    try ground.cluster.setTopicError(ServedGround.topic, nil)
+    pauses.open()
+    _ = try await ground.ask("GET /readyz", until: 200)
+    #expect(try ground.ask("GET /v1/feeds/a").status == 404)
+    await ground.end()
+  }
+
   @Test func `without feeds, status and metrics are served`() async throws {
     let ground = try ServedGround { $0.servesFeeds = false }
     let status = try ground.ask("GET /v1/status").text
@@ -55,7 +76,8 @@ struct OperationsTests {
   @Test func `probes need no token, and metrics only if configured`() async throws {
     for isOpen in [false, true] {
       let ground = try ServedGround(token: try BearerToken(Self.token)) { $0.metricsWithoutToken = isOpen }
-      for path in ["/livez", "/readyz"] { #expect(try ground.ask("GET \(path)").status == 200) }
+      #expect(try ground.ask("GET /livez").status == 200)
+      _ = try await ground.ask("GET /readyz", until: 200)
       #expect(try ground.ask("GET /metrics").status == (isOpen ? 200 : 401))
       #expect(try ground.ask("GET /v1/status").status == 401)
       let own = "Authorization: Bearer \(Self.token)"

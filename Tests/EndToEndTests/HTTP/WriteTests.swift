@@ -101,14 +101,28 @@ struct WriteTests {
     // What changes nothing is covered by what is published.
     let nothing = try await writing.write(#"{"op":"item.delete","item":"unknown"}"#)
     #expect(try Self.answer(nothing) == Answer(offset: 2, epoch: epoch, revision: 2))
+    // Of several fields, the preference may be in any.
+    let path = "POST /v1/feeds/a/events"
+    let listed = try await writing.ask(
+      path,
+      "Prefer: respond-async",
+      "Prefer: wait=20",
+      body: Self.upsert("z")
+    )
+    #expect(listed.status == 200 && listed["Preference-Applied"] == "wait=20")
+    // Of members with the same name, the last one counts.
+    let repeated = try await writing.write(
+      #"{"op":"item.upsert","item":"lost","section":"s","it\u0065m":"y"}"#
+    )
+    #expect(try Self.answer(repeated) == Answer(offset: 4, epoch: epoch, revision: 2))
     let elsewhere = try await writing.write(#"{"op":"feed.delete"}"#, to: "b/ä")
-    #expect(try Self.answer(elsewhere) == Answer(feed: "b/ä", offset: 3))
+    #expect(try Self.answer(elsewhere) == Answer(feed: "b/ä", offset: 5))
     var state = try await writing.ask("GET /v1/feeds/a")
     while !state.text.contains("\"z\"") { state = try await writing.ask("GET /v1/feeds/a") }
     #expect(state["ETag"] == "\"\(epoch)@2\"")
     #expect(state["Feedstore-Writable"] == "true")
     #expect(try await writing.ask("GET /v1/feeds").text.contains(#""writable":true"#))
-    #expect(try Self.answer(try await writing.write(#"{"op":"feed.delete"}"#)) == Answer(offset: 4))
+    #expect(try Self.answer(try await writing.write(#"{"op":"feed.delete"}"#)) == Answer(offset: 6))
     try await writing.end()
   }
 

@@ -89,15 +89,33 @@ struct ConfigurationUpdaterTests {
   @Test(arguments: ["{ log: { level: 'debug' }, workers: 0 }", "{ log: { level: 'debug' }", "{ wrkers: 1 }"])
   func `a file with a mistake changes nothing`(text: String) throws {
     let (reload, log) = try reload("{ log: { level: 'info' } }")
+    #expect(reload.failure == nil)
     try write(text)
     reload.run()
     let lines = takeLines()
     #expect(lines.count == 1 && log.level == .info)
+    #expect(reload.failure?.contains(folder.path("feedstore.json5")) == true)
+    #expect(lines.first?.contains(reload.failure?.prefix(40) ?? "-") == true)
     #expect(
       lines.first?.hasPrefix(
         "error   configuration not reloaded; everything stays as it was event=config.reload-failed error=\"\(folder.path("feedstore.json5"))"
       ) == true
     )
+    try write("{}")
+    reload.run()
+    #expect(reload.failure == nil)
+  }
+
+  @Test func `a part that fails when it is applied is a failure, and later parts stay as they were`() throws {
+    struct Refusal: Error, CustomStringConvertible { let description = "no file is left" }
+    let (reload, log) = try reload("{}")
+    let isApplied = Mutex(false)
+    reload.add(UpdatablePart(keys: []) { _ in (["certificate"], { throw Refusal() }) })
+    reload.add(UpdatablePart(keys: []) { _ in (["token"], { isApplied.withLock { $0 = true } }) })
+    try write("{ log: { level: 'debug' } }")
+    reload.run()
+    #expect(reload.failure == "no file is left" && !isApplied.withLock { $0 } && log.level == .info)
+    #expect(takeLines().map { $0.contains("event=config.reload-failed") } == [true])
   }
 
   @Test func `a file that is gone changes nothing`() throws {

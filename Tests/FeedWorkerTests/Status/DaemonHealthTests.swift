@@ -77,6 +77,18 @@ import Testing
     )
   }
 
+  @Test func `it is not ready while feeds are read that it serves, and has started`() {
+    var health = Self.health(Self.worker(.running))
+    health.noteReading()
+    #expect(!health.isReady && health.isStarted && health.isLive)
+    #expect(health.obstacles.map(\.code) == ["reading"])
+    #expect(health.obstacles.map(\.worker) == [nil])
+    // Restoring comes first.
+    var early = Self.health(Self.worker(.restoring))
+    early.noteReading()
+    #expect(early.obstacles.map(\.code) == ["restoring"])
+  }
+
   @Test func `it is not ready once it was asked to stop`() {
     let health = Self.health(Self.worker(.running), isStopping: true)
     #expect(health.obstacles.map(\.code) == ["stopping"])

@@ -32,6 +32,8 @@ import Testing
         String(decoding: gunzip(response.body, count: Self.text.utf8.count), as: UTF8.self) == Self.text
       )
     }
+    let lists = try server.ask("GET /long", "Accept-Encoding: br", "Accept-Encoding: gzip")
+    #expect(lists["Content-Encoding"] == "gzip")
     let head = try server.ask("HEAD /long", "Accept-Encoding: gzip")
     #expect(head["Content-Encoding"] == "gzip")
     #expect(try server.ask("GET /long", "Accept-Encoding: gzip", "If-None-Match: \"1-gzip\"").status == 304)

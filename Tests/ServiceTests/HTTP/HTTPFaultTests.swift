@@ -51,6 +51,23 @@ import Testing
     #expect(fields.isEmpty || client.isAtEnd())
   }
 
+  @Test(arguments: [
+    "Authorization", "Content-Type", "Last-Event-ID", "Origin", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+  ])
+  func `a field that has no list must not occur twice`(_ name: String) throws {
+    let server = try server { $0.tokens.bearer = try BearerToken("correct-horse-battery-staple") }
+    let token = "Authorization: Bearer correct-horse-battery-staple"
+    #expect(try server.ask("GET /", token).text == "hello")
+    let field = name == "Authorization" ? token : "\(name): a"
+    let client = try server.connect()
+    for _ in 0..<2 { #expect(try client.ask("GET /", token).text == "hello") }
+    let response = try client.ask("GET /", token, "\(name.lowercased()): a", field)
+    #expect(response.status == 400)
+    #expect(response.text.contains("the request has more than one \(name); send one"))
+    #expect(client.isAtEnd())
+    #expect(try server.ask("GET /", field, field).status == 400)
+  }
+
   /// A proxy might take what follows for content, or for part of the head.
   @Test(arguments: [
     "Content-Length:\r\n 31\r\n", "Content-Length\t: 31\r\n", "content-length : 31\r\n",

@@ -138,6 +138,40 @@ import Testing
     #expect(refusal.text.contains("application/json, text/plain"))
   }
 
+  @Test func `several fields of one name are one with the list of their values`() throws {
+    let server = try server()
+    let types = ["Accept: image/png", "accept: text/plain", "ACCEPT: application/json;q=0.5"]
+    #expect(try server.ask("GET /typed", types[0], types[1], types[2])["Content-Type"] == "text/plain")
+    #expect(try server.ask("GET /typed", types[2], types[0])["Content-Type"] == "application/json")
+    let known = try server.ask("GET /page", "If-None-Match: \"v0\"", "If-None-Match: W/\"v1\"")
+    #expect(known.status == 304 && known["ETag"] == "\"v1\"")
+    #expect(try server.ask("GET /page", "If-None-Match: \"v0\"", "If-None-Match: \"v2\"").status == 200)
+  }
+
+  @Test func `parameters that a route does not have are refused where it says so`() throws {
+    let server = try HTTPTestServer { router in
+      router.add("/list") { request in
+        try request.checkQuery("first", "from")
+        return HTTPResponse(status: 204)
+      }
+      router.add("/none") { request in
+        try request.checkQuery()
+        return HTTPResponse(status: 204)
+      }
+      router.add("/any") { _ in HTTPResponse(status: 204) }
+    }
+    for target in ["/list", "/list?first=1&from=2", "/list?first=1&first=2", "/none", "/none?", "/any?x=1"] {
+      #expect(try server.ask("GET \(target)").status == 204, "\(target)")
+    }
+    for target in ["/list?frist=1", "/list?first=1&From=2", "/none?x=1", "/list?=1", "/list?first%20=1"] {
+      let response = try server.ask("GET \(target)")
+      #expect(response.status == 400 && response.text.contains("\"code\":\"invalid-parameter\""), "\(target)")
+    }
+    #expect(
+      try server.ask("GET /list?frist=1").text.contains(#"\"frist\" is not known here; known: first, from"#)
+    )
+  }
+
   @Test func `content is accepted up to the limit of the route`() throws {
     let client = try server().connect()
     for (method, count) in [("POST", 100_000), ("PATCH", 1), ("POST", 0)] {

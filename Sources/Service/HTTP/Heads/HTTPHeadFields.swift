@@ -3,6 +3,10 @@
 struct HTTPHeadFields: Sendable {
   /// The names of these fields.
   static let names = ["Host", "Content-Length", "Transfer-Encoding"]
+  /// Other fields that are used and have no lists.
+  static let single = [
+    "Authorization", "Content-Type", "Last-Event-ID", "Origin", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+  ]
 
   private var hostCount = 0
   private var length: String?

@@ -15,9 +15,9 @@ package struct HTTPRequest: Sendable {
   /// What the client may do.
   package let rights: AccessRights
 
-  /// The first header field with a name, ignoring case.
+  /// The value of the header fields with a name, ignoring case; nil if there are none.
   package func header(_ name: String) -> String? {
-    headers.first(named: name)
+    headers.value(named: name)
   }
 
   /// Whether the client has this version of the content, compressed or not (`If-None-Match`).
@@ -28,6 +28,17 @@ package struct HTTPRequest: Sendable {
   /// The first query parameter with a name; case matters.
   package func queryValue(_ name: String) -> String? {
     query.first { $0.name == name }?.value
+  }
+
+  /// Refuses parameters with other names, which would have no effect.
+  package func checkQuery(_ names: String...) throws(HTTPRefusal) {
+    guard let unknown = query.first(where: { !names.contains($0.name) })?.name else { return }
+    let known = names.isEmpty ? "none" : names.joined(separator: ", ")
+    throw HTTPRefusal(
+      400,
+      "invalid-parameter",
+      "\(unknown.debugDescription) is not known here; known: \(known)"
+    )
   }
 }
 
@@ -53,9 +64,10 @@ package struct HTTPField: Sendable, Equatable {
 }
 
 extension [HTTPField] {
-  /// The value of the first field with a name, ignoring case.
-  func first(named name: String) -> String? {
-    first { HTTPField.isSameName($0.name, name) }?.value
+  /// The value of a field, ignoring case. Several fields are one with the list of their values (RFC 9110, section 5.3).
+  func value(named name: String) -> String? {
+    let values = filter { HTTPField.isSameName($0.name, name) }.map(\.value)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 }
 

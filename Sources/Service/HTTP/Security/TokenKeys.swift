@@ -35,12 +35,27 @@ struct TokenKey: Sendable, Equatable {
 struct TokenKeys: Sendable, Equatable {
   /// By algorithm and id; nil has all keys of the algorithm.
   private var keys: [String: [String?: [TokenKey]]] = [:]
+  /// The keys of the file that cannot be used, and why; nil for none.
+  private(set) var faults: String?
 
   static let algorithms = ["RS256", "ES256", "EdDSA", "HS256"]
   private static let mostBytes = 4 << 20
   private static let mostKeys = 4096
 
-  private struct Document: Decodable { let keys: [JSONWebKey] }
+  private struct Document: Decodable { let keys: [Entry] }
+
+  private struct Entry: Decodable {
+    let kid: String?
+    let key: Result<JSONWebKey, any Error>
+
+    init(from decoder: any Decoder) {
+      kid = try? decoder.container(keyedBy: AnyKey.self).decode(
+        String.self,
+        forKey: AnyKey(stringValue: "kid")
+      )
+      key = Result { try JSONWebKey(from: decoder) }
+    }
+  }
 
   private struct JSONWebKey: Decodable {
     let kty: String
@@ -49,16 +64,20 @@ struct TokenKeys: Sendable, Equatable {
 
   /// Reads a file.
   ///
-  /// Keys for other purposes and algorithms are left out, as the standard demands. A private key has no business here.
+  /// Keys that cannot be used, or are for other purposes and algorithms, are left out, as the standard demands. A private key has
+  /// no business here.
   ///
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
   init(file: String) throws(HTTPServerError) {
     let document: Document
     do {
-      let bytes = try WholeFile.bytes(file, atMost: Self.mostBytes)
-      document = try JSONDecoder().decode(Document.self, from: Data(bytes ?? []))
+      let text = DecodableJSON(try WholeFile.bytes(file, atMost: Self.mostBytes) ?? [])
+      document = try text.decode()
+      if let name = text.repeated {
+        throw Self.error("\(file): an object has \(name.debugDescription) twice; remove one of the two")
+      }
       // Who knows such a key can sign.
-      if document.keys.contains(where: { $0.kty == "oct" }) { try SecretFile.check(file) }
+      if document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) { try SecretFile.check(file) }
     } catch let error as DecodingError {
       let place = error.place.isEmpty ? "" : ", see \(error.place)"
       throw Self.error(
@@ -70,14 +89,29 @@ struct TokenKeys: Sendable, Equatable {
     guard document.keys.count <= Self.mostKeys else {
       throw Self.error("\(file) has \(document.keys.count) keys; keep the \(Self.mostKeys) newest")
     }
-    for (index, webKey) in document.keys.enumerated() {
-      guard let (algorithm, key) = try Self.key(webKey, "\(file): keys[\(index)]") else { continue }
-      for id in webKey.kid == nil ? [nil] : [nil, webKey.kid] {
-        keys[algorithm, default: [:]][id, default: []].append(key)
+    var faults: [String] = []
+    for (index, entry) in document.keys.enumerated() {
+      var place = "keys[\(index)]"
+      var fault: String?
+      switch entry.key {
+      case .success(let webKey):
+        guard let (algorithm, key) = try Self.key(webKey, "\(file): \(place)") else { continue }
+        fault = key.fault()
+        for id in entry.kid == nil ? [nil] : [nil, entry.kid] where fault == nil {
+          keys[algorithm, default: [:]][id, default: []].append(key)
+        }
+      case .failure(DecodingError.keyNotFound(let name, _)): fault = "\(name.stringValue) is missing"
+      case .failure(let error):
+        place = (error as? DecodingError)?.place ?? place
+        fault = (error as? DecodingError)?.context?.debugDescription ?? "\(error)"
       }
+      let name = entry.kid.map { " (kid \(String($0.prefix(64)).debugDescription))" } ?? ""
+      if let fault { faults.append("\(place)\(name): \(fault)") }
     }
+    self.faults = faults.isEmpty ? nil : faults.joined(separator: "; ")
     guard !keys.isEmpty else {
-      throw Self.error("\(file) has no key for \(Self.algorithms.joined(separator: ", ")); add one")
+      let reasons = self.faults.map { " (\($0))" } ?? ""
+      throw Self.error("\(file) has no key for \(Self.algorithms.joined(separator: ", "))\(reasons); add one")
     }
   }
 
@@ -100,13 +134,7 @@ struct TokenKeys: Sendable, Equatable {
     default: return nil
     }
     guard key.use ?? "sig" == "sig", key.alg ?? algorithm == algorithm else { return nil }
-    let result = TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] })
-    if let fault = result.fault() {
-      throw error(
-        "\(place) cannot be used: \(fault); copy it as it was published; RSA needs 2048 bits, a secret 32 bytes"
-      )
-    }
-    return (algorithm, result)
+    return (algorithm, TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] }))
   }
 
   /// The keys with which a token can be verified.
@@ -117,14 +145,17 @@ struct TokenKeys: Sendable, Equatable {
   }
 }
 
-/// Base64 for URLs, without padding (RFC 7515, section 2).
+/// Base64 for URLs, without padding (RFC 7515, section 2). Bytes have only one spelling.
 enum Base64URL {
   static func decode(_ text: String) -> [UInt8]? {
+    guard !text.utf8.contains(where: "+/=".utf8.contains) else { return nil }
     let standard = text.utf8.map { byte in
       byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
     }
     let padding = repeatElement(UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
-    return Data(base64Encoded: Data(standard + padding)).map { Array($0) }
+    let decoded = Data(base64Encoded: Data(standard + padding))
+    return decoded?.base64EncodedData().elementsEqual(standard + padding) == true
+      ? decoded.map { Array($0) } : nil
   }
 }
 

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Verifies tokens that others have signed: JSON Web Tokens (RFC 7519), and says what they allow. The keys are never printed.
 ///
 /// Nothing in a token says how it is verified, except which of the known keys it names: a token that brings a key, or refers to
@@ -8,6 +6,8 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   private let file: String
   private let issuer: String
   private let audience: String
+  /// How much clocks may differ, in milliseconds.
+  private let leeway: Int64
   private let keys: TokenKeys
 
   /// A larger token is refused before it is read.
@@ -19,11 +19,14 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   ///   - file: a JSON Web Key Set.
   ///   - issuer: who must have issued tokens (`iss`); empty for anyone.
   ///   - audience: for whom they must be (`aud`); empty for anyone.
+  ///   - leeway: for so many milliseconds, tokens are accepted before their begin (`nbf`) and after their end (`exp`).
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
-  package init(keysFile file: String, issuer: String, audience: String) throws(HTTPServerError) {
+  package init(keysFile file: String, issuer: String, audience: String, leeway: Int64) throws(HTTPServerError)
+  {
     self.file = file
     self.issuer = issuer
     self.audience = audience
+    self.leeway = leeway
     keys = try TokenKeys(file: file)
   }
 
@@ -59,16 +62,16 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
 
   /// What a token allows.
   ///
-  /// - Parameter now: in milliseconds since 1970. There is no tolerance for clocks that differ.
+  /// - Parameter now: in milliseconds since 1970.
   func rights(of token: [UInt8], at now: Int64) throws(TokenFault) -> AccessRights {
     guard token.count <= Self.mostBytes else {
       throw TokenFault("the token has more than \(Self.mostBytes) bytes")
     }
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let decoded = parts.compactMap { Base64URL.decode(String(decoding: $0, as: UTF8.self)) }
-    guard parts.count == 3, decoded.count == 3,
-      let header = try? JSONDecoder().decode(Header.self, from: Data(decoded[0]))
+    guard parts.count == 3, decoded.count == 3, let header: Header = try? DecodableJSON(decoded[0]).decode()
     else { throw TokenFault("it is not a signed JSON Web Token") }
+    guard DecodableJSON(decoded[0]).repeated == nil else { throw TokenFault("the header has a name twice") }
     // What a critical extension changes is not known.
     guard header.crit == nil else { throw TokenFault("crit is not supported") }
     guard TokenKeys.algorithms.contains(header.alg) else {
@@ -84,15 +87,17 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     return AccessRights(
       read: claims.feedstore?.read ?? [],
       write: claims.feedstore?.write ?? [],
-      expires: Self.milliseconds(claims.exp),
+      expires: Self.milliseconds(claims.exp) + leeway,
       subject: claims.sub
     )
   }
 
   private func claims(_ payload: [UInt8], at now: Int64) throws(TokenFault) -> Claims {
     let claims: Claims
+    let text = DecodableJSON(payload)
+    guard text.repeated == nil else { throw TokenFault("the claims have a name twice") }
     do {
-      claims = try JSONDecoder().decode(Claims.self, from: Data(payload))
+      claims = try text.decode()
     } catch let error as DecodingError {
       if case .keyNotFound(let key, _) = error { throw TokenFault("the claim \(key.stringValue) is missing") }
       // The place is made of the names above, and of numbers.
@@ -102,8 +107,8 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     } catch {
       throw TokenFault("the claims cannot be read")
     }
-    guard now < Self.milliseconds(claims.exp) else { throw TokenFault("the token has expired") }
-    if let start = claims.nbf, now < Self.milliseconds(start) {
+    guard now < Self.milliseconds(claims.exp) + leeway else { throw TokenFault("the token has expired") }
+    if let start = claims.nbf, now < Self.milliseconds(start) - leeway {
       throw TokenFault("the token is not valid yet")
     }
     guard issuer.isEmpty || claims.iss == issuer else { throw TokenFault("the issuer is another one") }
@@ -115,6 +120,11 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
 
   private static func milliseconds(_ seconds: Double) -> Int64 {
     Int64(max(-1e18, min(1e18, seconds * 1000)))
+  }
+
+  /// The keys that are left out because they cannot be used, for the log; nil for none.
+  package var leftOut: String? {
+    keys.faults.map { "\(file): \($0); RSA needs 2048 bits, a secret 32 bytes" }
   }
 
   /// Does not reveal the keys.

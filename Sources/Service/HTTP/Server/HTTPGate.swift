@@ -109,6 +109,10 @@ struct HTTPGate: Sendable {
       try fields.add(name: field.name, value: field.value)
     }
     try fields.check(isHTTP10: head.isHTTP10, maxContentBytes: limits.contentBytes)
+    for name in HTTPHeadFields.single
+    where head.headers.count(where: { HTTPField.isSameName($0.name, name) }) > 1 {
+      throw HTTPHeadFault("the request has more than one \(name); send one")
+    }
     return fields
   }
 

@@ -13,7 +13,7 @@ struct HTTPRequestHead: Sendable {
   var isHTTP10 = false
 
   func header(_ name: String) -> String? {
-    headers.first(named: name)
+    headers.value(named: name)
   }
 
   /// Whether content follows.
