@@ -179,7 +179,7 @@ package final class IngestWorker {
       let outcome = mapper.map(
         key: message.key.map { ByteSpan($0) },
         value: message.payload.map { ByteSpan($0) }
-      )
+      ) { message.headers().contains { $0.name == RowMapper.rekeyedHeader } }
       if case .rejected(let rejection) = outcome { try reject(message, rejection) }
       for index in 0..<mapper.recordCount {
         let (feed, value) = mapper.record(index)

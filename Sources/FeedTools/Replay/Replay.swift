@@ -49,7 +49,7 @@ package struct Replay: Sendable {
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     var (rows, rejects): (Int, [RejectCode: Int]) = (0, [:])
     let mapped = ingest.map { ingest in
-      MappedRows(reader, ingest, options, SentSections()) { row, outcome in
+      MappedRows(reader, ingest, options, SentSections(), headers: { reader.headers }) { row, outcome in
         guard let outcome else {
           throw reader.refusal("the topic is none of ingest.sources; add it there, or leave the line out")
         }
