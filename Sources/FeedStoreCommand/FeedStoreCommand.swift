@@ -29,6 +29,8 @@ enum FeedStoreCommand {
     StandardOutput.prepare()
     ShutdownSignals.ignoreBrokenPipes()
     ShutdownSignals.endOnAbort()
+    // For every command, as the first process of a container gets only signals that it handles.
+    ShutdownSignals.install(onHangup: true) { CommandStop.request(by: $0) }
     do {
       var code = ExitCode.done
       switch try specification.parse(CommandLine.arguments.dropFirst()) {
@@ -82,6 +84,11 @@ enum CommandLog {
   static func fail(_ message: String, _ code: ExitCode) {
     finish()
     if let log = current.withLock({ $0 }), log.format == .json {
+  /// Writes a line to the log, if there is one.
+  static func write(_ event: LogEvent, _ message: String, _ fields: LogFields) {
+    current.withLock { $0 }?.write(event, message, fields)
+  }
+
       log.write(.shutdownFailed, message, ["exitCode": code.rawValue])
     } else {
       DiagnosticOutput.standardError.write(line: "feedstore: \(message)")

@@ -3,6 +3,7 @@ package import FeedConfiguration
 import FeedIngest
 package import FeedStore
 package import Service
+import Synchronization
 
 /// Runs the whole pipeline on files, without Kafka: protocol, section 8, `feedstore replay`.
 package struct Replay: Sendable {
@@ -65,6 +66,7 @@ package struct Replay: Sendable {
       var outcome = ApplyOutcome.flushDue
       repeat {
         outcome = try store.apply(batch, time: .records)
+        StopRequest.process.records.store(store.counters.records, ordering: .relaxed)
         if store.isPublicationDue {
           try store.publish { (part) throws(ReplayError) in try writer.write(part) }
         }
@@ -119,6 +121,7 @@ package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible 
     case cannotRead = "cannot-read"
     case cannotWrite = "cannot-write"
     case invalidLine = "invalid-line"
+    case interrupted
   }
 
   package let code: Code
