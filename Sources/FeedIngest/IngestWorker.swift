@@ -215,6 +215,7 @@ package final class IngestWorker {
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: committed), of: status.number)
+    member.noteOpenTransactions(behind: committed)
     report.log(status.statistics.rows, at: now, log)
     sections.forget(at: now)
   }

@@ -69,12 +69,24 @@ enum CommandLog {
   static func make(_ configuration: FeedStoreConfiguration) -> Log {
     let log = plain(configuration)
     current.withLock { $0 = log }
+    if let bytes = ProcessUsage.addressSpaceBytes {
+      log.write(
+        .startupAddressSpaceLimited,
+        "the address space is limited, and a library that gets no more ends the process; remove the limit (ulimit -v, LimitAS), and limit memory instead (MemoryMax, a container)",
+        ["bytes": bytes]
+      )
+    }
     return log
   }
 
   /// A separate log for warnings about the configuration.
   static func plain(_ configuration: FeedStoreConfiguration) -> Log {
     Log(level: configuration.logLevel, format: configuration.logFormat)
+  }
+
+  /// Writes a line to the log, if there is one.
+  static func write(_ event: LogEvent, _ message: String, _ fields: LogFields) {
+    current.withLock { $0 }?.write(event, message, fields)
   }
 
   /// Writes the counts of suppressed lines. Call it when the command has finished.
@@ -84,11 +96,6 @@ enum CommandLog {
   static func fail(_ message: String, _ code: ExitCode) {
     finish()
     if let log = current.withLock({ $0 }), log.format == .json {
-  /// Writes a line to the log, if there is one.
-  static func write(_ event: LogEvent, _ message: String, _ fields: LogFields) {
-    current.withLock { $0 }?.write(event, message, fields)
-  }
-
       log.write(.shutdownFailed, message, ["exitCode": code.rawValue])
     } else {
       DiagnosticOutput.standardError.write(line: "feedstore: \(message)")

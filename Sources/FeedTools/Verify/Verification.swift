@@ -138,6 +138,6 @@ final class FaultReporter {
   func report(_ message: String, at place: VerificationPlace) {
     faults += 1
     // Ids and keys may have anything in them.
-    tell(UpdateText.printable("\(text(place)): \(message)"))
+    tell(UpdateText.printable(UpdateText.cut("\(text(place)): \(message)", most: UpdateText.mostLine)))
   }
 }
