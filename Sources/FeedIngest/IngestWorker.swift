@@ -181,7 +181,7 @@ package final class IngestWorker {
       let outcome = mapper.map(
         key: message.key.map { ByteSpan($0) },
         value: message.payload.map { ByteSpan($0) }
-      )
+      ) { message.headers().contains { $0.name == RowMapper.rekeyedHeader } }
       if case .rejected(let rejection) = outcome { try reject(message, rejection) }
       for index in 0..<mapper.recordCount {
         let (feed, value) = mapper.record(index)
@@ -217,6 +217,7 @@ package final class IngestWorker {
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: committed), of: status.number)
+    member.noteOpenTransactions(behind: committed)
     report.log(status.statistics.rows, at: now, log)
     sections.forget(at: now)
   }

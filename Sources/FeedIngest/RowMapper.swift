@@ -33,6 +33,8 @@ package final class RowMapper {
   /// The latest record's key, and if it is JSON, the first token of its value.
   @exclusivity(unchecked) private var keyBytes: ByteSpan?
   @exclusivity(unchecked) private var key: Int?
+  /// Whether the record does not have all of the row, so that the row's item stays as it is.
+  @exclusivity(unchecked) private var isPartial = false
 
   private typealias Place = (feed: ByteSpan, item: ByteSpan)
 
@@ -43,7 +45,8 @@ package final class RowMapper {
     case filtered
     /// It is no row: a heartbeat, for example, or a null after a deletion.
     case skipped
-    /// The row is in no feed: if it is known where it was, there is a record that deletes it there.
+    /// The row is in no feed: if it is known where it was, there is a record that deletes it there. But what the record does not
+    /// say stays as it is.
     case rejected(Rejection)
 
     /// A word for people; the code of a rejection.
@@ -90,15 +93,18 @@ package final class RowMapper {
   }
 
   /// Maps a record, which then is the latest.
-  package func map(key: ByteSpan?, value: ByteSpan?) -> Outcome {
+  ///
+  /// - Parameter isRekeyed: whether it has the header ``rekeyedHeader``; asked of deletions.
+  package func map(key: ByteSpan?, value: ByteSpan?, isRekeyed: () -> Bool = { false }) -> Outcome {
     arena.reset()
+    isPartial = false
     output.removeAll(keepCapacity: 1 << 20)
     outputs.removeAll(keepingCapacity: true)
     var outcome = Outcome.skipped
     do throws(Rejection) {
       keyBytes = key
       self.key = key.flatMap { try? keyIndexer.validatedWithPairedSurrogates($0) }.map { start(of: $0) }
-      if let value { outcome = try mapValue(value) } else { outcome = try mapNull() }
+      if let value { outcome = try mapValue(value, isRekeyed) } else { outcome = try mapNull(isRekeyed) }
     } catch {
       outcome = .rejected(error)
     }
@@ -106,7 +112,7 @@ package final class RowMapper {
     return outcome
   }
 
-  private func mapValue(_ value: ByteSpan) throws(Rejection) -> Outcome {
+  private func mapValue(_ value: ByteSpan, _ isRekeyed: () -> Bool) throws(Rejection) -> Outcome {
     guard value.count <= limits.maxRecordBytes else {
       throw tooLong("the record", value.count, "maxRecordBytes", limits.maxRecordBytes)
     }
@@ -122,7 +128,7 @@ package final class RowMapper {
     }
     return switch source.format {
     case .json: try change(from: try place(nil), to: 0)
-    case .debezium: try mapEvent(start(of: row))
+    case .debezium: try mapEvent(start(of: row), isRekeyed)
     }
   }
 
@@ -135,8 +141,9 @@ package final class RowMapper {
   // MARK: Rows
 
   /// A null says that the row is gone. If the key does not say where it was, the event before has said so.
-  private func mapNull() throws(Rejection) -> Outcome {
+  private func mapNull(_ isRekeyed: () -> Bool) throws(Rejection) -> Outcome {
     guard isKeyed else { return .skipped }
+    try checkKey(isRekeyed)
     delete(try place(nil))
     return .deleted
   }
@@ -145,7 +152,7 @@ package final class RowMapper {
   ///
   /// - Parameter former: where the row may have been; nil if nowhere.
   private func change(from former: Place?, to row: Int) throws(Rejection) -> Outcome {
-    guard passes(row) else {
+    guard try passes(row) else {
       if let former { delete(former) }
       return .filtered
     }
@@ -156,26 +163,32 @@ package final class RowMapper {
       upsert(place, section, kind, try data(of: row), after: former)
       return .upserted
     } catch {
-      if let former { delete(former) }
+      if let former, !isPartial { delete(former) }
       throw error
     }
   }
 
   /// Whether the row has the members that the source wants.
-  private func passes(_ start: Int) -> Bool {
-    source.conditions.allSatisfy { condition in
+  private func passes(_ start: Int) throws(Rejection) -> Bool {
+    for condition in source.conditions {
       guard let field = condition.pointer.find(in: row, from: start),
         row.character(field.first) != UInt8(ascii: "n")
-      else { return condition.values.contains(.null) }
+      else {
+        if condition.values.contains(.null) { continue }
+        return false
+      }
+      try checkAvailable(field, start)
       let bytes = row.span(from: field.first, to: field.end)
-      return condition.values.contains { wanted in
+      let isWanted = condition.values.contains { wanted in
         guard case .string(let text) = wanted else {
           return bytes.buffer.elementsEqual((wanted.text ?? "").utf8)
         }
         return bytes[0] == UInt8(ascii: "\"")
           && row.string(field.first, arena: arena).buffer.elementsEqual(text.utf8)
       }
+      if !isWanted { return false }
     }
+    return true
   }
 
   /// - Parameter row: nil if the key alone decides.
@@ -189,12 +202,14 @@ package final class RowMapper {
       guard let field = source.data.find(in: row, from: start) else {
         throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
       }
+      try checkAvailable(field, start)
       try checkDepth(field, inside: Self.eventDepth)
       data = row.span(from: field.first, to: field.end)
     } else {
       members.removeAll(keepCapacity: 1 << 20)
       for (name, pointer) in memberNames {
         guard let field = pointer.find(in: row, from: start) else { continue }
+        try checkAvailable(field, start)
         try checkDepth(field, inside: Self.eventDepth + 1)
         members.append(members.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
         members.append(string: name)
@@ -332,12 +347,18 @@ package final class RowMapper {
 
   /// The text of a place; nil if it has none.
   private func span(of part: IngestTemplate.Part, _ row: Int?) throws(Rejection) -> ByteSpan? {
-    if case .row(let pointer) = part { return row.flatMap { scalar(pointer, self.row, $0) } }
+    if case .row(let pointer) = part {
+      guard let row, let field = pointer.find(in: self.row, from: row) else { return nil }
+      try checkAvailable(field, row)
+      return scalar(field, self.row)
+    }
     guard let keyBytes, !keyBytes.isEmpty else {
       throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
     }
     let text = keyIndexer.text
-    if case .keyMember(let pointer) = part { return key.flatMap { scalar(pointer, text, $0) } }
+    if case .keyMember(let pointer) = part {
+      return key.flatMap { pointer.find(in: text, from: $0) }.flatMap { scalar($0, text) }
+    }
     // A JSON string stands for its text, everything else for itself.
     guard let key else {
       guard JSONIndexer.isUTF8(keyBytes) else { throw RecordDecoder.notUTF8("key", keyBytes) }
@@ -348,8 +369,7 @@ package final class RowMapper {
   }
 
   /// The text of a string, or a number or boolean as it is spelled; nil for everything else.
-  private func scalar(_ pointer: JSONPointer, _ text: JSONText, _ start: Int) -> ByteSpan? {
-    guard let field = pointer.find(in: text, from: start) else { return nil }
+  private func scalar(_ field: JSONText.Field, _ text: JSONText) -> ByteSpan? {
     switch text.character(field.first) {
     case UInt8(ascii: "\""): return text.string(field.first, arena: arena)
     case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): return nil
@@ -360,6 +380,74 @@ package final class RowMapper {
 
 /// Change events of Debezium.
 extension RowMapper {
+  /// The header of the deletion of a row whose primary key has changed: the row is there under another key.
+  package static let rekeyedHeader = "__debezium.newkey"
+
+  /// What stands for a large value that an update did not change: text, bytes in Base64 and hexadecimal, a map, and an array of numbers.
+  private static let placeholders: [StaticString] = [
+    "__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
+    "5f5f646562657a69756d5f756e617661696c61626c655f76616c7565",
+    "{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}",
+    "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
+  ]
+  /// The lengths of their spellings, whose characters may be escaped.
+  private static let placeholderBytes = 28...512
+
+  private func isUnavailable(_ token: Int) -> Bool {
+    let isString = row.character(token) == UInt8(ascii: "\"")
+    guard isString || row.character(token) == UInt8(ascii: "[") else { return false }
+    var span = row.span(from: token, to: row.tokenAfterValue(token))
+    guard Self.placeholderBytes.contains(span.count) else { return false }
+    if isString { span = row.string(token, arena: arena) }
+    return Self.placeholders.contains { span.matches($0) }
+  }
+
+  /// Refuses a value that the event does not have.
+  ///
+  /// - Parameter start: the row.
+  private func checkAvailable(_ field: JSONText.Field, _ start: Int) throws(Rejection) {
+    guard let token = (field.first..<field.end).first(where: isUnavailable) else { return }
+    var column = ""
+    row.forEachMember(of: start, arena: arena) { name, member in
+      if (member.first..<member.end).contains(token) { column = name.quotedForMessage() }
+    }
+    isPartial = true
+    throw Rejection(
+      .unmappable,
+      """
+      the change event does not have the value of the column \(column), which the update left as it was, and the mapping needs it; have \
+      the database log it (PostgreSQL: REPLICA IDENTITY FULL), or leave the column out of the mapping; the item stays as it was
+      """
+    )
+  }
+
+  /// Refuses to delete a row that another event inserts with another key, maybe at the same place, maybe before.
+  private func checkKey(_ isRekeyed: () -> Bool) throws(Rejection) {
+    let parts = source.feed.parts + source.item.parts
+    guard source.format == .debezium, !parts.contains(.key), isRekeyed() else { return }
+    let columns = parts.compactMap { part in
+      switch part {
+      case .row(let pointer), .keyMember(let pointer): pointer.column
+      default: nil
+      }
+    }
+    var missing = "\"key\""
+    if let key, keyIndexer.text.character(key) == UInt8(ascii: "{") {
+      missing = ""
+      keyIndexer.text.forEachMember(of: key, arena: arena) { name, _ in
+        if !columns.contains(JSONPointer(members: [name.text])) { missing = name.quotedForMessage() }
+      }
+    }
+    if missing.isEmpty { return }
+    throw Rejection(
+      .unmappable,
+      """
+      the row's primary key has changed (\(Self.rekeyedHeader)), and feed and item are without its column \(missing): the row may have its \
+      item under the new key, so it stays; delete it if feed or item have changed too (item.delete), and use all columns of the key there
+      """
+    )
+  }
+
   private enum Member {
     static let schema = JSONPointer(members: ["schema"])
     static let payload = JSONPointer(members: ["payload"])
@@ -376,12 +464,12 @@ extension RowMapper {
     return Member.payload.find(in: text, from: 0)?.first ?? 0
   }
 
-  private func mapEvent(_ event: Int) throws(Rejection) -> Outcome {
+  private func mapEvent(_ event: Int, _ isRekeyed: () -> Bool) throws(Rejection) -> Outcome {
     func member(_ pointer: JSONPointer) -> Int? { pointer.find(in: row, from: event)?.first }
     func object(_ pointer: JSONPointer) -> Int? {
       member(pointer).flatMap { row.character($0) == UInt8(ascii: "{") ? $0 : nil }
     }
-    if row.character(event) == UInt8(ascii: "n") { return try mapNull() }
+    if row.character(event) == UInt8(ascii: "n") { return try mapNull(isRekeyed) }
     guard let operation = member(Member.operation) else {
       if isOfOthers(event) { return .skipped }
       throw Rejection(
@@ -400,6 +488,7 @@ extension RowMapper {
       return try change(from: name[1] == UInt8(ascii: "c") ? nil : try former(before, name[1]), to: after)
     case UInt8(ascii: "d"):
       guard let former = try former(before, name[1]) else { return .filtered }
+      try checkKey(isRekeyed)
       delete(former)
       return .deleted
     case UInt8(ascii: "m"): return .skipped
@@ -441,7 +530,8 @@ extension RowMapper {
     if isKeyed { return try place(nil) }
     guard operation != UInt8(ascii: "r") else { return nil }
     let row = try known(before)
-    return passes(row) ? try? place(row) : nil
+    guard try passes(row) else { return nil }
+    do throws(Rejection) { return try place(row) } catch { if isPartial { throw error } else { return nil } }
   }
 }
 
@@ -496,6 +586,7 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
   private let mappers: [[UInt8]: RowMapper]
   private let items: [UInt8]
   private let tell: (InputRecord, RowMapper.Outcome?) throws -> Void
+  private let headers: () -> [ByteSpan?]
   /// That of the latest topic, and whether it has mapped a row whose records are handed out.
   @exclusivity(unchecked) private var mapper: RowMapper?
   @exclusivity(unchecked) private var topic: [UInt8] = []
@@ -507,16 +598,19 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
 
   /// - Parameters:
   ///   - rows: records of the sources' topics.
+  ///   - headers: names and values of the current row's headers.
   ///   - tell: told what has become of each, nil if its topic is no source; its records follow.
   package init(
     _ rows: any InputBatch,
     _ ingest: IngestOptions,
     _ options: FeedStoreOptions,
     _ sections: SentSections,
+    headers: @escaping () -> [ByteSpan?],
     tell: @escaping (InputRecord, RowMapper.Outcome?) throws -> Void
   ) {
     self.rows = rows
     self.tell = tell
+    self.headers = headers
     items = Array(options.topics.items.utf8)
     let mappers = ingest.sources.enumerated().map { number, source in
       (Array(source.topic.utf8), RowMapper(source, number: number, options.limits, sections))
@@ -530,7 +624,9 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
       isMapped = false
       guard let row = try rows.current() else { return nil }
       if row.position.topic != topic { (topic, mapper) = (row.position.topic, mappers[row.position.topic]) }
-      let outcome = mapper?.map(key: row.key, value: row.valueBytes)
+      let outcome = mapper?.map(key: row.key, value: row.valueBytes) { [headers] in
+        headers().contains { $0?.text == RowMapper.rekeyedHeader }
+      }
       (isMapped, next, timestamp) = (true, 0, row.position.timestamp)
       try tell(row, outcome)
     }

@@ -47,7 +47,7 @@ enum DemoCommand: Subcommand {
     let speed = try invocation.number("speed", in: 0.001...1_000_000) ?? 1
     let configuration = try demoConfiguration(invocation)
     let log = CommandLog.make(configuration)
-    let stop = stopOnSignals(log)
+    let stop = orderlyStop()
     var demo = Demo(
       configuration,
       inputs: invocation.arguments,

@@ -29,6 +29,8 @@ enum FeedStoreCommand {
     StandardOutput.prepare()
     ShutdownSignals.ignoreBrokenPipes()
     ShutdownSignals.endOnAbort()
+    // For every command, as the first process of a container gets only signals that it handles.
+    ShutdownSignals.install(onHangup: true) { CommandStop.request(by: $0) }
     do {
       var code = ExitCode.done
       switch try specification.parse(CommandLine.arguments.dropFirst()) {
@@ -67,12 +69,24 @@ enum CommandLog {
   static func make(_ configuration: FeedStoreConfiguration) -> Log {
     let log = plain(configuration)
     current.withLock { $0 = log }
+    if let bytes = ProcessUsage.addressSpaceBytes {
+      log.write(
+        .startupAddressSpaceLimited,
+        "the address space is limited, and a library that gets no more ends the process; remove the limit (ulimit -v, LimitAS), and limit memory instead (MemoryMax, a container)",
+        ["bytes": bytes]
+      )
+    }
     return log
   }
 
   /// A separate log for warnings about the configuration.
   static func plain(_ configuration: FeedStoreConfiguration) -> Log {
     Log(level: configuration.logLevel, format: configuration.logFormat)
+  }
+
+  /// Writes a line to the log, if there is one.
+  static func write(_ event: LogEvent, _ message: String, _ fields: LogFields) {
+    current.withLock { $0 }?.write(event, message, fields)
   }
 
   /// Writes the counts of suppressed lines. Call it when the command has finished.

@@ -135,7 +135,7 @@ enum PublishCommand: Subcommand {
       configuration,
       inputs: invocation.arguments,
       speed: speed,
-      stop: stopOnSignals(log),
+      stop: .process,
       log: log
     )
     let report = try await publisher.run()

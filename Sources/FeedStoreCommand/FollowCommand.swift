@@ -50,7 +50,7 @@ enum FollowCommand: Subcommand {
     let log = CommandLog.make(configuration)
     let window = try window(invocation)
     let form = try form(invocation)
-    var following = FeedFollowing(configuration, form: form, stop: stopOnSignals(log), log: log) {
+    var following = FeedFollowing(configuration, form: form, stop: orderlyStop(), log: log) {
       StandardOutput.write($0)
     }
     following.feeds = invocation.arguments
@@ -120,7 +120,7 @@ enum InspectCommand: Subcommand {
     let configuration = try configuration(invocation)
     let log = CommandLog.make(configuration)
     let feed = invocation.arguments[0]
-    let stop = stopOnSignals(log)
+    let stop = orderlyStop()
     guard let report = try await FeedInspection.run(configuration, feed: feed, stop: stop, log: log) else {
       DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
       return .failed

@@ -39,7 +39,7 @@ enum RunCommand: Subcommand {
     let updater = ConfigurationUpdater(sources, running: loaded, log: log)
     HangupSignal.install { updater.run() }
     FreedMemory.keep()
-    let stop = stopOnSignals(log, onHangup: false)
+    let stop = orderlyStop()
     var daemon = Daemon(
       configuration,
       isEmbedded: invocation.flag("embedded"),
@@ -94,7 +94,8 @@ enum IngestCommand: Subcommand {
     discussion: """
       Reads the topics of ingest.sources as a member of the group ingest.group, and writes records to topics.items, with the \
       offsets in the same transactions; several processes share the topics. What cannot be mapped goes to topics.rejected. \
-      On SIGINT and SIGTERM it commits what it has mapped, and leaves the group.
+      On SIGINT and SIGTERM it commits what it has mapped, and leaves the group. On SIGHUP it reads its configuration again, \
+      as 'feedstore run' does.
 
       docs/ingest.md describes the mapping. 'feedstore replay --ingest' runs it on files.
       """,
@@ -104,18 +105,22 @@ enum IngestCommand: Subcommand {
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
-    let configuration = try configuration(invocation)
+    let sources = sources(invocation)
+    let loaded = try sources.load()
+    let configuration = configuration(loaded)
     guard !configuration.ingest.sources.isEmpty else { throw IngestOptions.noSources }
     let log = CommandLog.make(configuration)
     if invocation.flag("dry-run") {
       try await IngestPreview.run(configuration, log: log) { StandardOutput.write(line: $0) }
       return .done
     }
-    let stop = stopOnSignals(log, onHangup: false)
-    var daemon = Daemon(configuration.ofIngest, stop: stop, log: log) { event in
+    let updater = ConfigurationUpdater(sources, running: loaded, log: log)
+    HangupSignal.install { updater.run() }
+    var daemon = Daemon(configuration.ofIngest, stop: orderlyStop(), log: log) { event in
       if case .serving(let url) = event { log.write(.httpServing, "serving HTTP", ["url": url]) }
     }
     daemon.isIngesting = true
+    daemon.updater = updater
     daemon.crash = try RunCommand.crashInjection(log)
     let report = try await daemon.run()
     CommandLog.finish()

@@ -3,6 +3,7 @@ import FeedDaemon
 import FoundationEssentials
 import Glibc
 import Service
+import Synchronization
 
 /// One subcommand: its arguments and its action.
 protocol Subcommand: SendableMetatype {
@@ -45,31 +46,52 @@ extension Subcommand {
     return loaded.configuration
   }
 
-  /// Handles SIGINT, SIGTERM and SIGHUP: the first signal requests an orderly stop, and the second one ends the process
-  /// at once.
-  ///
-  /// - Parameter onHangup: whether SIGHUP does so.
-  static func stopOnSignals(_ log: Log, onHangup: Bool = true) -> StopRequest {
-    let stop = StopRequest()
-    ShutdownSignals.install(onHangup: onHangup) { signal in
-      log.write(
-        .shutdownRequested,
-        "stop requested; a second signal ends the process at once",
-        ["signal": signal]
+  /// The stop that a signal requests, for a command that then puts things in order, which may take some seconds.
+  static func orderlyStop() -> StopRequest {
+    StopRequest.process.grace.store(StopRequest.graceMilliseconds, ordering: .relaxed)
+    return .process
+  }
+}
+
+/// What the first SIGINT, SIGTERM or SIGHUP does; a second one ends the process at once.
+enum CommandStop {
+  /// Requests a stop, and ends the process if that takes too long: a command that waits for brokers, for input or for the reader of
+  /// its output may not notice.
+  static func request(by signal: Int32) {
+    StopRequest.process.request()
+    let step = StandardOutput.step.load(ordering: .relaxed)
+    // Another thread, as this one waits if standard error is full.
+    SystemThread("stop") { end(step) }?.detach()
+    CommandLog.write(
+      .shutdownRequested,
+      "stop requested; a second signal ends the process at once",
+      ["signal": signal]
+    )
+  }
+
+  /// - Parameter step: that of standard output when the signal came; whoever takes nothing from it is not waited for.
+  private static func end(_ step: Int) -> Never {
+    let start = MonotonicClock.milliseconds()
+    var limit: Int64
+    repeat {
+      usleep(50_000)
+      let isBlocked = step % 2 == 1 && step == StandardOutput.step.load(ordering: .relaxed)
+      limit = isBlocked ? StopRequest.briefMilliseconds : StopRequest.process.grace.load(ordering: .relaxed)
+    } while MonotonicClock.milliseconds() - start < limit
+    let records = StopRequest.process.records.load(ordering: .relaxed)
+    if !StopRequest.canWrite(to: 2) {
+      // Nothing can be said.
+    } else if limit == StopRequest.graceMilliseconds {
+      CommandLog.finish()
+      CommandLog.write(
+        .shutdownTimedOut,
+        "could not stop in time; uncommitted input is read again at the next start",
+        ["limit": LogFigure.duration(milliseconds: limit)]
       )
-      stop.request()
-      Task.detached {
-        try await Task.sleep(for: .milliseconds(StopRequest.graceMilliseconds))
-        log.finish()
-        log.write(
-          .shutdownTimedOut,
-          "could not stop in time; uncommitted input is read again at the next start",
-          ["limit": LogFigure.duration(milliseconds: StopRequest.graceMilliseconds)]
-        )
-        // Not `exit`, which waits for other threads.
-        _exit(ExitCode.failed.rawValue)
-      }
+    } else {
+      CommandLog.fail(records >= 0 ? "interrupted; records until then: \(records)" : "interrupted", .failed)
     }
-    return stop
+    // Not `exit`, which waits for other threads.
+    _exit(ExitCode.failed.rawValue)
   }
 }

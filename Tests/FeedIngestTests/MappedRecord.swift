@@ -14,11 +14,21 @@ struct Mapping {
   }
 
   /// `FEED VALUE` for each record, and the outcome.
-  func callAsFunction(key: String?, _ value: String?) -> (records: [String], outcome: String) {
-    map(key: key.map { Array($0.utf8) }, value.map { Array($0.utf8) })
+  ///
+  /// - Parameter isRekeyed: whether the record has the header of a primary key that changes.
+  func callAsFunction(
+    key: String?,
+    _ value: String?,
+    isRekeyed: Bool = false
+  ) -> (records: [String], outcome: String) {
+    map(key: key.map { Array($0.utf8) }, value.map { Array($0.utf8) }, isRekeyed)
   }
 
-  func map(key: [UInt8]?, _ value: [UInt8]?) -> (records: [String], outcome: String) {
+  func map(
+    key: [UInt8]?,
+    _ value: [UInt8]?,
+    _ isRekeyed: Bool = false
+  ) -> (records: [String], outcome: String) {
     func withSpan<Result>(_ bytes: [UInt8]?, _ body: (ByteSpan?) -> Result) -> Result {
       guard let bytes else { return body(nil) }
       return bytes.withUnsafeBytes { body(ByteSpan($0)) }
@@ -26,7 +36,7 @@ struct Mapping {
     return withSpan(key) { key in
       withSpan(value) { value in
         let outcome =
-          switch mapper.map(key: key, value: value) {
+          switch mapper.map(key: key, value: value, isRekeyed: { isRekeyed }) {
           case .upserted: "upserted"
           case .deleted: "deleted"
           case .filtered: "filtered"

@@ -317,4 +317,110 @@ import Testing
     let (records, outcome) = try Mapping(Self.changed)(key: nil, value)
     #expect(records.isEmpty && outcome.hasPrefix(message), "\(outcome)")
   }
+
+  // MARK: Values that an event does not have
+
+  private static let unavailable = [
+    "\"__debezium_unavailable_value\"", "\"\\u005f_debezium_unavailable_valu\\u0065\"",
+    "[\"__debezium_unavailable_value\"]", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"",
+    "{\"x\":[1,{\"y\":\"__debezium_unavailable_value\"}]}",
+    "\"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565\"",
+    "\"{\\\"__debezium_unavailable_value\\\":\\\"__debezium_unavailable_value\\\"}\"",
+    "[" + "__debezium_unavailable_value".utf8.map(String.init).joined(separator: ",") + "]",
+  ]
+  private static let keyedEvents = "format: \"debezium\", feed: \"f\", item: \"{key/i}\", "
+
+  @Test(arguments: unavailable)
+  func `a row without the value of a column is rejected, and its item stays`(_ value: String) throws {
+    let after = "{\"i\":1,\"s\":\"x\",\"ön\":\(value),\"m\":2}"
+    for mapping in [
+      "section: \"s\"", "section: \"s\", data: [\"m\", \"ön\"]", "section: \"s\", data: \"/ön\"",
+      "section: \"s\", data: [\"m\"], where: {\"/ön\": [\"a\"]}",
+    ] {
+      let map = try Mapping(Self.keyedEvents + mapping)
+      let (records, outcome) = map(key: "{\"i\":1}", event("u", nil, after))
+      #expect(records.isEmpty && outcome.hasPrefix("unmappable: "), "\(mapping): \(outcome)")
+      #expect(
+        outcome.contains("the column \"ön\"") && outcome.contains("REPLICA IDENTITY FULL"),
+        "\(outcome)"
+      )
+      // The next event is mapped as always.
+      #expect(map(key: "{\"i\":1}", event("u", nil, "{\"ön\":\"a\",\"m\":1}")).outcome == "upserted")
+    }
+    let others = try Mapping(Self.keyedEvents + "section: \"{/s}\", data: [\"m\"]")
+    #expect(others(key: "{\"i\":1}", event("u", nil, after)).outcome == "upserted")
+  }
+
+  @Test(arguments: [
+    "feed: \"{/a}\", section: \"s\", item: \"i\"", "feed: \"f\", section: \"s\", item: \"{/a}\"",
+    "feed: \"f\", section: \"{/a}\", item: \"{/i}\"",
+    "feed: \"f\", section: \"s\", item: \"{/i}\", kind: \"k{/a}\"",
+  ])
+  func `no id is made of a value that the event does not have`(_ mapping: String) throws {
+    let map = try Mapping("format: \"debezium\", data: [\"i\"], " + mapping)
+    for value in ["\"__debezium_unavailable_value\"", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\""] {
+      let (row, good) = ("{\"i\":1,\"a\":\(value)}", "{\"i\":1,\"a\":\"b\"}")
+      let (records, outcome) = map(key: nil, event("u", good, row))
+      #expect(records.isEmpty && outcome.contains("the column \"a\""), "\(outcome)")
+    }
+  }
+
+  @Test func `a former row without a value that says where it was is rejected`() throws {
+    let map = try Mapping(Self.changed + ", data: [\"x\"]")
+    let before = "{\"f\":\"__debezium_unavailable_value\",\"i\":1}"
+    for event in [event("u", before, "{\"f\":1,\"i\":1}"), event("d", before, nil)] {
+      let (records, outcome) = map(key: nil, event)
+      #expect(records.isEmpty && outcome.contains("the column \"f\""), "\(outcome)")
+    }
+  }
+
+  @Test(arguments: [
+    "\"a __debezium_unavailable_value\"", "\"__debezium_unavailable_value_\"",
+    "\"__debezium_unavailable_valu\"",
+    "\"__debezium_unavailable_valuf\"", "[95,95,100,101,98,101,122,105,117,109]",
+  ])
+  func `a text that has more or less is a value`(_ value: String) throws {
+    let map = try Mapping(Self.keyedEvents + "section: \"s\"")
+    #expect(map(key: "{\"i\":1}", event("u", nil, "{\"a\":\(value)}")).outcome == "upserted")
+  }
+
+  @Test func `rows without an envelope have no unavailable values either`() throws {
+    let (records, outcome) = try Mapping(Self.keyed)(
+      key: "{\"f\":7,\"i\":1}",
+      "{\"a\":\"__debezium_unavailable_value\"}"
+    )
+    #expect(records.isEmpty && outcome.hasPrefix("unmappable: "), "\(outcome)")
+  }
+
+  // MARK: Primary keys that change
+
+  /// The deletion of a row whose primary key changes, as Debezium marks it.
+  @Test(arguments: [
+    ("{\"i\":1}", "{/i}", true), ("{\"i\":1}", "{/u}", false), ("{\"i\":1}", "{key/i}", true),
+    ("{\"i\":1,\"u\":2}", "{/u}", false), ("{\"i\":1,\"u\":2}", "{/u}-{/i}", true),
+    ("{\"i\":1}", "{key}", true),
+    ("1", "{/i}", false), ("1", "{key}", true), ("{\"schema\":{},\"payload\":{\"i\":1}}", "{/i}", true),
+    ("{\"i\":1,\"u\":2}", "{key/u}", false),
+  ])
+  func `a row whose primary key changes is deleted only where no other key can be`(
+    _ key: String,
+    _ item: String,
+    _ isDeleted: Bool
+  ) throws {
+    let map = try Mapping("format: \"debezium\", feed: \"f\", section: \"s\", item: \"\(item)\"")
+    let deletion = event("d", "{\"i\":1,\"u\":2}", nil)
+    let (records, outcome) = map(key: key, deletion, isRekeyed: true)
+    #expect(records.count == (isDeleted ? 1 : 0), "\(outcome)")
+    #expect(
+      outcome.hasPrefix(isDeleted ? "deleted" : "unmappable: the row's primary key has changed"),
+      "\(outcome)"
+    )
+    #expect(map(key: key, deletion).outcome == "deleted")
+  }
+
+  @Test func `the null after it deletes as little`() throws {
+    let map = try Mapping("format: \"debezium\", feed: \"f\", section: \"s\", item: \"{key/u}\"")
+    #expect(map(key: "{\"i\":1,\"u\":2}", nil, isRekeyed: true).records.isEmpty)
+    #expect(map(key: "{\"i\":1,\"u\":2}", nil).outcome == "deleted")
+  }
 }

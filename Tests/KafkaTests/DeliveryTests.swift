@@ -1,7 +1,8 @@
-import Kafka
 import KafkaTestSupport
 import Synchronization
 import Testing
+
+@testable import Kafka
 
 struct DeliveryTests {
   private let fixture: Fixture
@@ -79,6 +80,47 @@ struct DeliveryTests {
     #expect(failures.count == 1)
     #expect(failures.errors.first?.kind == .topicAuthorizationFailed)
     #expect(failures.errors.first?.isRetriable == false)
+    #expect(failures.errors.first?.message.hasSuffix("grant the client's user WRITE on the topic") == true)
+  }
+
+  @Test(
+    arguments: [
+      (.topicAuthorizationFailed, "deliver a record to t [0]", "WRITE on the topic"),
+      (.topicAuthorizationFailed, "commit the transaction", "WRITE on the topic"),
+      (.topicAuthorizationFailed, "read t [0]", "READ on the topic"),
+      (.topicAuthorizationFailed, "read metadata", "DESCRIBE on the topic"),
+      (.topicAuthorizationFailed, "create t", "CREATE on the topic"),
+      (.groupAuthorizationFailed, "poll", "READ on the group"),
+      (
+        .transactionalIDAuthorizationFailed, "start the transactional producer",
+        "WRITE on the transactional id"
+      ),
+      (.clusterAuthorizationFailed, "start the producer", "IDEMPOTENT_WRITE on the cluster"),
+      (.messageTimedOut, "deliver a record to t [0]", "check that the topic exists"),
+    ] as [(KafkaErrorCode, String, String)]
+  )
+  func `an error names the right or the topic that is missing`(
+    _ code: KafkaErrorCode,
+    _ action: String,
+    _ remedy: String
+  ) {
+    let message = KafkaError.make(code, action).message
+    #expect(message.contains(action) && message.contains(remedy), "\(message)")
+  }
+
+  @Test func `a broker that delays a client is named, with the quota`() {
+    let lines = Mutex<[String]>([])
+    let context = CallbackContext(KafkaConfiguration()) { level, facility, text in
+      lines.withLock { $0.append("\(level) \(facility) \(text)") }
+    }
+    for milliseconds: Int32 in [0, 99, 1_500] {
+      context.noteThrottling(by: "b:9092/1", milliseconds: milliseconds)
+    }
+    let told = lines.withLock { $0 }
+    #expect(
+      told.count == 1 && told[0].hasPrefix("warning THROTTLE broker b:9092/1 delays this client by 1500 ms")
+    )
+    #expect(told[0].contains("quota"))
   }
 
   @Test func `closing with undeliverable records reports their number`() throws {

@@ -222,7 +222,7 @@ extension JSONText {
   /// Visits the members of the object that starts at a token: the name with its escapes resolved, and the
   /// value.
   @inline(__always)
-  func forEachMember<Failure: Error>(
+  package func forEachMember<Failure: Error>(
     of object: Int,
     arena: ScratchArena,
     _ body: (ByteSpan, Field) throws(Failure) -> Void

@@ -4,12 +4,14 @@ import Service
 
 /// Updates as readable lines.
 struct UpdateText {
+  static let mostLine = 2_000
+
   /// Whether the mode is also shown by colour.
   let isColoured: Bool
 
   func line(_ update: FeedUpdate) -> String {
     let (colour, text) = parts(update)
-    let line = Self.printable(text)
+    let line = Self.printable(Self.cut(text, most: Self.mostLine))
     return isColoured ? "\u{1B}[\(colour)m\(line)\u{1B}[0m" : line
   }
 
@@ -45,6 +47,14 @@ struct UpdateText {
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars { result.append(isControl(scalar) ? "\u{FFFD}" : scalar) }
     return String(result)
+  }
+
+  /// A text that others wrote, cut if it is long.
+  ///
+  /// - Parameter bytes: its whole length, if this is not all of it.
+  static func cut(_ text: String, of bytes: Int? = nil, most: Int = 100) -> String {
+    let count = bytes ?? text.utf8.count
+    return count <= most ? text : String(text.unicodeScalars.prefix(most)) + "… (\(count) bytes)"
   }
 
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {

@@ -43,7 +43,7 @@ package enum IngestPreview {
           let outcome = mapper.map(
             key: message.key.map { ByteSpan($0) },
             value: message.payload.map { ByteSpan($0) }
-          )
+          ) { message.headers().contains { $0.name == RowMapper.rekeyedHeader } }
           var line = "\(source.topic)/\(message.partition)/\(message.offset): \(outcome.name)"
           if case .rejected(let rejection) = outcome { line += ", \(rejection.message)" }
           for index in 0..<mapper.recordCount {

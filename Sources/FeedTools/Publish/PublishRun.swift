@@ -4,6 +4,7 @@ import FeedKafka
 import FeedStore
 import Kafka
 import Service
+import Synchronization
 
 /// One run of `feedstore publish`, on one thread.
 final class PublishRun {
@@ -36,7 +37,8 @@ final class PublishRun {
     limits = RecordLimits(settings, producer, log: log)
     reader = ReplayReader(
       paths: publisher.inputs,
-      defaultTopic: publisher.configuration.store.topics.items
+      defaultTopic: publisher.configuration.store.topics.items,
+      stop: publisher.stop
     )
     pacer = publisher.speed.map { Pacer(speed: $0) }
     progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
@@ -45,7 +47,7 @@ final class PublishRun {
   func run() throws -> PublishReport {
     defer {
       progress.finish()
-      try? producer.close(timeoutMilliseconds: Self.closeMilliseconds)
+      try? producer.close(timeoutMilliseconds: report.isInterrupted ? 0 : Self.closeMilliseconds)
     }
     do {
       while let record = try reader.current() {
@@ -61,6 +63,9 @@ final class PublishRun {
       try deliver()
     } catch let error as KafkaError {
       throw DaemonError(error)
+    } catch let error as ReplayError where error.code == .interrupted {
+      report.isInterrupted = true
+      try deliver()
     } catch {
       // What was sent before arrives.
       try? deliver()
@@ -150,6 +155,10 @@ final class PublishRun {
     let startedAt = MonotonicClock.milliseconds()
     var wait = TopicWait(milliseconds: timeout)
     while !publisher.stop.isRequested {
+      publisher.stop.records.store(
+        report.records - report.undelivered - producer.queuedCount,
+        ordering: .relaxed
+      )
       do {
         let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
         guard let count = metadata.partitionCounts[topic] else {

@@ -77,6 +77,8 @@ package struct PublishReport: Sendable, Equatable {
     table.add("bytes", bytes: bytes)
     table.add("time", nanoseconds: nanoseconds)
     table.add("rate", count: records, perNanoseconds: nanoseconds)
-    return table.text + (isInterrupted ? "interrupted before the end of the input\n" : "")
+    let confirmed = Quantity.count(records - undelivered)
+    return table.text
+      + (isInterrupted ? "interrupted before the end of the input; confirmed records: \(confirmed)\n" : "")
   }
 }

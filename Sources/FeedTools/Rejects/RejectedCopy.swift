@@ -84,7 +84,10 @@ struct RejectedCopy: Sendable, Equatable {
     let value = OwnedBytes(value)
     if let row {
       let mapper = RowMapper(row, number: 0, limits, SentSections())
-      let outcome = mapper.map(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) })
+      // A copy does not have the record's headers.
+      let outcome = mapper.map(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) }) {
+        message?.contains(RowMapper.rekeyedHeader) == true
+      }
       guard case .rejected(let rejection) = outcome else { return nil }
       return rejection
     }

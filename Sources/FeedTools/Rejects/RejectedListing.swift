@@ -55,10 +55,13 @@ enum RejectedLine {
     let source = copy.source.map { "\($0.topic) \($0.partition)/\($0.offset.map(String.init) ?? "?")" } ?? "-"
     let columns: [(String, Int)] = [
       (copy.place.description, 9), (Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds), 24),
-      (copy.code ?? "-", 15), (key(copy), 16), (source, 20),
+      (copy.code ?? "-", 15), (UpdateText.cut(key(copy), of: copy.wholeKeyBytes), 16), (source, 20),
     ]
-    let line = columns.map { FollowLine.padded($0.0, $0.1) }.joined(separator: "  ")
-    return UpdateText.printable(line + "  " + (copy.message ?? "-")) + "\n"
+    let line = columns.map { FollowLine.padded(UpdateText.cut($0.0, most: 300), $0.1) }.joined(
+      separator: "  "
+    )
+    return UpdateText.printable(line + "  " + UpdateText.cut(copy.message ?? "-", most: UpdateText.mostLine))
+      + "\n"
   }
 
   /// A line of JSON; see docs/schemas/rejected-line.schema.json.

@@ -81,7 +81,7 @@ package struct RejectedPublication: Sendable {
       report.sent += 1
     }
     let giveUp = MonotonicClock.milliseconds() + Self.deliveryMilliseconds
-    while producer.queuedCount > 0, MonotonicClock.milliseconds() < giveUp {
+    while producer.queuedCount > 0, MonotonicClock.milliseconds() < giveUp, !StopRequest.process.isRequested {
       try producer.poll(timeoutMilliseconds: Self.pollMilliseconds)
     }
     let errors = producer.takeDeliveryErrors()

@@ -3,6 +3,7 @@ package import FeedConfiguration
 import FeedIngest
 package import FeedStore
 package import Service
+import Synchronization
 
 /// Runs the whole pipeline on files, without Kafka: protocol, section 8, `feedstore replay`.
 package struct Replay: Sendable {
@@ -49,7 +50,7 @@ package struct Replay: Sendable {
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     var (rows, rejects): (Int, [RejectCode: Int]) = (0, [:])
     let mapped = ingest.map { ingest in
-      MappedRows(reader, ingest, options, SentSections()) { row, outcome in
+      MappedRows(reader, ingest, options, SentSections(), headers: { reader.headers }) { row, outcome in
         guard let outcome else {
           throw reader.refusal("the topic is none of ingest.sources; add it there, or leave the line out")
         }
@@ -65,6 +66,7 @@ package struct Replay: Sendable {
       var outcome = ApplyOutcome.flushDue
       repeat {
         outcome = try store.apply(batch, time: .records)
+        StopRequest.process.records.store(store.counters.records, ordering: .relaxed)
         if store.isPublicationDue {
           try store.publish { (part) throws(ReplayError) in try writer.write(part) }
         }
@@ -119,6 +121,7 @@ package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible 
     case cannotRead = "cannot-read"
     case cannotWrite = "cannot-write"
     case invalidLine = "invalid-line"
+    case interrupted
   }
 
   package let code: Code

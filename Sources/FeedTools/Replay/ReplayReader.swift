@@ -1,7 +1,7 @@
 package import Feed
 import FeedStore
 import Glibc
-import Service
+package import Service
 
 /// Reads replay files in sequence, as one input.
 ///
@@ -9,6 +9,7 @@ import Service
 /// decompressed, and a byte order mark at the beginning of a file is skipped.
 package final class ReplayReader: InputBatch, @unchecked Sendable {
   private let paths: [String]
+  private let stop: StopRequest
   private let parser: ReplayLineParser
   private var nextPath = 0
   private var descriptor: Int32 = -1
@@ -47,9 +48,16 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
   /// - Parameters:
   ///   - paths: files in order; `-` is standard input.
   ///   - defaultTopic: the topic of lines without one.
+  ///   - stop: ends the reading, also while it waits for input, with ``ReplayError/Code/interrupted``.
   ///   - chunkBytes: the size of each read in bytes; it does not affect the result.
-  package init(paths: [String], defaultTopic: String = TopicNames().items, chunkBytes: Int = 1 << 20) {
+  package init(
+    paths: [String],
+    defaultTopic: String = TopicNames().items,
+    stop: StopRequest = .process,
+    chunkBytes: Int = 1 << 20
+  ) {
     self.paths = paths
+    self.stop = stop
     self.chunkBytes = chunkBytes
     parser = ReplayLineParser(defaultTopic: defaultTopic)
     buffer = .allocate(byteCount: chunkBytes, alignment: 64)
@@ -189,7 +197,8 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     path = paths[nextPath]
     nextPath += 1
     lineNumber = 0
-    descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe is waited for when it is read.
+    descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(name, errno) }
     gzip = nil
     start = 0
@@ -264,19 +273,26 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     } catch {
       throw Self.failure(name, error.explanation)
     }
-    guard count >= 0 else { throw Self.failure(name, errno) }
+    guard count >= 0, !stop.isRequested else {
+      guard stop.isRequested else { throw Self.failure(name, errno) }
+      throw ReplayError(
+        .interrupted,
+        "interrupted before the end of the input, after line \(lineNumber) of \(name)"
+      )
+    }
     isAtEndOfFile = count == 0
     end += count
   }
 
   /// Reads bytes as they are stored; a negative result is an error, named by `errno`.
   private func readBytes(_ room: UnsafeMutableRawBufferPointer) -> Int {
-    while true {
+    while stop.waitToRead(descriptor) {
       let count = read(descriptor, room.baseAddress!, room.count)
-      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
       bytesRead += Int64(max(0, count))
       return count
     }
+    return -1
   }
 
   private func resize(to size: Int) {

@@ -102,7 +102,11 @@ final class TopicReader {
     try reader.add(ranges.mapValues(\.lowerBound))
     opened = Set(ranges.keys)
     var lastSign = MonotonicClock.milliseconds()
+    var count = 0
     while !ends.isEmpty {
+      guard !StopRequest.process.isRequested else {
+        throw ReplayError(.interrupted, "interrupted before the end of \(topic), after \(count) records")
+      }
       let now = MonotonicClock.milliseconds()
       guard now - lastSign < patienceMilliseconds else {
         throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
@@ -110,6 +114,7 @@ final class TopicReader {
       var result: Result<Bool, any Error> = .success(true)
       let events = try reader.read(timeoutMilliseconds: Self.pollMilliseconds) { message in
         lastSign = now
+        count += 1
         guard let end = ends[message.partition] else { return true }
         if message.offset < end {
           result = Result { try body(message) }

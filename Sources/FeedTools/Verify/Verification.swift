@@ -41,20 +41,22 @@ package enum Verification {
         let path = paths[place.source]
         return "\(path == "-" ? "standard input" : path):\(place.position)"
       }
-      try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
+      try verifier.verify {
+        try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
+      }
     case .topic:
       let topic = configuration.store.topics.changesets
       verifier = FaultReporter(options, tell) { "\(topic) [\($0.source)], offset \($0.position)" }
       // This waits, and uses it only afterwards.
       nonisolated(unsafe) let verifier = verifier
       try await WorkerThread.withKafka("verify", configuration) { settings in
-        try TopicVerification(settings, configuration, log: log).run(verifier)
+        try verifier.verify { try TopicVerification(settings, configuration, log: log).run(verifier) }
       }
     }
-    verifier.finish()
     return VerificationReport(
       counts: verifier.counts,
       faults: verifier.faults,
+      interruption: verifier.interruption,
       nanoseconds: MonotonicClock.nanoseconds() - started
     )
   }
@@ -65,9 +67,11 @@ package struct VerificationReport: Sendable {
   package let counts: VerificationCounts
   /// The reported faults: the first of each feed, and of invalid lines.
   package let faults: Int
+  /// That a signal ended it early, in words; nil if none did.
+  package let interruption: String?
   package let nanoseconds: Int64
 
-  package var isRight: Bool { faults == 0 }
+  package var isRight: Bool { faults == 0 && interruption == nil }
 
   /// The report as text, for standard error.
   package var text: String {
@@ -85,7 +89,7 @@ package struct VerificationReport: Sendable {
     table.add("bytes", bytes: counts.bytes)
     table.add("time", nanoseconds: nanoseconds)
     table.add("rate", count: counts.records, perNanoseconds: nanoseconds)
-    return table.text
+    return table.text + (interruption.map { $0 + "\n" } ?? "")
   }
 }
 
@@ -95,6 +99,7 @@ final class FaultReporter {
   private let tell: (String) -> Void
   private let text: (VerificationPlace) -> String
   private(set) var faults = 0
+  private(set) var interruption: String?
 
   /// - Parameter text: names a position: a file and a line, or a partition and an offset.
   init(
@@ -113,8 +118,14 @@ final class FaultReporter {
     for fault in verifier.check(record, in: partition) { report(fault) }
   }
 
-  func finish() {
-    for fault in verifier.finish() { report(fault) }
+  /// Runs a body that checks all records, up to an interruption.
+  func verify(_ body: () throws -> Void) throws {
+    do {
+      try body()
+      for fault in verifier.finish() { report(fault) }
+    } catch let error as ReplayError where error.code == .interrupted {
+      interruption = error.message
+    }
   }
 
   private func report(_ fault: VerificationFault) {
@@ -127,6 +138,6 @@ final class FaultReporter {
   func report(_ message: String, at place: VerificationPlace) {
     faults += 1
     // Ids and keys may have anything in them.
-    tell(UpdateText.printable("\(text(place)): \(message)"))
+    tell(UpdateText.printable(UpdateText.cut("\(text(place)): \(message)", most: UpdateText.mostLine)))
   }
 }

@@ -20,6 +20,10 @@ package final class GroupMember {
   /// For polls during other work, when `batch` may hold records that are not applied.
   package private(set) var idleBatch: KafkaBatch
   private(set) var schedule: PollSchedule
+  /// Partitions that have records after a position: the position, and since when it is that.
+  private var held: [TopicPartition: (position: Int64, since: Int64)] = [:]
+
+  private static let openMilliseconds: Int64 = 60_000
 
   package init(
     _ configuration: KafkaConfiguration,
@@ -113,6 +117,30 @@ package final class GroupMember {
       if let end = consumer.knownEnd(of: partition) { lag[partition] = max(0, end - offset) }
     }
     return lag
+  }
+
+  /// Logs which partitions a transaction of another producer holds back for a minute or more. Call it once a second.
+  package func noteOpenTransactions(behind positions: [TopicPartition: Int64]) {
+    let now = environment.clients.milliseconds()
+    var still = held
+    held = [:]
+    for (partition, lag) in lag(behind: positions) where lag > 0 {
+      let (position, former) = (positions[partition] ?? 0, still.removeValue(forKey: partition))
+      let since = former?.position == position ? former?.since ?? now : now
+      held[partition] = (position, since)
+      guard now - since >= Self.openMilliseconds else { continue }
+      held[partition]?.since = now
+      // For a client that reads what is committed, the end is before the first open transaction.
+      let wait = Self.metadataMilliseconds
+      guard let end = try? consumer.queryWatermarks(partition, timeoutMilliseconds: wait).high,
+        end < position + lag
+      else { return }
+      environment.log.write(
+        .inputTransactionOpen,
+        "a producer keeps a transaction open, which holds back all later records; end it (kafka-transactions.sh find-hanging, abort)",
+        ["partition": partition, "offset": end, "lag": lag]
+      )
+    }
   }
 
   /// How many records no poll has brought yet, as far as the brokers have reported, and of which partitions.

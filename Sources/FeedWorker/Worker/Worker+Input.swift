@@ -157,6 +157,7 @@ extension Worker {
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: machine.positions.committed), of: identity.number)
+    member.noteOpenTransactions(behind: machine.positions.committed)
     publisher.serve()
   }
 }

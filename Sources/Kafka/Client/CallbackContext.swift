@@ -66,6 +66,19 @@ final class CallbackContext {
     deliveredEnds[Place(topic: topic, partition: message.partition)] = message.offset + 1
   }
 
+  /// Logs that a broker delays its answers. It says 0 when it no longer does.
+  func noteThrottling(by broker: String, milliseconds: Int32) {
+    if milliseconds < Self.longThrottling { return }
+    log(
+      .warning,
+      "THROTTLE",
+      """
+      broker \(broker) delays this client by \(milliseconds) ms, because its user or its client.id is over a quota; raise the \
+      quota (kafka-configs --entity-type users or clients), or wait longer
+      """
+    )
+  }
+
   func takeErrors() -> [KafkaError] {
     defer { errors = [] }
     return errors
@@ -95,6 +108,10 @@ final class CallbackContext {
       }
       // 0: librdkafka keeps ownership of the text.
       return 0
+    }
+    rd_kafka_conf_set_throttle_cb(configuration.pointer) { _, broker, _, milliseconds, opaque in
+      guard let broker, let context = CallbackContext.from(opaque) else { return }
+      context.noteThrottling(by: String(cString: broker), milliseconds: milliseconds)
     }
     rd_kafka_conf_set_error_cb(configuration.pointer) { client, code, reason, opaque in
       guard let context = CallbackContext.from(opaque) else { return }
@@ -150,4 +167,6 @@ final class CallbackContext {
   }
 
   private static let maxErrors = 64
+  /// In milliseconds.
+  private static let longThrottling: Int32 = 100
 }

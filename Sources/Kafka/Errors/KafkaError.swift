@@ -103,7 +103,7 @@ extension KafkaError {
   private static func compose(_ kind: KafkaErrorCode, _ action: String, _ detail: String?) -> String {
     let reason =
       detail.flatMap { $0.isEmpty ? nil : $0 } ?? String(cString: rd_kafka_err2str(kind.librdkafka))
-    guard let remedy = kind.remedy else { return "could not \(action): \(reason)" }
+    guard let remedy = kind.remedy(for: action) else { return "could not \(action): \(reason)" }
     return "could not \(action): \(reason); \(remedy)"
   }
 }

@@ -118,7 +118,9 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   }
 
   /// What to do about an error with this code; nil if there is nothing to add.
-  var remedy: String? {
+  ///
+  /// - Parameter action: the attempted action, which needs a right.
+  func remedy(for action: String) -> String? {
     switch librdkafka {
     case RD_KAFKA_RESP_ERR__TIMED_OUT: "check that the brokers are up, or allow more time"
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
@@ -129,7 +131,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     case RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__SSL:
       "check security.protocol and the sasl.* and ssl.* properties"
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
-      "check that the partition's leader is up, or raise message.timeout.ms"
+      "check that the topic exists, or create it again, and that the partition's leader is up; or raise message.timeout.ms"
     case RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: "set group.id"
     case RD_KAFKA_RESP_ERR__NOT_CONFIGURED: "set transactional.id"
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: "poll more often, or raise max.poll.interval.ms"
@@ -145,9 +147,13 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
       "raise message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic, or send other times"
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT: "raise message.format.version of the topic"
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
-      RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-      "grant the client's user the access it needs"
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      "grant the client's user \(Self.topicRight(for: action)) on the topic"
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED: "grant the client's user READ on the group"
+    case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+      "grant the client's user WRITE on the transactional id"
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      "grant the client's user IDEMPOTENT_WRITE on the cluster, or to create topics CREATE"
     case RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
       RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
       "another producer with this transactional.id has taken over: close this one"
@@ -156,6 +162,14 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
       "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
     case RD_KAFKA_RESP_ERR__DESTROY: "the client is closed: make a new one"
     default: nil
+    }
+  }
+
+  private static func topicRight(for action: String) -> String {
+    switch action.split(separator: " ").first {
+    case "deliver"?, "produce"?, "commit"?: "WRITE"
+    case "create"?: "CREATE"
+    default: action.contains("metadata") ? "DESCRIBE" : "READ"
     }
   }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+package import Synchronization
 
 /// Standard error, shared by the log and the progress bar so that they do not mix their lines.
 ///
@@ -92,6 +92,9 @@ package enum StandardOutput {
   /// The `errno` value of the first call that failed; 0 if none has.
   private static let failed = Atomic<Int32>(0)
 
+  /// Counts beginnings and ends of writing: it is odd, and stays, while the reader takes nothing.
+  package static let step = Atomic<Int>(0)
+
   /// Why not everything was written; nil if it was, or if the reader closed the output, which is no failure.
   package static var failure: FileError? {
     let number = failed.load(ordering: .relaxed)
@@ -136,7 +139,9 @@ package enum StandardOutput {
   @discardableResult
   package static func write(bytes: UnsafeRawBufferPointer) -> Bool {
     guard failed.load(ordering: .relaxed) == 0 else { return false }
+    step.add(1, ordering: .relaxed)
     let number = WholeFile.write(bytes, to: 1)
+    step.add(1, ordering: .relaxed)
     guard number != 0 else { return true }
     _ = failed.compareExchange(expected: 0, desired: number, ordering: .relaxed)
     return false

@@ -48,6 +48,13 @@ package struct ProcessUsage: Sendable, Equatable {
     }
   }
 
+  /// The limit of the address space in bytes (`ulimit -v`, `LimitAS`); nil if there is none.
+  package static var addressSpaceBytes: Int? {
+    var limit = rlimit()
+    let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
+    return isKnown && limit.rlim_cur < rlim_t(Int.max) ? Int(limit.rlim_cur) : nil
+  }
+
   private static func countDescriptors() -> Int {
     guard let folder = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(folder) }

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+package import Synchronization
 
 /// Reports the process's state to the service manager: systemd's `sd_notify(3)` without its library.
 ///
@@ -72,20 +72,48 @@ package struct SupervisorSocket: Sendable, Equatable {
 
 /// A request for an orderly stop: set once, from any thread, and polled often.
 package final class StopRequest: Sendable {
+  /// The process's own, which signals make.
+  package static let process = StopRequest(graceMilliseconds: briefMilliseconds)
+
   /// When the stop was requested, in milliseconds of the monotonic clock; 0 before.
   private let requestedAt = Atomic<Int64>(0)
   private let clock: @Sendable () -> Int64
+  /// The time for the stop, in milliseconds.
+  package let grace: Atomic<Int64>
+  /// What a command has processed, for its last words if it has to be ended; -1 if it does not count.
+  package let records = Atomic<Int>(-1)
 
   /// The maximum time for an orderly stop. After that, the owner of the process ends it: without brokers, a few calls
   /// of librdkafka exceed their timeouts.
   package static let graceMilliseconds: Int64 = 10_000
-  /// The part of that time reserved for closing.
-  private static let reserveMilliseconds: Int64 = 1_000
-
-  package convenience init() { self.init(clock: MonotonicClock.milliseconds) }
+  /// The same for a command that has nothing to put in order.
+  package static let briefMilliseconds: Int64 = 700
 
   /// - Parameter clock: milliseconds of the monotonic clock.
-  package init(clock: @escaping @Sendable () -> Int64) { self.clock = clock }
+  package init(
+    graceMilliseconds: Int64 = StopRequest.graceMilliseconds,
+    clock: @escaping @Sendable () -> Int64 = MonotonicClock.milliseconds
+  ) {
+    grace = Atomic(graceMilliseconds)
+    self.clock = clock
+  }
+
+  /// Waits until a descriptor can be read, or a stop is requested.
+  ///
+  /// - Returns: whether it can be read.
+  package func waitToRead(_ descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while !isRequested {
+      if poll(&entry, 1, 100) > 0 { return true }
+    }
+    return false
+  }
+
+  /// Whether a descriptor can be written to without waiting.
+  package static func canWrite(to descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&entry, 1, 0) > 0
+  }
 
   /// Requests the stop; repeated requests have no effect.
   package func request() {
@@ -95,9 +123,10 @@ package final class StopRequest: Sendable {
 
   package var isRequested: Bool { requestedAt.load(ordering: .relaxed) != 0 }
 
-  /// When to give up, in milliseconds of the monotonic clock; nil before a stop is requested.
+  /// When to give up, in milliseconds of the monotonic clock, with a tenth of the time left for closing; nil before a stop
+  /// is requested.
   package var deadline: Int64? {
     let requestedAt = requestedAt.load(ordering: .relaxed)
-    return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds - Self.reserveMilliseconds
+    return requestedAt == 0 ? nil : requestedAt + grace.load(ordering: .relaxed) * 9 / 10
   }
 }

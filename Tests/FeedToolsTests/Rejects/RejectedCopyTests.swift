@@ -130,4 +130,19 @@ import Testing
         """#
     )
   }
+
+  @Test func `a line shows the beginning of what is long, and its length`() {
+    let long = String(repeating: "k\u{301}", count: 30_000)
+    let line = RejectedLine.text(Self.copy(key: long))
+    #expect(line.contains("k\u{301}… (90000 bytes)  feeds.items 2/7"), "\(line.prefix(500))")
+    #expect(line.utf8.count < 400)
+    let cut = RejectedLine.text(Self.copy(key: long, and: [("feedstore.key.truncated", "2000000")]))
+    #expect(cut.contains("… (2000000 bytes)"))
+    let message = RejectedLine.text(
+      Self.copy(without: "feedstore.error.message", and: [("feedstore.error.message", long)])
+    )
+    #expect(message.utf8.count < 4_000 && message.hasSuffix("… (90000 bytes)\n"))
+    // Programs get everything.
+    #expect(RejectedLine.json(Self.copy(key: long)).contains(long))
+  }
 }

@@ -23,6 +23,26 @@ import Testing
     #expect(report.rejected == script.unmappable, "\(format), seed \(seed)")
   }
 
+  /// The primary key of a row changes from 1 to 2.
+  @Test(arguments: [true, false]) func `a row whose primary key changes is there afterwards`(
+    _ isDeletedFirst: Bool
+  ) async throws {
+    func row(_ id: Int) -> String { "{\"id\":\(id),\"uuid\":\"u\"}" }
+    let first = "{\"key\":\"{\\\"id\\\":1}\",\"value\":{\"after\":\(row(1)),\"op\":\"c\"}}\n"
+    var pair = [
+      "{\"key\":\"{\\\"id\\\":1}\",\"headers\":[\"__debezium.newkey\",\"{}\"],\"value\":{\"before\":\(row(1)),\"op\":\"d\"}}\n",
+      "{\"key\":\"{\\\"id\\\":2}\",\"headers\":[\"__debezium.oldkey\",\"{}\"],\"value\":{\"after\":\(row(2)),\"op\":\"c\"}}\n",
+    ]
+    if !isDeletedFirst { pair.reverse() }
+    for (item, rejected) in [("{/uuid}", 1), ("{/id}", 0), ("{key}", 0)] {
+      let source = "{topic: \"a\", format: \"debezium\", feed: \"f\", section: \"s\", item: \"\(item)\"}"
+      let report = try await replay(first + pair.joined(), [source])
+      #expect(report.sections["f"]?["s"]?.count == 1, "\(item): \(report)")
+      #expect("\(report.sections)".contains("\\\"id\\\":2"), "\(item): \(report)")
+      #expect(report.rejected == rejected, "\(item)")
+    }
+  }
+
   @Test func `a line of another topic stops the replay`() async throws {
     let source = "{topic: \"a\", feed: \"f\", section: \"s\", item: \"{key}\"}"
     await #expect(throws: ReplayError.self) {
