@@ -16,7 +16,7 @@ from .errors import FeedStoreError
 from .followed import Followed
 from .model import CONNECTING, WHOLE, FeedView, Update, Window, Written
 from .stream import MOST_FEEDS, Stream
-from .transport import Origin
+from .transport import Origin, Tokens
 from .writes import Event, FeedWrites, PendingWrite, Write, events_of, sent
 
 log = logging.getLogger("feedstore")
@@ -48,6 +48,7 @@ class FeedStore:
         self._ssl_context = ssl_context
         self._origins = {url: Origin(url, ssl_context) for url in self._urls}
         self._token, self._loop = token, running_loop()
+        self._tokens = Tokens(self._asked_token)
         self._engine = Engine()
         self._is_closed = False
         self._followed: Dict[Tuple[str, Window], Followed] = {}
@@ -179,7 +180,7 @@ class FeedStore:
             except ValueError as fault:
                 log.warning("a daemon names an instance that cannot be reached: %s", fault)
                 return None
-        streams.append(Stream(self._engine, url, self._origins[url], self._asked_token, self._settle_soon))
+        streams.append(Stream(self._engine, url, self._origins[url], self._tokens, self._settle_soon))
         return streams[-1]
 
     def _writes_of(self, feed: str) -> FeedWrites:
@@ -208,7 +209,7 @@ class FeedStore:
             then(outcome)
             self._forget_writes(feed)
 
-        self._engine.in_thread(lambda: sent(origins, self._asked_token, path, write), answered)
+        self._engine.in_thread(lambda: sent(origins, self._tokens, path, write), answered)
 
 
 class Feed:
