@@ -259,12 +259,30 @@ struct MachineTests {
     let connection = connections(machine.takeEffects())[0]
     machine.opened(connection)
     machine.named(connection, id: "s", retry: nil)
-    let reload =
-      "{\"feed\":\"f\",\"epoch\":\"e\",\"revision\":1,\"base\":1,\"mode\":\"reload\",\"time\":\"\",\"through\":{},\"checksum\":\"00000000\"}"
     machine.received(connection, StreamEvent(name: "message", data: reload))
     machine.received(connection, StreamEvent(name: "up-to-date", data: "{\"feed\":\"f\",\"partition\":0}"))
     _ = machine.takeEffects()
     return (handle, connection)
+  }
+
+  private let reload =
+    "{\"feed\":\"f\",\"epoch\":\"e\",\"revision\":1,\"base\":1,\"mode\":\"reload\",\"time\":\"\",\"through\":{},\"checksum\":\"00000000\"}"
+
+  @Test func `a state is asked for again at once, then after 1, 2 and 4 seconds and more`() {
+    var machine = machine()
+    let (_, connection) = live(&machine)
+    let gap =
+      "{\"feed\":\"f\",\"epoch\":\"e\",\"revision\":9,\"base\":8,\"mode\":\"diff\",\"time\":\"\",\"through\":{},\"checksum\":\"00000000\"}"
+    var pauses: [Double] = []
+    for _ in 0..<8 {
+      machine.received(connection, StreamEvent(name: "message", data: gap))
+      pauses += machine.takeEffects().compactMap {
+        if case .setTimer(.refetch, let seconds) = $0 { seconds } else { nil }
+      }
+      machine.received(connection, StreamEvent(name: "message", data: reload))
+      machine.received(connection, StreamEvent(name: "up-to-date", data: "{\"feed\":\"f\",\"partition\":0}"))
+    }
+    #expect(pauses == [0, 1, 2, 4, 8, 16, 30, 30].map { $0 * 1.25 })
   }
 
   @Test(arguments: [
