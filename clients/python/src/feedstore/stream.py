@@ -135,6 +135,9 @@ class Stream:
         # Every wait has a random part, so that clients do not all come back in the same moment.
         if is_steady or (problem is not None and problem.is_early and self._tokens.has_accepted):
             delay, spread = 0.0, _AT_ONCE_SECONDS
+        elif problem is not None and problem.status == 401 and not problem.is_early and self._failures == 0:
+            # Another token may be there already.
+            delay, spread, self._failures = 0.0, _AT_ONCE_SECONDS, 1
         else:
             after = problem.after if problem else 0
             delay = max(min(self._retry * 2**self._failures, max(_MOST_DELAY, self._retry)), after)
