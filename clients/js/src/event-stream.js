@@ -194,8 +194,9 @@ export class EventStream {
       const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
       if (isStream && response.body !== null) await this.#read(response.body, controller);
       else end = await refusalOf(response);
-    } catch {
-      // A network error, whose details browsers report only on their console, or no headers.
+    } catch (error) {
+      // A network error, whose details browsers report only on their console, no headers, or no token.
+      end = /** @type {any} */ (error)?.end ?? {};
     }
     if (controller !== this.#controller) return;
     this.#drop();

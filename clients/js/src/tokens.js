@@ -52,7 +52,14 @@ export class Tokens {
     if (this.#coming !== null && this.#environment.now() < this.#coming.until) this.#take(this.#coming.token);
     else if (ask !== undefined) {
       this.#asked ??= Promise.resolve().then(ask).finally(() => { this.#asked = null; });
-      this.#take(await this.#asked);
+      // Without a newer one, the present one stays in use until it ends.
+      const [token, error] = await this.#asked.then((it) => [it], (reason) => [null, reason]);
+      const isThere = this.#accepted && this.#accepted === this.#token && endOf(this.#token) > this.#environment.now();
+      if (token || (!isThere && error === undefined)) this.#take(token);
+      else if (!isThere) {
+        const detail = `there is no token: ${error instanceof Error ? error.message : error}`;
+        throw Object.assign(new Error(detail), { end: { status: 401, problem: { detail } } });
+      }
     }
     return this.headers;
   }
@@ -81,7 +88,7 @@ export class Tokens {
       } else if (token && await isRefusedAsEarly(response, token, now())) {
         if (this.#coming?.token !== token) this.#coming = { token, until: now() + patience };
         return { response, isEarly: true };
-      }
+      } else if (token === this.#accepted) this.#accepted = null;
       return { response, isEarly: false };
     };
     await this.get(isNew);

@@ -193,7 +193,7 @@ test('a token of another person opens the stream again', async () => {
   await scene.close();
 });
 
-test('a callback that fails counts as a failed connection', async () => {
+test('a callback that fails is named by the standing and by writes, and asked again', async () => {
   let fails = true;
   const scene = new Scene({ token: async () => {
     if (fails) throw new Error('no session');
@@ -201,9 +201,32 @@ test('a callback that fails counts as a failed connection', async () => {
   } });
   const { feed } = scene.listen(scene.store.feed('f'));
   await scene.pass();
-  assert.equal(feed.view.standing.reason, 'disconnected');
+  assert.deepEqual([feed.view.standing.reason, feed.view.standing.detail], ['token-needed', 'there is no token: no session']);
+  await assert.rejects(feed.write({ op: 'feed.clear' }), { name: 'WriteFailed', message: 'nothing was written: there is no token: no session' });
   fails = false;
   await scene.pass(4000);
   assert.equal(feed.view.standing.name, 'live');
   await scene.close();
+});
+
+test('without a newer token the present one stays in use until it ends', async () => {
+  for (const fails of [false, true]) {
+    let count = 0;
+    const scene = new Scene({ token: async () => {
+      if (count++ === 0) return tokenUntil(scene.clock.time + 60_000);
+      if (fails) throw new Error('no session');
+      return null;
+    } });
+    const { feed } = scene.listen(scene.store.feed('f'));
+    await scene.pass(10_000);
+    scene.server.cut();
+    await scene.pass(100);
+    assert.deepEqual([feed.view.standing.name, count], ['live', 2]);
+    await scene.pass(55_000);
+    scene.server.rightsOf = (token) => (token === undefined ? { sub: 'a', mayRead: () => true } : null);
+    scene.server.cut();
+    await scene.pass(4000);
+    assert.equal(feed.view.standing.name, fails ? 'stale' : 'live');
+    await scene.close();
+  }
 });

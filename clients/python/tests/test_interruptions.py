@@ -462,15 +462,25 @@ class Tokens(StoreTest):
     def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(self):
         for token in ("secret\n", "secret\u20ac"):
             feed = self.store(token=token).feed("news")
-            standing = Seen(feed).standing("stale", "disconnected").standing
+            standing = Seen(feed).standing("stale", "token-needed").standing
             self.assertIn("the token", standing.detail)
-            with self.assertRaisesRegex(WriteFailed, "the token") as caught:
+            with self.assertRaisesRegex(WriteFailed, "^nothing was written: the token") as caught:
                 feed.write({"op": "feed.clear"}).result(PATIENCE_SECONDS)
             self.assertNotIn("secret", f"{standing} {caught.exception}")
 
     def test_a_function_that_fails_is_asked_again(self):
-        seen = Seen(self.store(token=lambda: 1 / 0).feed("news"))
-        self.assertIn("ZeroDivisionError", seen.standing("stale", "disconnected").standing.detail)
+        feed = self.store(token=lambda: 1 / 0).feed("news")
+        self.assertIn("ZeroDivisionError", Seen(feed).standing("stale", "token-needed").standing.detail)
+        with self.assertRaisesRegex(WriteFailed, "^nothing was written: .*ZeroDivisionError"):
+            feed.write({"op": "feed.clear"}).result(PATIENCE_SECONDS)
+
+    def test_without_a_newer_token_the_present_one_stays_in_use(self):
+        for newer in (lambda: None, lambda: 1 / 0):
+            given = iter(["one"])
+            feed, seen, stream = self.followed(token=lambda given=given, newer=newer: next(given, None) or newer())
+            stream.end()
+            self.assertEqual(self.daemon.stream().token, "Bearer one")
+            feed._store.close()
 
     def test_a_token_that_is_about_to_end_is_renewed(self):
         now = time.time()

@@ -99,13 +99,14 @@ class FeedStore:
 
     def _asked_token(self) -> Optional[str]:
         """The token; blocks."""
-        if self._token is None or isinstance(self._token, str):
-            return self._token
         try:
-            token = resolved(self._token(), self._loop)
+            token = self._token if self._token is None or isinstance(self._token, str) else resolved(self._token(), self._loop)
         except Exception as fault:
             # It is a program's own function: whatever it raises, the next attempt asks it again.
             raise ConnectionError(f"the token's function failed: {fault!r}") from fault
+        if token is not None and not (str(token).isascii() and str(token).isprintable()):
+            # The error of the library would show it.
+            raise ConnectionError("the token has a character that no header can hold, such as a line break")
         return None if token is None else str(token)
 
     # In the engine's thread, from here on.

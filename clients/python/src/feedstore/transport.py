@@ -71,9 +71,6 @@ class Origin:
     ) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json", **more}
         if token is not None:
-            if not (token.isascii() and token.isprintable()):
-                # The error of the library would show it.
-                raise ValueError("the token has a character that no header can hold, such as a line break")
             headers["Authorization"] = f"Bearer {token}"
         connection.request(method, self.path + path, content.encode(), headers)
         return connection.getresponse()
@@ -122,7 +119,14 @@ class Tokens:
         with self._lock:
             if self._early is not None and time.monotonic() < self._early[1]:
                 return self._early[0]
-        return self._ask()
+        # Without a newer one, the one in use stays until it ends.
+        try:
+            token = self._ask()
+        except ConnectionError:
+            if not self.has_accepted:
+                raise
+            token = None
+        return self._accepted if token is None and self.has_accepted else token
 
     def get(self) -> Optional[str]:
         """That of a request; blocks."""
@@ -189,7 +193,11 @@ class StreamReader:
     def _run(self) -> None:
         problem, detail = None, "the stream ended"
         try:
-            token = self._tokens.get()
+            try:
+                token = self._tokens.get()
+            except ConnectionError as fault:
+                self._on_end(Problem(401, None, str(fault)), "")
+                return
             connection = self._origin.connect()
             connected = connection.sock
             try:

@@ -123,7 +123,8 @@ class FeedWrites:
     def close(self) -> None:
         for write in self._writes:
             if not write.handle.done():
-                write.handle._end(WriteFailed(None, f"the store was closed. {ADVICE}"))
+                is_sent = write is self._queue[0]
+                write.handle._end(WriteFailed(None, f"the store was closed{f'. {ADVICE}' if is_sent else '; nothing was written'}"))
         self._writes, self._queue = [], deque()
 
     def forget_covered(self) -> None:
@@ -187,7 +188,10 @@ def sent(origins: Sequence[Origin], tokens: Tokens, path: str, write: PendingWri
             preference = {"Prefer": f"wait={math.ceil(write.wait)}"} if write.wait > 0 else {}
             is_early, tries = False, 0
             while True:
-                token = tokens.get()
+                try:
+                    token = tokens.get()
+                except ConnectionError as fault:
+                    return WriteFailed(None, f"nothing was written: {fault}")
                 answer = answer_of(origin.send(connection, "POST", path, token, write.text, **preference))
                 was_early, is_early = is_early, tokens.answered(token, answer.problem)
                 tries += 1

@@ -202,8 +202,11 @@ final class StoreCore: @unchecked Sendable {
     let token = token
     Task { [weak self] in
       let held: String? = self?.run { $0.tokens.held($0.now()) } ?? nil
+      let inUse: String? = self?.run { $0.tokens.inUse($0.now()) } ?? nil
       let given: String?
-      do { given = if let held { held } else { try await token?() } } catch {
+      do { given = if let held { held } else { try await token?() ?? inUse } } catch  where inUse != nil {
+        given = inUse
+      } catch {
         let problem = HTTPProblem(status: 401, detail: "there is no token: \(error)")
         self?.run { $0.answered(id, 401, nil, problem) }
         return

@@ -83,6 +83,10 @@ extension StoreMachine {
   mutating func tokenArrived(_ connection: Connection, _ answer: Result<String?, any Error>) {
     guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
     switch (stream.phase, answer) {
+    // Without a newer token, the present one stays in use until it ends.
+    case (.connecting, .failure) where tokens.inUse(now()) != nil,
+      (.connecting, .success(nil)) where tokens.inUse(now()) != nil:
+      connect(connection, token: tokens.inUse(now()))
     case (.connecting, .success(let token)):
       if stream.isTokenRefused, stream.failures == 1, token == stream.token {
         // Asked at once, and still the same.

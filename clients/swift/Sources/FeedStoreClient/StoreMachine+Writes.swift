@@ -8,7 +8,7 @@ extension StoreMachine {
   mutating func write(_ value: String, _ handle: HandleID, wait: Int) -> WriteID {
     let id = WriteID(number: newNumber())
     guard let shown = handles[handle], let follow = follows[shown.follow] else {
-      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed"))))
+      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed", wasSent: false))))
       return id
     }
     guard max(follow.pending.count, queues[follow.feed]?.count ?? 0) < Self.maxPendingWrites else {

@@ -146,6 +146,27 @@ struct MachineTests {
     #expect(machine.tokens.held(clock.now) == nil)
   }
 
+  @Test func `without a newer token the present one stays in use until it ends`() {
+    for answer in [Result<String?, any Error>.success(nil), .failure(CancellationError())] {
+      var machine = machine(hasTokens: true)
+      _ = machine.listen(machine.add("f", .all).handle)
+      machine.flush()
+      var connection = asked(machine.takeEffects())!
+      let first = token(to: clock.now.timeIntervalSince1970 + 100)
+      machine.tokenArrived(connection, .success(first))
+      for expected in [first, nil] {
+        machine.opened(connection)
+        machine.named(connection, id: "s", retry: nil)
+        machine.ended(connection)
+        machine.fired(.reconnect(stream: connection.stream))
+        connection = asked(machine.takeEffects())!
+        if expected == nil { clock.now += 100 }
+        machine.tokenArrived(connection, answer)
+        #expect((sentTokens(machine.takeEffects()).last ?? nil) == expected)
+      }
+    }
+  }
+
   @Test func `a token that never becomes valid is replaced after five minutes`() {
     var machine = machine(hasTokens: true)
     _ = machine.listen(machine.add("f", .all).handle)
@@ -358,6 +379,18 @@ struct MachineTests {
     #expect(posted() == [third])
     machine.answered(third, 202, nil, nil)
     #expect(posted() == [])
+  }
+
+  @Test func `only a write that was sent may be published`() {
+    var machine = machine()
+    let handle = machine.add("f", .all).handle
+    machine.remove(handle)
+    _ = machine.write(FeedEvent.delete("i").text, handle, wait: 0)
+    guard case .finish(_, .failure(let error)) = machine.takeEffects().last else {
+      Issue.record("it is taken")
+      return
+    }
+    #expect("\(error)" == "the feed is closed; nothing was written")
   }
 
   @Test func `writes that are not confirmed are bounded`() {
