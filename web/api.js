@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+import { isEarly } from './event-stream.js';
+
 const tokenName = 'feedstore.token';
 
 /** An unexpected response, with its problem document. */
@@ -45,9 +47,10 @@ export class Api {
       ...request,
     });
     if (response.ok) return response.json();
-    // If another token was entered meanwhile, that one was not refused.
-    if (response.status === 401 && token === this.token) this.refused();
-    throw new Problem(response.status, await response.json().catch(() => undefined));
+    const problem = await response.json().catch(() => undefined);
+    // If another token was entered meanwhile, that one was not refused. One that is not valid yet will be.
+    if (response.status === 401 && token === this.token && !isEarly(401, problem)) this.refused();
+    throw new Problem(response.status, problem);
   }
 
   /** @param {string} path @returns {Promise<any>} The parsed response. */

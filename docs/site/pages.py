@@ -14,7 +14,7 @@ PAGES = {
         ("Glossary", "glossary.md"),
     ],
     "Reference": [
-        ("Protocol", "protocol.md"), ("Conformance vectors", "conformance.md"), ("HTTP", "http.md"),
+        ("Protocol", "protocol.md"), ("Conformance vectors", "conformance.md"), ("HTTP", "http.md"), ("Clients", "clients.md"),
     ],
     "Operations": [
         ("Operating", "operating.md"), ("Kubernetes", "kubernetes.md"), ("Security", "security.md"), ("Benchmarks", "benchmarks.md"),

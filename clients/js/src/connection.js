@@ -197,7 +197,7 @@ export class Following {
   fault = null;
   /** @type {string | null} Why its state is needed again. */
   #misfit = null;
-  /** How often it was asked for since it was last up to date. */
+  /** How often it was asked for since a change fitted. */
   #refetches = 0;
   /** @type {any} */
   #timer = null;
@@ -268,7 +268,7 @@ export class Following {
       this.askNow();
     };
     if (this.#refetches === 0) run();
-    else this.#timer = environment.setTimer(run, Math.min(1500 * 2 ** this.#refetches, 30_000) * (1 + environment.random() / 4));
+    else this.#timer = environment.setTimer(run, Math.min(1000 * 2 ** (this.#refetches - 1), 30_000) * (1 + environment.random() / 4));
     this.#refetches += 1;
   }
 
@@ -288,15 +288,13 @@ export class Following {
     const { follower } = this;
     if (name === 'message' || name === 'up-to-date' || name === 'window') {
       this.#settle(place);
-      if (name === 'up-to-date' && this.#misfit === null) {
-        place.isUpToDate = true;
-        this.#refetches = 0;
-      }
+      if (name === 'up-to-date' && this.#misfit === null) place.isUpToDate = true;
       const misfit = follower.take(name, value, text);
       if (misfit !== undefined) {
         this.#misfit = misfit;
         this.ask();
       } else if (value.mode === 'reload') this.#fit();
+      else if (name === 'message') this.#refetches = 0;
     } else if (name === 'must-refetch') {
       this.#misfit = value.reason ?? name;
       place.isUpToDate = false;

@@ -2,7 +2,8 @@
  * Server-Sent Events over `fetch`. Browsers' `EventSource` can neither send `Authorization` nor report a status code.
  *
  * - `EventStreamParser` parses bytes into events.
- * - `EventStream` keeps a stream open. It reconnects with `Last-Event-ID` or its body, after growing delays if it fails.
+ * - `EventStream` keeps a stream open. It reconnects with `Last-Event-ID` or its body: at once after a stream that was open for a while, otherwise
+ *   after growing delays.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,7 +78,7 @@ export class EventStreamParser {
  * - `connecting`: the request is in progress;
  * - `open`: events can arrive;
  * - `waiting`: it failed or ended, and reconnects at `until` (milliseconds since 1970);
- * - `refused`: the server requires a token; call `open()` once there is one;
+ * - `refused`: the server requires a token, or another one; call `open()` once there is one;
  * - `closed`.
  *
  * `status` and `problem` are those of a response that was not a stream.
@@ -100,6 +101,19 @@ export class EventStreamParser {
  * @property {() => number} [now]
  */
 
+/** A stream that had events for so many milliseconds is opened again at once, after a random part of `atOnce`. */
+const steady = 5000;
+const atOnce = 50;
+/** The longest `Retry-After` in seconds, and the least spread above it in milliseconds. */
+const mostAfter = 300;
+const leastSpread = 1500;
+
+/**
+ * Whether a token was refused that will be valid soon: the clocks of those who sign and who verify differ.
+ * @param {number | undefined} status @param {any} problem
+ */
+export const isEarly = (status, problem) => status === 401 && /not valid yet/.test(problem?.detail);
+
 export class EventStream {
   /** What the server wishes a client to wait before it comes again; `retry:` says it. */
   retry = 3000;
@@ -109,6 +123,8 @@ export class EventStream {
   /** @type {AbortController | null} Of the connection that counts; null while there is none. */
   #controller = null;
   #failures = 0;
+  /** When the first event of this connection arrived. */
+  #since = Infinity;
   /** @type {any} */
   #timer = null;
   /** @type {any} */
@@ -161,6 +177,7 @@ export class EventStream {
 
   async #connect() {
     const controller = this.#controller = new AbortController();
+    this.#since = Infinity;
     this.#options.onState?.({ state: 'connecting' });
     this.#listen(controller);
     /** @type {{ status?: number, problem?: any, after?: number }} */
@@ -177,13 +194,14 @@ export class EventStream {
       const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
       if (isStream && response.body !== null) await this.#read(response.body, controller);
       else end = await refusalOf(response);
-    } catch {
-      // A network error, whose details browsers report only on their console, or no headers.
+    } catch (error) {
+      // A network error, whose details browsers report only on their console, no headers, or no token.
+      end = /** @type {any} */ (error)?.end ?? {};
     }
     if (controller !== this.#controller) return;
     this.#drop();
-    if (end.status === 401) this.#options.onState?.({ state: 'refused', ...end });
-    else this.#wait(end);
+    if (end.status === 401 && !isEarly(401, end.problem)) this.#options.onState?.({ state: 'refused', ...end });
+    else this.#wait(end, this.#options.now() - this.#since >= steady);
   }
 
   /** @param {ReadableStream<Uint8Array>} body @param {AbortController} controller */
@@ -194,6 +212,7 @@ export class EventStream {
         // An event handler may have closed the stream.
         if (controller !== this.#controller) return;
         this.#failures = 0;
+        this.#since = Math.min(this.#since, this.#options.now());
         if (event.id !== '') this.lastEventId = event.id;
         this.#options.onEvent(event);
       },
@@ -214,14 +233,22 @@ export class EventStream {
     this.#watchdog = this.#options.setTimer(() => controller.abort(), this.#options.silence);
   }
 
-  /** @param {{ status?: number, problem?: any, after?: number }} end What ended it. */
-  #wait({ status, problem, after = 0 }) {
-    const delay = Math.min(this.retry * 2 ** this.#failures, Math.max(this.#options.maxDelay, this.retry));
-    this.#failures += 1;
-    // Spread out, so that clients do not all reconnect at once after a restart of the server.
-    const milliseconds = Math.max(delay * (1 + this.#options.random() / 4), after);
-    this.#timer = this.#options.setTimer(() => this.#connect(), milliseconds);
-    this.#options.onState?.({ state: 'waiting', until: this.#options.now() + milliseconds, status, problem });
+  /**
+   * Every wait has a random part, so that clients do not all reconnect at once after a restart of the server.
+   * @param {{ status?: number, problem?: any, after?: number }} end What ended it.
+   * @param {boolean} [isSteady] Whether the stream was open for a while, so that ending it once more does not make a busy loop.
+   */
+  #wait({ status, problem, after = 0 }, isSteady = false) {
+    const { maxDelay, now, random, setTimer } = this.#options;
+    let [delay, spread] = [0, atOnce];
+    if (!isSteady) {
+      delay = Math.max(Math.min(this.retry * 2 ** this.#failures, Math.max(maxDelay, this.retry)), after);
+      spread = Math.max(delay / 4, after > 0 ? leastSpread : 0);
+      this.#failures += 1;
+    }
+    const milliseconds = delay + random() * spread;
+    this.#timer = setTimer(() => this.#connect(), milliseconds);
+    this.#options.onState?.({ state: 'waiting', until: now() + milliseconds, status, problem });
   }
 }
 
@@ -236,7 +263,7 @@ const aborted = (promise, signal) => new Promise((resolve, reject) => {
 
 /** @param {Response} response */
 async function refusalOf(response) {
-  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  const seconds = Math.min(Number(response.headers.get('retry-after')), mostAfter);
   const problem = await response.json().catch(() => undefined);
   return { status: response.status, problem, after: 1000 * seconds || 0 };
 }

@@ -35,6 +35,7 @@ export async function sendWrite(connection, instance, { feed, body, wait, closin
     throw response.status < 500 ? new WriteRejected(code, detail) : new WriteFailed(code, `${detail}. ${advice}`);
   } catch (error) {
     if (error instanceof WriteRejected || error instanceof WriteFailed) throw error;
+    if (/** @type {any} */ (error)?.end) throw new WriteFailed(null, `nothing was written: ${/** @type {any} */ (error).message}`);
     throw new WriteFailed(null, `${url} has not answered: ${error instanceof Error ? error.message : error}. ${advice}`);
   } finally {
     environment.clearTimer(timer);

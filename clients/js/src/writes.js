@@ -6,7 +6,10 @@
 
 import { Item, keptItem, keptSection, lazyIndex, Section } from './replica.js';
 
-/** @typedef {import('./view.js').Index} Index */
+/**
+ * @typedef {import('./view.js').Index} Index
+ * @typedef {import('../types/index.js').OrderKey} OrderKey
+ */
 
 /** The write changed nothing. */
 export class WriteRejected extends Error {
@@ -111,7 +114,7 @@ class Draft {
     let part = this.#parts.get(id);
     if (part !== undefined) return part;
     const section = this.#confirmed.index.section(id);
-    if (section === undefined && this.#window?.sections?.includes(id) === false) return undefined;
+    if (section === undefined && this.#window?.sections !== undefined) return undefined;
     if (section === undefined) this.#order.push(id);
     const content = section ?? new Section(id, contentOf(null), []);
     part = { id, content, items: [...content.items], of: content.of, isPending: section === undefined };
@@ -130,9 +133,8 @@ class Draft {
       return this.#move(this.#item(id), event) || isChanged;
     }
     const part = this.#part(section);
-    const position = part && this.#position(part, at);
-    if (part === undefined || position === undefined) return false;
-    this.#put(part, position, new Item(id, section, kind, contentOf(data), true));
+    if (part === undefined) return false;
+    this.#put(part, new Item(id, section, kind, contentOf(data), true), at);
     return true;
   }
 
@@ -143,7 +145,12 @@ class Draft {
     if (kind === item.kind && content.dataText === JSON.stringify(item.data)) return false;
     const part = /** @type {Part} */ (this.#part(item.section));
     const changed = new Item(item.id, item.section, kind, content, true);
-    part.items[part.items.indexOf(item)] = changed;
+    const index = part.items.indexOf(item);
+    part.items[index] = changed;
+    if (part.content.order !== undefined && isWhole(part)) {
+      part.items.splice(index, 1);
+      part.items.splice(placeOf(changed, part.items, part.content.order), 0, changed);
+    }
     this.#items.set(item.id, changed);
     return true;
   }
@@ -157,12 +164,15 @@ class Draft {
     const index = source.items.indexOf(item);
     source.items.splice(index, 1);
     source.of -= 1;
-    const position = target && this.#position(target, at);
-    const isSame = target === source && position === index;
-    if (target !== undefined) this.#put(target, position, isSame ? item : new Item(item.id, section, item.kind, item, true));
-    else this.#items.set(item.id, undefined);
-    if (!isSame) this.#moved.add(item.id);
-    return !isSame;
+    const moved = new Item(item.id, section, item.kind, item, true);
+    if (target === undefined) this.#items.set(item.id, undefined);
+    else if (this.#put(target, moved, at) === index && target === source) {
+      target.items[index] = item;
+      this.#items.set(item.id, item);
+      return false;
+    }
+    this.#moved.add(item.id);
+    return true;
   }
 
   /** @param {Item | undefined} item */
@@ -188,43 +198,40 @@ class Draft {
   }
 
   /**
-   * The position among the items that are shown; undefined if it is not among them.
-   * @param {Part} part @param {any} at
+   * Puts an item into a section; returns its position among the items that are shown, undefined if it is not among them.
+   * @param {Part} part @param {Item} item @param {any} at
    */
-  #position({ content: { from, order }, items, of }, at = 'last') {
+  #put(part, item, at = 'last') {
+    const { content: { from, order }, items, of } = part;
     const anchor = anchorOf(at);
-    if (anchor !== undefined) return items.findIndex(({ id }) => id === anchor) + (at.after === undefined ? 0 : 1);
-    const place = order !== undefined || at === 'last' ? of : at === 'first' ? 0 : Math.min(at.index, of);
-    const position = place - from;
-    return position >= 0 && position <= items.length ? position : undefined;
-  }
-
-  /** @param {Part} part @param {number | undefined} position @param {Item} item */
-  #put(part, position, item) {
+    let position = (order !== undefined || at === 'last' ? of : at === 'first' ? 0 : Math.min(at.index, of)) - from;
+    if (anchor !== undefined) position = items.findIndex(({ id }) => id === anchor) + (at.after === undefined ? 0 : 1);
+    else if (order !== undefined && isWhole(part)) position = placeOf(item, items, order);
+    const isShown = position >= 0 && position <= items.length;
     part.of += 1;
-    this.#items.set(item.id, position === undefined ? undefined : item);
-    if (position !== undefined) part.items.splice(position, 0, item);
+    this.#items.set(item.id, isShown ? item : undefined);
+    if (isShown) items.splice(position, 0, item);
+    return isShown ? position : undefined;
   }
 
   /** Takes away what has fallen out of the window, or of a bounded section. */
   endRecord() {
     for (const part of this.#parts.values()) {
-      const { content: { from, order, keep = Infinity }, items } = part;
-      const bound = order === undefined ? keep : Infinity;
-      part.of = Math.min(part.of, bound);
-      const most = Math.min(this.#window?.first ?? this.#window?.count ?? Infinity, bound - from);
+      const { content: { from, keep = Infinity }, items } = part;
+      part.of = Math.min(part.of, keep);
+      const most = Math.min(this.#window?.first ?? this.#window?.count ?? Infinity, keep - from);
       for (const { id } of items.splice(Math.max(0, most))) this.#items.set(id, undefined);
     }
   }
 
   /** @param {any} event */
-  #upsertSection({ section: id, data, at }) {
-    if (typeof id !== 'string') return false;
+  #upsertSection({ section: id, data, at, order: keys, keep }) {
+    if (typeof id !== 'string' || !isOrder(keys) || !(keep === undefined || keep === null || (Number.isInteger(keep) && keep > 0))) return false;
     const isNew = !this.#hasSection(id);
     const order = this.#order.filter((other) => other !== id);
-    const isWhole = this.#window?.sections === undefined;
+    const hasAll = this.#window?.sections === undefined;
     let index = at === undefined && !isNew ? this.#order.indexOf(id) : order.length;
-    if (isWhole && at !== undefined) {
+    if (hasAll && at !== undefined) {
       const anchor = anchorOf(at);
       const beside = order.indexOf(anchor);
       if (anchor !== undefined && beside < 0) return false;
@@ -232,11 +239,18 @@ class Draft {
     }
     const part = this.#part(id);
     if (part === undefined) return false;
-    const isMoved = isWhole && index !== this.#order.indexOf(id);
+    const isMoved = hasAll && index !== this.#order.indexOf(id);
     if (isMoved) this.#order = [...order.slice(0, index), id, ...order.slice(index)];
-    const content = contentOf(data === undefined ? part.content.data : data);
-    const isChanged = data !== undefined && content.dataText !== JSON.stringify(part.content.data);
-    if (isChanged) part.content = new Section(id, { ...part.content, ...content }, [], part.content.from);
+    const { content } = part;
+    const made = {
+      data: data === undefined ? content.data : data,
+      dataText: data === undefined ? content.dataText : JSON.stringify(data),
+      order: keys === undefined ? content.order : keys?.map((/** @type {any} */ { by, direction }) => (direction === 'descending' ? { by, direction } : { by })),
+      keep: keep === undefined ? content.keep : keep ?? undefined,
+    };
+    const isChanged = textOf(made) !== textOf(content);
+    if (isChanged) part.content = new Section(id, made, [], content.from);
+    if (keys && isWhole(part)) part.items.sort(comparisonBy(keys));
     part.isPending ||= isChanged || isMoved;
     return isNew || isChanged || isMoved;
   }
@@ -268,6 +282,78 @@ class Draft {
  * @param {any} at
  */
 const anchorOf = (at) => at?.before ?? at?.after;
+
+/**
+ * What a write may change of a section, to compare it.
+ * @param {{ data: any, order?: any, keep?: any }} content
+ */
+const textOf = ({ data, order, keep }) => JSON.stringify([data, order, keep]);
+
+/**
+ * Whether all items of a section are there.
+ * @param {Part} part
+ */
+const isWhole = ({ content: { from }, items, of }) => from === 0 && items.length === of;
+
+/** @param {any} keys */
+const isOrder = (keys) => keys === undefined || keys === null
+  || (Array.isArray(keys) && keys.length > 0 && keys.every((key) => /^(\/|$)/.test(key?.by)));
+
+/**
+ * Where an item belongs among those of an ordered section.
+ * @param {Item} item @param {Item[]} items @param {readonly OrderKey[]} order
+ */
+function placeOf(item, items, order) {
+  const compared = comparisonBy(order);
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compared(items[middle], item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * The order of section 2.13 of the protocol, except that numbers are compared as JavaScript has them.
+ * @param {readonly OrderKey[]} order
+ */
+const comparisonBy = (order) => (/** @type {Item} */ one, /** @type {Item} */ other) => {
+  for (const { by, direction } of order) {
+    const [a, b] = [one, other].map(({ data }) => valueAt(data, by));
+    const [rank, otherRank] = [rankOf(a), rankOf(b)];
+    const result = rank - otherRank || (rank === unsortable ? 0 : compared(a, b));
+    if (result !== 0) return direction === 'descending' && Math.max(rank, otherRank) < unsortable ? -result : result;
+  }
+  return compared(one.id, other.id);
+};
+
+const unsortable = 3;
+
+/** @param {any} value */
+const rankOf = (value) => ({ boolean: 0, number: 1, string: 2 }[/** @type {string} */ (typeof value)] ?? unsortable);
+
+/**
+ * Compares strings by the bytes of their UTF-8: by code points.
+ * @param {any} one @param {any} other
+ */
+function compared(one, other) {
+  if (typeof one !== 'string') return one - other;
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  // Surrogates are those of the greatest code points.
+  const [a, b] = [one, other].map((text) => {
+    const code = at < text.length ? text.charCodeAt(at) : -1;
+    return code < 0xd800 ? code : 0xd800 + (code - 0xb800) % 0x2800;
+  });
+  return a - b;
+}
+
+/** @param {any} data @param {string} pointer */
+const valueAt = (data, pointer) => pointer.split('/').slice(1).reduce((value, name) => {
+  const key = name.replaceAll('~1', '/').replaceAll('~0', '~');
+  return (Array.isArray(value) ? /^(0|[1-9]\d*)$/.test(key) : isObject(value) && Object.hasOwn(value, key)) ? value[key] : undefined;
+}, data);
 
 /** @param {any} data */
 const contentOf = (data) => ({ data, dataText: JSON.stringify(data), order: undefined, keep: undefined });

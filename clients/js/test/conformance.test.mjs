@@ -1,9 +1,11 @@
-// replica.js has the expected states after each record of the vectors in conformance/replica, and each message of those in window.
+// replica.js has the expected states after each record of the vectors in conformance/replica, and each message of those in window;
+// writes.js shows what those in pending say.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
-import { ReplicaFault, ReplicaPartition } from '../src/replica.js';
+import { Item, lazyIndex, ReplicaFault, ReplicaPartition, Section } from '../src/replica.js';
+import { withWrites } from '../src/writes.js';
 import { Follower, WindowFollower } from './support/follow-vectors.mjs';
 
 const folder = new URL('../../../conformance/', import.meta.url);
@@ -39,6 +41,23 @@ for (const file of readdirSync(new URL('window/', folder)).sort()) {
       for (const [name, value] of Object.entries(line.then)) {
         if (name !== 'feed') assert.deepEqual(plain(state[name]), plain(value), `line ${number + 1}: ${name} after ${type}`);
       }
+    }
+  });
+}
+
+for (const file of readdirSync(new URL('pending/', folder)).sort()) {
+  test(`writes.js passes the vector ${file} of pending writes`, () => {
+    for (const { title, window, state, writes, shown } of linesOf(`pending/${file}`)) {
+      const sections = state.map((section) => new Section(
+        section.id, { ...section, dataText: JSON.stringify(section.data) },
+        section.items.map((item) => new Item(item.id, section.id, item.kind, { data: item.data, dataText: JSON.stringify(item.data) })),
+        section.from, section.of,
+      ));
+      const confirmed = { sections, index: lazyIndex(sections) };
+      const pending = writes.map((events) => ({ events, written: null, isPublished: false }));
+      const found = withWrites(confirmed, pending, window, confirmed.index).shown?.sections ?? sections;
+      const values = found.map((section) => plain({ ...section.toJSON(), from: section.from, of: section.of }));
+      assert.deepEqual(values, shown, title);
     }
   });
 }

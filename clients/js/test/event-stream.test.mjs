@@ -198,13 +198,46 @@ test('delays grow with each failure, up to a maximum', async () => {
   assert.equal(scene.elapse(), 3000);
 });
 
+test('a stream that had events for five seconds is opened again at once, if it can be', async () => {
+  let time = 0;
+  const scene = new Scene({ now: () => time, random: () => 1 });
+  scene.stream.open();
+  let count = 0;
+  for (const [lasts, expected] of [[5000, 50], [4999, 3750], [60_000, 50]]) {
+    const server = scene.accept();
+    await scene.until('open');
+    // A while without an event does not count.
+    time += 10_000;
+    server.send('data: a\n\n');
+    await scene.untilReceived(++count);
+    time += lasts;
+    server.end();
+    await scene.until('waiting');
+    assert.equal(scene.elapse(), expected);
+  }
+  for (const expected of [3750, 7500]) {
+    scene.request.fail();
+    await scene.until('waiting');
+    assert.equal(scene.elapse(), expected);
+  }
+  scene.stream.close();
+});
+
 test('a response that is not a stream is reported', async () => {
-  const scene = new Scene();
+  let random = 0;
+  const scene = new Scene({ random: () => random });
   scene.stream.open();
   scene.request.answer(503, { 'retry-after': '7' }, '{"code":"restoring"}');
   let state = await scene.until('waiting');
   assert.deepEqual([state.status, state.problem], [503, { code: 'restoring' }]);
   assert.equal(scene.elapse(), 7000);
+  random = 1;
+  const cases = [['20', 25_000], ['7', 15_000], ['999999999', 375_000], ['-7', 37_500], ['Sat, 1 Jan 2000 00:00:00 GMT', 37_500]];
+  for (const [after, expected] of cases) {
+    scene.request.answer(503, { 'retry-after': after });
+    await scene.until('waiting');
+    assert.equal(scene.elapse(), expected, after);
+  }
   scene.request.answer(200, { 'content-type': 'text/html' }, '<p>');
   state = await scene.until('waiting');
   assert.deepEqual([state.status, state.problem], [200, undefined]);

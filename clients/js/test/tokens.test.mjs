@@ -85,6 +85,83 @@ test('another token is tried at once when one is refused, and then after pauses'
   await scene.close();
 });
 
+/** A scene whose tokens are signed with a clock that is `ahead`. The server says that they are not valid yet, or only the token does. */
+function sceneWithClocks(ahead, { lasts = 3_600_000, isSaid = true } = {}) {
+  let asked = 0;
+  const scene = new Scene({ token: async () => {
+    asked += 1;
+    const nbf = (scene.clock.time + ahead) / 1000;
+    return `h.${Buffer.from(JSON.stringify({ nbf: isSaid ? undefined : nbf, starts: nbf, exp: nbf + lasts / 1000, sub: 'a', id: asked })).toString('base64url')}.s`;
+  } });
+  scene.server.rightsOf = (token) => {
+    const { starts, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url'));
+    if (scene.clock.time >= 1000 * exp) return 'the token has expired';
+    return scene.clock.time < 1000 * starts ? (isSaid ? 'the token is not valid yet' : null) : { sub: 'a', mayRead: () => true };
+  };
+  return { scene, get asked() { return asked; } };
+}
+
+test('a token that is not valid yet is kept, and sent again', async () => {
+  for (const [ahead, most, options] of [[2000, 3100, {}], [2000, 3100, { isSaid: false }], [60_000, 95_000, {}]]) {
+    const clocks = sceneWithClocks(ahead, options);
+    const { scene } = clocks;
+    const { feed } = scene.listen(scene.store.feed('f'));
+    await scene.pass();
+    assert.deepEqual([feed.view.standing.reason, feed.view.standing.until > scene.clock.time], ['token-needed', true]);
+    await scene.pass(most);
+    assert.deepEqual([feed.view.standing.name, clocks.asked], ['live', 1], `${ahead}`);
+    // The one that was accepted stays in use while the newer one is not valid yet.
+    await scene.pass(10_000);
+    scene.server.cut();
+    await scene.pass(100);
+    assert.deepEqual([feed.view.standing.name, clocks.asked], ['live', 2]);
+    await scene.close();
+  }
+});
+
+test('a token that never becomes valid is replaced after five minutes', async () => {
+  const clocks = sceneWithClocks(7_200_000);
+  clocks.scene.listen(clocks.scene.store.feed('f'));
+  await clocks.scene.pass(299_000);
+  assert.equal(clocks.asked, 1);
+  await clocks.scene.pass(60_000);
+  assert.equal(clocks.asked, 2);
+  await clocks.scene.close();
+});
+
+test('a renewed token that is not valid yet does not disturb the stream, nor writes', async () => {
+  const clocks = sceneWithClocks(8000, { lasts: 100_000 });
+  const { scene } = clocks;
+  const { feed, updates } = scene.listen(scene.store.feed('f'));
+  await scene.pass(40_000);
+  assert.equal(feed.view.standing.name, 'live');
+  updates.length = 0;
+  scene.server.onWrite = () => ({ status: 202, body: {} });
+  for (let n = 0; n < 400; n++) {
+    await scene.pass(1000);
+    await Promise.all([feed.write({ op: 'feed.clear' }), scene.pass(10)]);
+  }
+  assert.ok(updates.every(({ view }) => view.standing.name === 'live'));
+  assert.ok(clocks.asked >= 4 && clocks.asked <= 10, `${clocks.asked}`);
+  assert.equal(scene.server.requests.filter(({ url }) => url.endsWith('/streams')).length, 3);
+  await scene.close();
+});
+
+test('a write waits for its token to be valid', async () => {
+  const { scene } = sceneWithClocks(2500);
+  scene.server.onWrite = () => ({ status: 202, body: { topic: 't' } });
+  const written = scene.store.feed('f').write({ op: 'feed.clear' });
+  await scene.pass(4000);
+  assert.deepEqual(await written, { topic: 't' });
+  assert.equal(new Set(scene.server.requests.map(({ headers }) => headers.Authorization)).size, 1);
+  await scene.close();
+  const late = sceneWithClocks(600_000).scene;
+  const rejected = assert.rejects(late.store.feed('f').write({ op: 'feed.clear' }), { name: 'WriteRejected' });
+  await late.pass(5000);
+  await late.close();
+  await rejected;
+});
+
 test('rights that a newer token takes away or gives', async () => {
   const { scene } = sceneWithTokens(60_000);
   let mayRead = true;
@@ -116,7 +193,7 @@ test('a token of another person opens the stream again', async () => {
   await scene.close();
 });
 
-test('a callback that fails counts as a failed connection', async () => {
+test('a callback that fails is named by the standing and by writes, and asked again', async () => {
   let fails = true;
   const scene = new Scene({ token: async () => {
     if (fails) throw new Error('no session');
@@ -124,9 +201,32 @@ test('a callback that fails counts as a failed connection', async () => {
   } });
   const { feed } = scene.listen(scene.store.feed('f'));
   await scene.pass();
-  assert.equal(feed.view.standing.reason, 'disconnected');
+  assert.deepEqual([feed.view.standing.reason, feed.view.standing.detail], ['token-needed', 'there is no token: no session']);
+  await assert.rejects(feed.write({ op: 'feed.clear' }), { name: 'WriteFailed', message: 'nothing was written: there is no token: no session' });
   fails = false;
   await scene.pass(4000);
   assert.equal(feed.view.standing.name, 'live');
   await scene.close();
+});
+
+test('without a newer token the present one stays in use until it ends', async () => {
+  for (const fails of [false, true]) {
+    let count = 0;
+    const scene = new Scene({ token: async () => {
+      if (count++ === 0) return tokenUntil(scene.clock.time + 60_000);
+      if (fails) throw new Error('no session');
+      return null;
+    } });
+    const { feed } = scene.listen(scene.store.feed('f'));
+    await scene.pass(10_000);
+    scene.server.cut();
+    await scene.pass(100);
+    assert.deepEqual([feed.view.standing.name, count], ['live', 2]);
+    await scene.pass(55_000);
+    scene.server.rightsOf = (token) => (token === undefined ? { sub: 'a', mayRead: () => true } : null);
+    scene.server.cut();
+    await scene.pass(4000);
+    assert.equal(feed.view.standing.name, fails ? 'stale' : 'live');
+    await scene.close();
+  }
 });

@@ -325,7 +325,7 @@ test('what cannot be shown early is written nevertheless', async () => {
   await scene.close();
 });
 
-test('in an ordered section items stay until the daemon has decided', async () => {
+test('in an ordered section items go where the daemon will put them', async () => {
   const sections = sectionsOf(3);
   sections[0].order = [{ by: '/n' }];
   const scene = writingScene({ sections });
@@ -333,7 +333,7 @@ test('in an ordered section items stay until the daemon has decided', async () =
   scene.listen(feed);
   await scene.pass();
   const written = feed.write([{ op: 'item.patch', item: '0/0', data: { n: 9 } }, { op: 'item.upsert', item: 'new', section: 's0', data: { n: -1 } }]);
-  assert.deepEqual(idsOf(feed.view), ['0/0', '0/1', '0/2', 'new']);
+  assert.deepEqual(idsOf(feed.view), ['new', '0/1', '0/2', '0/0']);
   await scene.pass();
   scene.waiting.pop().publish();
   await scene.pass();

@@ -163,13 +163,17 @@ class Clock:
 
     def __init__(self, store):
         self._engine, self._now, self._timers = store._engine, 0, []
-        self._engine.later = self._later
+        self._engine.later, self._engine.now = self._later, lambda: self._now
 
     def _later(self, seconds, function):
         timer = types.SimpleNamespace(due=self._now + seconds, call=function)
         timer.cancel = lambda: timer in self._timers and self._timers.remove(timer)
         self._timers.append(timer)
         return timer
+
+    @property
+    def delays(self):
+        return [timer.due - self._now for timer in self._timers]
 
     def advance(self, seconds):
         end = self._now + seconds

@@ -10,11 +10,11 @@ import time
 import unittest
 from unittest import mock
 
-from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
-from support import PATIENCE_SECONDS, SEED, RandomRecords, Seen, difference, plain, reload, replay
+from fake_daemon import CHANGE, CHANGED, TWO, Clock, StoreTest
+from support import PATIENCE_SECONDS, SEED, RandomRecords, Seen, difference, plain, reload, replay, until
 from test_replica import check_identities, encoded
 
-from feedstore import FeedStore, Window, WriteFailed, WriteRejected, transport
+from feedstore import FeedStore, Window, WriteFailed, WriteRejected, transport, writes
 from feedstore.replica import Replica
 
 
@@ -132,10 +132,31 @@ class Interruptions(StoreTest):
                     self.assertEqual(seen.standing("stale", reason).standing.detail, f"it says {status}")
 
     def test_it_comes_again_when_the_daemon_says_so(self):
-        self.daemon.refuse(503, {"code": "restoring", "detail": "it starts"}, Retry_After="777")
-        seen = Seen(self.store().feed("news"))
-        self.daemon.stream()
-        self.assertGreater(seen.standing("stale", "unavailable").standing.until, time.time() + 600)
+        for after, expected in (("20", 25), ("2", 4.5), ("7" * 400, 375), ("-7", 3.75), ("Sat, 1 Jan 2000 00:00:00 GMT", 3.75)):
+            with self.subTest(after), mock.patch.object(random, "random", return_value=1):
+                self.daemon.refuse(503, {"code": "restoring", "detail": "it starts"}, Retry_After=after)
+                with FeedStore(self.daemon.url) as store:
+                    clock, seen = Clock(store), Seen(store.feed("news"))
+                    self.daemon.stream()
+                    again = seen.standing("stale", "unavailable").standing.until
+                    self.assertEqual(clock.delays, [expected])
+                    self.assertAlmostEqual(again, time.time() + expected, delta=PATIENCE_SECONDS)
+
+    def test_a_stream_that_was_open_for_a_while_is_opened_again_at_once(self):
+        store = self.store()
+        clock = Clock(store)
+        feed, seen, stream = self.followed(store)
+        with mock.patch.object(random, "random", return_value=1):
+            for lasts, expected in ((5, 0.05), (4.9, 3.75), (600, 0.05), (0, 3.75)):
+                stream.raw("retry: 3000\n\n")
+                clock.advance(lasts)
+                stream.end()
+                seen.standing("stale", "disconnected")
+                self.assertAlmostEqual(clock.delays[0], expected)
+                clock.advance(expected)
+                stream = self.daemon.stream()
+                stream.up_to_date("news")
+                seen.live()
 
     def test_a_silent_connection_is_dead(self):
         with mock.patch.object(transport, "SILENCE_SECONDS", 0.2):
@@ -402,9 +423,12 @@ class Encrypted(StoreTest):
         self.assertEqual(stream.connection.recv(1), b"")
 
 
-def jwt(end, name):
-    claims = base64.urlsafe_b64encode(json.dumps({"exp": end, "name": name}).encode()).decode().rstrip("=")
+def jwt(end, name, **more):
+    claims = base64.urlsafe_b64encode(json.dumps({"exp": end, "name": name, **more}).encode()).decode().rstrip("=")
     return f"x.{claims}.y"
+
+
+EARLY = {"code": "invalid-token", "detail": "the token is not valid yet"}
 
 
 class Tokens(StoreTest):
@@ -426,9 +450,10 @@ class Tokens(StoreTest):
         tokens = iter(["old", "new"])
         self.daemon.refuse(401, {"code": "invalid-token", "detail": "it has ended"}, Retry_After="0")
         store = self.store(token=lambda: next(tokens))
-        seen = Seen(store.feed("news"))
+        clock, seen = Clock(store), Seen(store.feed("news"))
         self.assertEqual(self.daemon.stream().token, "Bearer old")
         self.assertEqual(seen.standing("stale", "token-needed").standing.detail, "it has ended")
+        clock.advance(0.05)
         stream = self.daemon.stream()
         self.assertEqual(stream.token, "Bearer new")
         stream.message(reload("news", TWO))
@@ -437,15 +462,25 @@ class Tokens(StoreTest):
     def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(self):
         for token in ("secret\n", "secret\u20ac"):
             feed = self.store(token=token).feed("news")
-            standing = Seen(feed).standing("stale", "disconnected").standing
+            standing = Seen(feed).standing("stale", "token-needed").standing
             self.assertIn("the token", standing.detail)
-            with self.assertRaisesRegex(WriteFailed, "the token") as caught:
+            with self.assertRaisesRegex(WriteFailed, "^nothing was written: the token") as caught:
                 feed.write({"op": "feed.clear"}).result(PATIENCE_SECONDS)
             self.assertNotIn("secret", f"{standing} {caught.exception}")
 
     def test_a_function_that_fails_is_asked_again(self):
-        seen = Seen(self.store(token=lambda: 1 / 0).feed("news"))
-        self.assertIn("ZeroDivisionError", seen.standing("stale", "disconnected").standing.detail)
+        feed = self.store(token=lambda: 1 / 0).feed("news")
+        self.assertIn("ZeroDivisionError", Seen(feed).standing("stale", "token-needed").standing.detail)
+        with self.assertRaisesRegex(WriteFailed, "^nothing was written: .*ZeroDivisionError"):
+            feed.write({"op": "feed.clear"}).result(PATIENCE_SECONDS)
+
+    def test_without_a_newer_token_the_present_one_stays_in_use(self):
+        for newer in (lambda: None, lambda: 1 / 0):
+            given = iter(["one"])
+            feed, seen, stream = self.followed(token=lambda given=given, newer=newer: next(given, None) or newer())
+            stream.end()
+            self.assertEqual(self.daemon.stream().token, "Bearer one")
+            feed._store.close()
 
     def test_a_token_that_is_about_to_end_is_renewed(self):
         now = time.time()
@@ -456,6 +491,74 @@ class Tokens(StoreTest):
         # And is used from then on.
         Seen(feed._store.feed("weather"))
         self.assertEqual(self.daemon.patch().headers["Authorization"], f"Bearer {tokens[0]}")
+
+    def test_a_token_that_is_not_valid_yet_is_kept_and_sent_again(self):
+        later = time.time() + 3600
+        for first, detail in (("one", EARLY["detail"]), (jwt(later, "one", nbf=later - 60), "no")):
+            with self.subTest(detail):
+                tokens = iter([first, "two", "three"])
+                for _ in range(2):
+                    self.daemon.refuse(401, {"detail": detail})
+                store = self.store(token=lambda tokens=tokens: next(tokens))
+                clock, seen = Clock(store), Seen(store.feed("news"))
+                for _ in range(2):
+                    self.assertEqual(self.daemon.stream().token, f"Bearer {first}")
+                    self.assertGreater(seen.standing("stale", "token-needed").standing.until, 0)
+                    clock.advance(30)
+                stream = self.daemon.stream()
+                self.assertEqual(stream.token, f"Bearer {first}")
+                stream.message(reload("news", TWO))
+                stream.up_to_date("news")
+                seen.live()
+                # The one that was accepted stays in use while the next one is not valid yet.
+                self.daemon.refuse(401, EARLY)
+                stream.cut()
+                for expected in ("two", first):
+                    seen.standing("stale", "disconnected" if expected == "two" else "token-needed")
+                    clock.advance(30 if expected == "two" else 0.05)
+                    self.assertEqual(self.daemon.stream().token, f"Bearer {expected}")
+
+    def test_a_token_that_never_becomes_valid_is_replaced(self):
+        tokens = iter(["one", "two"])
+        with mock.patch.object(transport, "EARLY_SECONDS", -1):
+            self.daemon.refuse(401, EARLY)
+            store = self.store(token=lambda: next(tokens))
+            clock, seen = Clock(store), Seen(store.feed("news"))
+            self.daemon.stream()
+            seen.standing("stale", "token-needed")
+            clock.advance(30)
+            self.assertEqual(self.daemon.stream().token, "Bearer two")
+
+    def test_a_renewed_token_that_is_not_valid_yet_does_not_disturb_the_stream(self):
+        now = time.time()
+        tokens = [jwt(now + 3600, "old"), jwt(now + 7200, "new")]
+        given = iter(tokens)
+        store = self.store(token=lambda: next(given))
+        clock = Clock(store)
+        feed, seen, stream = self.followed(store)
+        self.daemon.refuse(401, EARLY, "PATCH")
+        clock.advance(3600)
+        self.assertEqual(self.daemon.patch().headers["Authorization"], f"Bearer {tokens[1]}")
+        until(lambda: clock.delays, "another attempt")
+        Seen(store.feed("weather"))
+        self.assertEqual(self.daemon.patch().headers["Authorization"], f"Bearer {tokens[0]}")
+        until(lambda: not store._streams[self.daemon.url][0]._is_patching, "the answer")
+        clock.advance(3600)
+        self.assertEqual(self.daemon.patch().headers["Authorization"], f"Bearer {tokens[1]}")
+        until(lambda: max(clock.delays, default=0) > 3600, "its own renewal")
+        self.assertEqual(feed.view.standing.name, "live")
+
+    def test_a_write_waits_for_its_token_to_be_valid(self):
+        tokens = iter(["one", "two"])
+        feed = self.store(token=lambda: next(tokens)).feed("news")
+        with mock.patch.object(writes, "EARLY_PAUSE_SECONDS", 0):
+            write = feed.write({"op": "feed.clear"})
+            for _ in range(3):
+                asked = self.daemon.write()
+                self.assertEqual(asked.headers["Authorization"], "Bearer one")
+                asked.reply(401, **EARLY)
+            self.daemon.write().reply(202, feed="news", topic="t", partition=0)
+            self.assertEqual(write.result(PATIENCE_SECONDS).topic, "t")
 
     def test_a_token_that_ends_is_replaced_by_another_connection(self):
         tokens = iter(["old", "new"])

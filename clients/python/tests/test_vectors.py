@@ -1,5 +1,6 @@
 """The conformance vectors."""
 
+import subprocess
 import sys
 import unittest
 
@@ -36,6 +37,9 @@ class Vectors(unittest.TestCase):
                         states[feed] = then["sections"]
                     found = run.spelled(answer(take(known, line)))
                     self.assertIsNone(run.differs(found, then, states.get(feed), True))
+
+    def test_the_vectors_of_pending_writes_are_those_of_the_model(self):
+        subprocess.run([sys.executable, str(CONFORMANCE / "pending.py"), "--check"], check=True)
 
     def test_checksums(self):
         for vector in vectors(CONFORMANCE / "checksum.ndjson"):

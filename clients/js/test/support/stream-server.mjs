@@ -48,7 +48,7 @@ export class StreamServer {
   feeds = new Map();
   /** Where feeds are that are not here, by id: their URLs. */
   elsewhere = new Map();
-  /** What a token allows: null if it is refused. */
+  /** What a token allows: null, or the reason, if it is refused. */
   rightsOf = () => ({ mayRead: () => true, sub: 'a' });
   /** The answer to a write. */
   onWrite = () => ({ status: 403, body: { code: 'writes-off', detail: 'writes are off' } });
@@ -74,7 +74,7 @@ export class StreamServer {
     if (this.isDown) throw new TypeError('fetch failed');
     const answer = (status, value) => new Response(JSON.stringify(value), { status });
     const rights = this.rightsOf(headers.Authorization?.slice('Bearer '.length));
-    if (rights === null) return answer(401, { code: 'invalid-token', detail: 'the token is not accepted' });
+    if (rights?.mayRead === undefined) return answer(401, { code: 'invalid-token', detail: rights ?? 'the token is not accepted' });
     const content = JSON.parse(body);
     const [, feed] = /\/v1\/feeds\/([^/]+)\/events$/.exec(url) ?? [];
     if (feed !== undefined) {

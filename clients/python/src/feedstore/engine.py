@@ -54,6 +54,9 @@ class Engine:
     def later(self, seconds: float, function: Callable[[], None]) -> asyncio.TimerHandle:
         return self.loop.call_later(seconds, function)
 
+    def now(self) -> float:
+        return self.loop.time()
+
     def stop(self) -> None:
         with self._lock:
             if self._is_stopped:

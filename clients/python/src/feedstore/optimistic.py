@@ -1,10 +1,11 @@
 """Shows writes before they are published: a state with the writes that are still pending, in their order."""
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from functools import cmp_to_key, partial
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .jsontext import text_of
 from .merge_patch import merged
-from .model import Item, Section, Window
+from .model import Item, OrderKey, Section, Window
 
 Event = Mapping[str, Any]
 
@@ -14,28 +15,51 @@ class _Draft:
 
     def __init__(self, section: Section):
         self.section = section
-        self.data_text = section.data_text
+        self.data_text, self.order, self.keep = section.data_text, section.order, section.keep
         self.items = list(section.items)
         self.of = section.of
+
+    @property
+    def is_whole(self) -> bool:
+        return self.section.from_ == 0 and len(self.items) == self.of
 
     def index(self, item: str) -> Optional[int]:
         return next((index for index, found in enumerate(self.items) if found.id == item), None)
 
-    def place(self, at: Any) -> Optional[int]:
-        """The index in `items` of a place; None if the window does not show it. The element is not in `items`."""
-        from_, count = self.section.from_, len(self.items)
-        last = count if from_ + count >= self.of else None
-        if at is None or at == "last":
-            return last
-        if at == "first":
-            return 0 if from_ == 0 else None
-        if not isinstance(at, Mapping):
-            return None
-        if "index" in at and type(at["index"]) is int:
-            index = at["index"] - from_
-            return None if index < 0 else index if index < count else last
-        anchor = self.index(at.get("before", at.get("after")))
-        return None if anchor is None else anchor if "before" in at else anchor + 1
+    def put(self, item: Item, at: Any = None) -> None:
+        """Adds an item; it is not shown if the window does not show the place."""
+        end, start = self.of - self.section.from_, -self.section.from_
+        if self.order is not None:
+            place = _place(item, self.items, self.order) if self.is_whole else end
+        elif at is None or at in ("first", "last"):
+            place = start if at == "first" else end
+        elif "index" in at:
+            place = min(at["index"] + start, end)
+        else:
+            place = (self.index(at.get("before", at.get("after"))) or 0) + ("after" in at)
+        self.of += 1
+        if 0 <= place <= len(self.items):
+            self.items.insert(place, item)
+
+    def change(self, index: int, item: Item) -> None:
+        """Gives an item other content, which may give it another place in an ordered section."""
+        if self.order is not None and self.is_whole:
+            del self.items[index]
+            index = _place(item, self.items, self.order)
+            self.items.insert(index, item)
+        else:
+            self.items[index] = item
+
+    def remove(self, index: int) -> None:
+        del self.items[index]
+        self.of -= 1
+
+    def cut(self, most: Optional[int]) -> None:
+        """Takes away what is beyond the bound of the section, or of the window."""
+        keep = self.of if self.keep is None else self.keep
+        self.of = min(self.of, keep)
+        room = keep - self.section.from_
+        del self.items[max(0, room if most is None else min(most, room)) :]
 
 
 def shown(
@@ -50,6 +74,8 @@ def shown(
             except (ValueError, LookupError, TypeError, RecursionError):
                 # The daemon will say what is wrong with it.
                 pass
+        for draft in drafts.drafts.values():
+            draft.cut(window.first if window.first is not None else window.count)
     return drafts.finish({section.id: section for section in former})
 
 
@@ -64,7 +90,8 @@ class _Drafts:
         self.window = window
         self.sections: Dict[str, Section] = {section.id: section for section in confirmed}
         self.drafts: Dict[str, _Draft] = {}
-        #: Items that a write put somewhere.
+        #: Sections that a write moved, and items that one put somewhere.
+        self.moved: Set[str] = set()
         self.placed: Dict[str, None] = {}
 
     def apply(self, event: Event) -> None:
@@ -79,64 +106,81 @@ class _Drafts:
                 draft, index = found
                 item = draft.items[index]
                 data = merged(item.data_text, text_of(event["data"]))
-                draft.items[index] = Item(item.id, item.kind, item.section, data, True)
+                draft.change(index, Item(item.id, item.kind, item.section, data, True))
         elif op == "item.delete":
             found = self.find(_text(event, "item"))
             if found is not None:
-                draft, index = found
-                del draft.items[index]
-                draft.of -= 1
-        elif op == "section.upsert" and not {"order", "keep", "at"} & event.keys():
-            section = self.draft(_text(event, "section"))
-            if section is not None and "data" in event:
-                section.data_text = text_of(event["data"])
+                found[0].remove(found[1])
+        elif op == "section.upsert":
+            self.upsert_section(event)
 
     def upsert(self, event: Event) -> None:
-        found = self.find(_text(event, "item"))
-        if found is None:
-            kind = _text(event, "kind") if "kind" in event else ""
-            item = Item(_text(event, "item"), kind, _text(event, "section"), text_of(event.get("data")), True)
-            self.insert(item, event)
-            return
-        draft, index = found
-        item = draft.items[index]
-        data = text_of(event["data"]) if "data" in event else item.data_text
-        section = _text(event, "section") if "section" in event else item.section
-        new = Item(item.id, _text(event, "kind") if "kind" in event else item.kind, section, data, True)
-        if section != item.section or "at" in event:
-            self.relocate(draft, index, new, event)
-        else:
-            draft.items[index] = new
+        name = _text(event, "item")
+        found = self.find(name)
+        former = found[0].items[found[1]] if found else None
+        section = _text(event, "section") if "section" in event or former is None else former.section
+        kind = _text(event, "kind") if "kind" in event else former.kind if former else ""
+        data = text_of(event["data"]) if "data" in event else former.data_text if former else "null"
+        if self.is_place(section, name, event.get("at")):
+            self.relocate(found, Item(name, kind, section, data, True), event)
 
     def move(self, event: Event) -> None:
         found = self.find(_text(event, "item"))
         if found is not None:
-            draft, index = found
-            item = draft.items[index]
+            item = found[0].items[found[1]]
             section = _text(event, "section") if "section" in event else item.section
-            if section != item.section or "at" in event:
-                self.relocate(draft, index, Item(item.id, item.kind, section, item.data_text, True), event)
+            if (section != item.section or "at" in event) and self.is_place(section, item.id, event.get("at")):
+                self.relocate(found, Item(item.id, item.kind, section, item.data_text, True), event)
 
-    def relocate(self, draft: _Draft, index: int, item: Item, event: Event) -> None:
-        former = draft.items.pop(index)
-        draft.of -= 1
-        if not self.insert(item, event):
-            draft.items.insert(index, former)
-            draft.of += 1
-
-    def insert(self, item: Item, event: Event) -> bool:
-        """Puts an item where an event says, if the window shows that place."""
+    def relocate(self, found: Optional[Tuple[_Draft, int]], item: Item, event: Event) -> None:
+        if found is not None:
+            draft, index = found
+            if item.section == draft.section.id and "at" not in event:
+                draft.change(index, item)
+                return
+            draft.remove(index)
         target = self.draft(item.section)
-        # The daemon decides about places in an ordered section, and refuses others.
-        if target is None or (target.section.order is not None and "at" in event):
-            return False
-        place = target.place(event.get("at"))
-        if place is None:
-            return False
-        target.items.insert(place, item)
-        target.of += 1
-        self.placed[item.id] = None
-        return True
+        if target is not None:
+            target.put(item, event.get("at"))
+            self.placed[item.id] = None
+
+    def is_place(self, section: str, item: str, at: Any) -> bool:
+        """Whether a place is known. The daemon decides about places in an ordered section, and refuses others."""
+        target = self.drafts.get(section) or self.sections.get(section)
+        if at is None or (target is not None and target.order is not None):
+            return at is None
+        if not isinstance(at, Mapping):
+            return at in ("first", "last")
+        if "index" in at:
+            return type(at["index"]) is int and at["index"] >= 0
+        anchor = at.get("before", at.get("after"))
+        return anchor != item and target is not None and any(one.id == anchor for one in target.items)
+
+    def upsert_section(self, event: Event) -> None:
+        name, at = _text(event, "section"), event.get("at")
+        order, keep = _order(event.get("order")), event.get("keep")
+        if keep is not None and (type(keep) is not int or keep < 1):
+            raise TypeError(f"keep is {keep!r}; expected a number from 1")
+        names = [other for other in self.sections if other != name]
+        if self.window.sections is not None:
+            at = None
+        index = len(names)
+        if isinstance(at, Mapping):
+            anchor = at.get("before", at.get("after"))
+            index = min(at["index"], index) if "index" in at else names.index(anchor) + ("after" in at)
+        draft = self.draft(name)
+        if draft is None:
+            return
+        draft.data_text = text_of(event["data"]) if "data" in event else draft.data_text
+        draft.order = order if "order" in event else draft.order
+        draft.keep = keep if "keep" in event else draft.keep
+        if order is not None and draft.is_whole:
+            draft.items.sort(key=cmp_to_key(partial(_compared, order)))
+        if at is not None:
+            names.insert(0 if at == "first" else index, name)
+            if names != list(self.sections):
+                self.sections = {one: self.sections[one] for one in names}
+                self.moved.add(name)
 
     def find(self, item: str) -> Optional[Tuple[_Draft, int]]:
         for name, section in self.sections.items():
@@ -178,13 +222,69 @@ class _Drafts:
             items.append(shown_before if shown_before is not None and item.is_same(shown_before) else item)
         section = draft.section
         is_pending = (
-            confirmed is None or is_moved or draft.data_text != confirmed.data_text or any(item.is_pending for item in items)
+            confirmed is None or is_moved or section.id in self.moved or any(item.is_pending for item in items)
+            or (draft.data_text, draft.order, draft.keep, draft.of) != (confirmed.data_text, confirmed.order, confirmed.keep, confirmed.of)
         )
-        new = Section(section.id, draft.data_text, section.order, section.keep, tuple(items), section.from_, draft.of, is_pending)
+        new = Section(section.id, draft.data_text, draft.order, draft.keep, tuple(items), section.from_, draft.of, is_pending)
         for other in (former, confirmed):
             if other is not None and new.is_same(other):
                 return other
         return new
+
+
+def _order(order: Any) -> Optional[List[Dict[str, str]]]:
+    """The keys of an order; raises an error if they are not valid."""
+    if order is None:
+        return None
+    if not isinstance(order, list) or not 1 <= len(order) <= 4 or not all(key["by"] == "" or key["by"][0] == "/" for key in order):
+        raise TypeError(f"order is {order!r}; expected one to four keys such as {{'by': '/score'}}")
+    return [{"by": key["by"], **({"direction": "descending"} if key.get("direction") == "descending" else {})} for key in order]
+
+
+def _place(item: Item, items: Sequence[Item], order: Sequence[OrderKey]) -> int:
+    """Where an item belongs among those of an ordered section."""
+    low, high = 0, len(items)
+    while low < high:
+        middle = (low + high) // 2
+        if _compared(order, items[middle], item) < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _compared(order: Sequence[OrderKey], one: Item, other: Item) -> int:
+    """The order of section 2.13 of the protocol, except that numbers are compared as Python has them."""
+    for key in order:
+        first, second = _rank(_value(one.data, key["by"])), _rank(_value(other.data, key["by"]))
+        if first != second:
+            is_reversed = key.get("direction") == "descending" and _UNSORTABLE not in (first, second)
+            return -1 if (first < second) != is_reversed else 1
+    return -1 if one.id.encode("utf-8", "surrogatepass") < other.id.encode("utf-8", "surrogatepass") else 1
+
+
+_UNSORTABLE: Tuple[int, Any] = (3, 0)
+
+
+def _rank(value: Any) -> Tuple[int, Any]:
+    if isinstance(value, bool):
+        return (0, value)
+    if isinstance(value, (int, float)):
+        return (1, value)
+    return (2, value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else _UNSORTABLE
+
+
+def _value(data: Any, pointer: str) -> Any:
+    """What a JSON Pointer leads to."""
+    for name in pointer.split("/")[1:]:
+        name = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(data, list) and name.isascii() and name.isdigit() and str(int(name)) == name and int(name) < len(data):
+            data = data[int(name)]
+        elif isinstance(data, dict) and name in data:
+            data = data[name]
+        else:
+            return None
+    return data
 
 
 def _text(event: Event, name: str) -> str:

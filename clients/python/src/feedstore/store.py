@@ -16,7 +16,7 @@ from .errors import FeedStoreError
 from .followed import Followed
 from .model import CONNECTING, WHOLE, FeedView, Update, Window, Written
 from .stream import MOST_FEEDS, Stream
-from .transport import Origin
+from .transport import Origin, Tokens
 from .writes import Event, FeedWrites, PendingWrite, Write, events_of, sent
 
 log = logging.getLogger("feedstore")
@@ -48,6 +48,7 @@ class FeedStore:
         self._ssl_context = ssl_context
         self._origins = {url: Origin(url, ssl_context) for url in self._urls}
         self._token, self._loop = token, running_loop()
+        self._tokens = Tokens(self._asked_token)
         self._engine = Engine()
         self._is_closed = False
         self._followed: Dict[Tuple[str, Window], Followed] = {}
@@ -98,13 +99,14 @@ class FeedStore:
 
     def _asked_token(self) -> Optional[str]:
         """The token; blocks."""
-        if self._token is None or isinstance(self._token, str):
-            return self._token
         try:
-            token = resolved(self._token(), self._loop)
+            token = self._token if self._token is None or isinstance(self._token, str) else resolved(self._token(), self._loop)
         except Exception as fault:
             # It is a program's own function: whatever it raises, the next attempt asks it again.
             raise ConnectionError(f"the token's function failed: {fault!r}") from fault
+        if token is not None and not (str(token).isascii() and str(token).isprintable()):
+            # The error of the library would show it.
+            raise ConnectionError("the token has a character that no header can hold, such as a line break")
         return None if token is None else str(token)
 
     # In the engine's thread, from here on.
@@ -179,7 +181,7 @@ class FeedStore:
             except ValueError as fault:
                 log.warning("a daemon names an instance that cannot be reached: %s", fault)
                 return None
-        streams.append(Stream(self._engine, url, self._origins[url], self._asked_token, self._settle_soon))
+        streams.append(Stream(self._engine, url, self._origins[url], self._tokens, self._settle_soon))
         return streams[-1]
 
     def _writes_of(self, feed: str) -> FeedWrites:
@@ -208,7 +210,7 @@ class FeedStore:
             then(outcome)
             self._forget_writes(feed)
 
-        self._engine.in_thread(lambda: sent(origins, self._asked_token, path, write), answered)
+        self._engine.in_thread(lambda: sent(origins, self._tokens, path, write), answered)
 
 
 class Feed:

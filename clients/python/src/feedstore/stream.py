@@ -1,5 +1,6 @@
 """A stream of many feeds at one instance. All methods are called in the store's thread."""
 
+import dataclasses
 import json
 import logging
 import random
@@ -10,23 +11,28 @@ from .engine import Engine
 from .event_stream import StreamEvent
 from .followed import Followed
 from .model import Standing
-from .transport import Answer, Origin, Problem, StreamReader, answer_of, token_end
+from .transport import EARLY_PAUSE_SECONDS, Origin, Problem, StreamReader, Tokens, answer_of, token_time
 
 log = logging.getLogger("feedstore")
 
 MOST_FEEDS = 256
 _MOST_DELAY = 30.0
 _RENEWAL_SECONDS = 30.0
+# A stream that had events for so long is opened again at once, after a random part of `_AT_ONCE_SECONDS`.
+_STEADY_SECONDS = 5.0
+_AT_ONCE_SECONDS = 0.05
+# The least spread above `Retry-After`.
+_LEAST_SPREAD_SECONDS = 1.5
 
 
 class Stream:
     def __init__(
-        self, engine: Engine, url: str, origin: Origin, token: Callable[[], Optional[str]], on_moved: Callable[[], None]
+        self, engine: Engine, url: str, origin: Origin, tokens: Tokens, on_moved: Callable[[], None]
     ):
         self.url = url
         #: What it is to follow, by feed.
         self.wanted: Dict[str, Followed] = {}
-        self._engine, self._origin, self._token, self._on_moved = engine, origin, token, on_moved
+        self._engine, self._origin, self._tokens, self._on_moved = engine, origin, tokens, on_moved
         #: What the daemon follows, as far as it was asked.
         self._sent: Dict[str, Followed] = {}
         #: Feeds whose window was changed: until `must-refetch` comes, messages are of the former one.
@@ -35,6 +41,8 @@ class Stream:
         self._refetching: Set[str] = set()
         self._retry = 3.0
         self._failures = 0
+        #: When the first event of the connection arrived.
+        self._since: Optional[float] = None
         self._reader: Optional[StreamReader] = None
         self._timer: Optional[Any] = None
         self._renewal: Optional[Any] = None
@@ -56,7 +64,7 @@ class Stream:
         for timer in (self._timer, self._renewal):
             if timer is not None:
                 timer.cancel()
-        self._timer = self._renewal = self._name = None
+        self._timer = self._renewal = self._name = self._since = None
         self._is_patching = False
         self._sent, self._switching, self._refetching = {}, set(), set()
         if reader is not None:
@@ -99,7 +107,7 @@ class Stream:
 
         def start() -> StreamReader:
             return StreamReader(
-                self._origin, self._token, content,
+                self._origin, self._tokens, content,
                 lambda: self._engine.post(opened),
                 lambda events, retry: self._engine.post(take, events, retry),
                 lambda problem, detail: self._engine.post(end, problem, detail),
@@ -116,6 +124,7 @@ class Stream:
 
     def _end(self, problem: Optional[Problem], detail: str) -> None:
         sent = list(self._sent.values())
+        is_steady = self._since is not None and self._engine.now() - self._since >= _STEADY_SECONDS
         self.close()
         bad = None if problem is None else _named(problem, "feeds", sent)
         if bad is not None and problem is not None:
@@ -123,9 +132,18 @@ class Stream:
             self._on_moved()
             self.update()
             return
-        delay = min(self._retry * 2**self._failures, max(_MOST_DELAY, self._retry)) * (1 + random.random() / 4)
-        delay = max(delay, problem.after if problem else 0)
-        self._failures = min(self._failures + 1, 16)
+        # Every wait has a random part, so that clients do not all come back in the same moment.
+        if is_steady or (problem is not None and problem.is_early and self._tokens.has_accepted):
+            delay, spread = 0.0, _AT_ONCE_SECONDS
+        elif problem is not None and problem.status == 401 and not problem.is_early and self._failures == 0:
+            # Another token may be there already.
+            delay, spread, self._failures = 0.0, _AT_ONCE_SECONDS, 1
+        else:
+            after = problem.after if problem else 0
+            delay = max(min(self._retry * 2**self._failures, max(_MOST_DELAY, self._retry)), after)
+            spread = max(delay / 4, _LEAST_SPREAD_SECONDS if after > 0 else 0)
+            self._failures = min(self._failures + 1, 16)
+        delay += random.random() * spread
         self._timer = self._engine.later(delay, self._again)
         standing = _standing(problem, detail, time.time() + delay)
         for followed in list(self.wanted.values()):
@@ -146,6 +164,7 @@ class Stream:
 
     def _take(self, event: StreamEvent) -> None:
         self._failures = 0
+        self._since = self._engine.now() if self._since is None else self._since
         if event.name == "message":
             self._take_message(event.data)
             return
@@ -247,8 +266,9 @@ class Stream:
             try:
                 connection = origin.connect()
                 try:
-                    answer: Answer = answer_of(origin.send(connection, "PATCH", path, token, json.dumps(members)))
-                    return answer.problem
+                    problem = answer_of(origin.send(connection, "PATCH", path, token, json.dumps(members))).problem
+                    is_early = self._tokens.answered(token, problem)
+                    return problem and dataclasses.replace(problem, is_early=is_early)
                 finally:
                     connection.close()
             except Exception as fault:
@@ -282,11 +302,11 @@ class Stream:
 
     # Tokens.
 
-    def _renew_later(self) -> None:
-        end = token_end(self._used_token)
+    def _renew_later(self, least: float = 0) -> None:
+        end = token_time(self._used_token)
         if end is not None:
             left = end - time.time()
-            self._renewal = self._engine.later(max(left - min(_RENEWAL_SECONDS, left / 2), 0), self._renew)
+            self._renewal = self._engine.later(max(left - _RENEWAL_SECONDS, left / 2, least), self._renew)
 
     def _renew(self) -> None:
         reader, used = self._reader, self._used_token
@@ -294,21 +314,31 @@ class Stream:
 
         def fetch() -> Optional[str]:
             try:
-                return self._token()
+                return self._tokens.newer()
             except OSError as fault:
                 log.warning("there is no newer token: %s", fault)
                 return None
 
         def send(token: Optional[str]) -> None:
             # The daemon ends the stream if there is nothing newer.
-            if self._reader is not reader or token is None or (token_end(token) or 0) <= (token_end(used) or 0):
+            if self._reader is not reader or token is None or (token_time(token) or 0) <= (token_time(used) or 0):
                 return
             if self._is_patching:
                 self._renewal = self._engine.later(0.1, lambda: send(token))
                 return
-            self._used_token = token
-            self._request({}, token, lambda problem: self._patched(problem, [], self._sent, set()))
-            self._renew_later()
+            self._request({}, token, renewed(token))
+
+        def renewed(token: str) -> Callable[[Optional[Problem]], None]:
+            def take(problem: Optional[Problem]) -> None:
+                if problem is None or not problem.is_early:
+                    self._used_token = token
+                    self._patched(problem, [], self._sent, set())
+                else:
+                    # The stream goes on with the one before.
+                    self._patch()
+                self._renew_later(EARLY_PAUSE_SECONDS if problem else 0)
+
+            return take
 
         self._engine.in_thread(fetch, send)
 

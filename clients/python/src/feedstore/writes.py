@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
@@ -10,7 +11,7 @@ from .errors import WriteFailed, WriteRejected
 from .jsontext import text_of
 from .model import LIVE, Written
 from .replica import Head
-from .transport import Answer, Origin, Problem, answer_of
+from .transport import EARLY_PAUSE_SECONDS, Answer, Origin, Problem, Tokens, answer_of
 
 if TYPE_CHECKING:
     from .followed import Followed
@@ -122,7 +123,8 @@ class FeedWrites:
     def close(self) -> None:
         for write in self._writes:
             if not write.handle.done():
-                write.handle._end(WriteFailed(None, f"the store was closed. {ADVICE}"))
+                is_sent = write is self._queue[0]
+                write.handle._end(WriteFailed(None, f"the store was closed{f'. {ADVICE}' if is_sent else '; nothing was written'}"))
         self._writes, self._queue = [], deque()
 
     def forget_covered(self) -> None:
@@ -172,9 +174,7 @@ class FeedWrites:
             followed.show_writes()
 
 
-def sent(
-    origins: Sequence[Origin], token: Callable[[], Optional[str]], path: str, write: PendingWrite
-) -> Union[Written, Exception]:
+def sent(origins: Sequence[Origin], tokens: Tokens, path: str, write: PendingWrite) -> Union[Written, Exception]:
     """Sends a write, and returns its outcome; blocks."""
     unreached = []
     for origin in origins:
@@ -186,12 +186,21 @@ def sent(
         try:
             connection.sock.settimeout(write.wait + _ANSWER_SECONDS)
             preference = {"Prefer": f"wait={math.ceil(write.wait)}"} if write.wait > 0 else {}
-            answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
-            if answer.status == 401:
+            is_early, tries = False, 0
+            while True:
+                try:
+                    token = tokens.get()
+                except ConnectionError as fault:
+                    return WriteFailed(None, f"nothing was written: {fault}")
+                answer = answer_of(origin.send(connection, "POST", path, token, write.text, **preference))
+                was_early, is_early = is_early, tokens.answered(token, answer.problem)
+                tries += 1
+                if answer.status != 401 or tries > _ANSWER_SECONDS or (tries > 1 and not is_early and not was_early):
+                    return _outcome(answer)
                 # Nothing was written: it is safe to try again.
                 connection.close()
-                answer = answer_of(origin.send(connection, "POST", path, token(), write.text, **preference))
-            return _outcome(answer)
+                if is_early and not tokens.has_accepted:
+                    time.sleep(EARLY_PAUSE_SECONDS)
         except Exception as fault:
             # Whatever it is: a write that does not learn of it would be pending forever.
             return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}")

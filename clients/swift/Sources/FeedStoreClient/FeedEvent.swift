@@ -121,8 +121,12 @@ public struct WriteRejected: Error, Hashable, Sendable, CustomStringConvertible 
 /// It is not known whether the record was written.
 public struct WriteFailed: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
+  /// Whether the write may be published nevertheless.
+  public var wasSent = true
 
   public var description: String {
-    "\(message). The write may nevertheless be published; chapter 10.2 of docs/protocol.md says whether it is safe to send it again"
+    guard wasSent else { return "\(message); nothing was written" }
+    return
+      "\(message). The write may nevertheless be published; chapter 10.2 of docs/protocol.md says whether it is safe to send it again"
   }
 }

@@ -197,22 +197,32 @@ final class StoreCore: @unchecked Sendable {
     }
   }
 
-  /// Sends a write. A token that is refused is asked for again: nothing was written then.
-  private func post(_ id: WriteID, _ url: URL, _ body: String, _ wait: Int, refused: String? = nil) {
+  /// Sends a write. A token that is refused is asked for again, and one that is not valid yet sent again: nothing was written then.
+  private func post(_ id: WriteID, _ url: URL, _ body: String, _ wait: Int, wasRefused: Bool = false) {
     let token = token
     Task { [weak self] in
+      let held: String? = self?.run { $0.tokens.held($0.now()) } ?? nil
+      let inUse: String? = self?.run { $0.tokens.inUse($0.now()) } ?? nil
       let given: String?
-      do { given = try await token?() } catch {
+      do { given = if let held { held } else { try await token?() ?? inUse } } catch  where inUse != nil {
+        given = inUse
+      } catch {
         let problem = HTTPProblem(status: 401, detail: "there is no token: \(error)")
         self?.run { $0.answered(id, 401, nil, problem) }
         return
       }
-      self?.post(id, url, body, wait, refused: refused, token: given)
+      self?.post(id, url, body, wait, wasRefused, token: given)
     }
   }
 
-  private func post(_ id: WriteID, _ url: URL, _ body: String, _ wait: Int, refused: String?, token: String?)
-  {
+  private func post(
+    _ id: WriteID,
+    _ url: URL,
+    _ body: String,
+    _ wait: Int,
+    _ wasRefused: Bool,
+    token: String?
+  ) {
     var request = request("POST", url, body, token)
     if wait > 0 { request.setValue("wait=\(wait)", forHTTPHeaderField: "Prefer") }
     // The daemon gives the brokers ten seconds before it begins to wait.
@@ -220,11 +230,15 @@ final class StoreCore: @unchecked Sendable {
     let collector = ResponseCollector()
     _ = client.send(request) { [weak self] event in
       guard let answer = collector.take(event) else { return }
-      if answer.status == 401, let token, refused == nil {
-        self?.post(id, url, body, wait, refused: token)
-      } else {
-        self?.run { $0.answered(id, answer.status, answer.object, answer.problem) }
+      let isAnswered = self?.run {
+        if let token, let problem = answer.problem, answer.status != nil {
+          if $0.tokens.answered(token, problem, now: $0.now()), $0.sendLater(id) { return true }
+          if problem.status == 401, !wasRefused { return false }
+        }
+        $0.answered(id, answer.status, answer.object, answer.problem)
+        return true
       }
+      if isAnswered == false { self?.post(id, url, body, wait, wasRefused: true) }
     }
   }
 }

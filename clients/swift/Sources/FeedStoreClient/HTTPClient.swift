@@ -127,6 +127,8 @@ struct HTTPProblem: Sendable {
     code = body?["code"]?.string ?? ""
     detail = body?["detail"]?.string ?? "the server answers \(status)"
     member = body?["member"]?.string
-    retryAfter = min(headers["retry-after"].flatMap(Double.init) ?? 0, 300)
+    let seconds = headers["retry-after"] ?? ""
+    let isNumber = !seconds.isEmpty && seconds.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    retryAfter = isNumber ? min(Double(seconds) ?? 300, 300) : 0
   }
 }

@@ -105,7 +105,7 @@ extension StoreMachine {
     follows[number]?.replica.expectReload()
     setStanding(of: number, .stale(.mustRefetch))
     let pause = follow.refetches == 0 ? 0 : min(pow(2, Double(follow.refetches - 1)), Self.maxDelay)
-    effects.append(.setTimer(.refetch(follow: number), seconds: pause))
+    effects.append(.setTimer(.refetch(follow: number), seconds: pause * (1 + random() / 4)))
   }
 
   private mutating func moved(_ number: Int, from server: Int, to url: URL?) {

@@ -28,11 +28,17 @@ extension StoreMachine {
     guard var stream = streams[number] else { return }
     stream.attempt += 1
     stream.phase = .connecting
-    stream.isPatching = false
+    (stream.isPatching, stream.since) = (false, nil)
     (stream.sent, stream.ignored) = ([:], [])
     streams[number] = stream
     let connection = Connection(stream: number, attempt: stream.attempt)
-    if hasTokens { effects.append(.askToken(connection)) } else { connect(connection, token: nil) }
+    if !hasTokens {
+      connect(connection, token: nil)
+    } else if let held = tokens.held(now()) {
+      connect(connection, token: held)
+    } else {
+      effects.append(.askToken(connection))
+    }
   }
 
   private mutating func connect(_ connection: Connection, token: String?) {
@@ -65,18 +71,22 @@ extension StoreMachine {
     url(of: stream.server, "/v1/streams" + (id.map { "/\($0)" } ?? ""))
   }
 
-  private mutating func renew(_ number: Int) {
+  private mutating func renew(_ number: Int, least: Double = 0) {
     guard hasTokens, let token = streams[number]?.token,
       let seconds = BearerToken.renewal(of: token, now: now())
     else {
       return
     }
-    effects.append(.setTimer(.renewToken(stream: number), seconds: seconds))
+    effects.append(.setTimer(.renewToken(stream: number), seconds: max(seconds, least)))
   }
 
   mutating func tokenArrived(_ connection: Connection, _ answer: Result<String?, any Error>) {
     guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
     switch (stream.phase, answer) {
+    // Without a newer token, the present one stays in use until it ends.
+    case (.connecting, .failure) where tokens.inUse(now()) != nil,
+      (.connecting, .success(nil)) where tokens.inUse(now()) != nil:
+      connect(connection, token: tokens.inUse(now()))
     case (.connecting, .success(let token)):
       if stream.isTokenRefused, stream.failures == 1, token == stream.token {
         // Asked at once, and still the same.
@@ -144,7 +154,14 @@ extension StoreMachine {
       case .open = stream.phase
     else { return }
     streams[connection.stream]?.isPatching = false
+    // A newer token is not valid yet, and the stream goes on with the one before.
+    if let problem, tokens.answered(stream.token, problem, now: now()), let token = tokens.inUse(now()) {
+      streams[connection.stream]?.token = token
+      renew(connection.stream, least: HeldTokens.pause)
+      return update(connection.stream)
+    }
     guard let problem else {
+      _ = tokens.answered(stream.token, nil, now: now())
       for (feed, member) in stream.members where stream.sent[feed] != nil {
         if follows[member]?.shown.standing == .connecting { setStanding(of: member, .catchingUp) }
       }
@@ -165,6 +182,7 @@ extension StoreMachine {
       return
     }
     streams[connection.stream]?.phase = .open(id: nil)
+    if hasTokens { _ = tokens.answered(stream.token, nil, now: now()) }
     for member in stream.members.values where follows[member]?.shown.standing != .live {
       setStanding(of: member, .catchingUp)
     }
@@ -174,6 +192,7 @@ extension StoreMachine {
   mutating func named(_ connection: Connection, id: String, retry: Double?) {
     guard streams[connection.stream]?.attempt == connection.attempt else { return }
     streams[connection.stream]?.phase = .open(id: id)
+    streams[connection.stream]?.since = now()
     streams[connection.stream]?.failures = 0
     renew(connection.stream)
     if let retry { streams[connection.stream]?.retry = min(retry, Self.maxDelay) }
@@ -185,6 +204,9 @@ extension StoreMachine {
     guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
     let detail = problem.detail
     switch problem.status {
+    case 401 where tokens.answered(stream.token, problem, now: now()):
+      let isAtOnce = tokens.inUse(now()) != nil
+      fail(connection.stream, after: problem.retryAfter, isAtOnce: isAtOnce) { _ in .tokenNeeded(detail) }
     case 401:
       streams[connection.stream]?.isTokenRefused = true
       fail(connection.stream, after: problem.retryAfter, isImmediate: hasTokens) { _ in .tokenNeeded(detail) }
@@ -219,7 +241,8 @@ extension StoreMachine {
     if stream.isTokenRefused {
       fail(connection.stream, isImmediate: true) { _ in .forbidden("the token has ended") }
     } else {
-      fail(connection.stream) { .disconnected(until: $0) }
+      let isSteady = stream.since.map { now().timeIntervalSince($0) >= Self.steadySeconds } ?? false
+      fail(connection.stream, isAtOnce: isSteady) { .disconnected(until: $0) }
     }
   }
 
@@ -228,13 +251,20 @@ extension StoreMachine {
     _ number: Int,
     after: Double = 0,
     isImmediate: Bool = false,
+    isAtOnce: Bool = false,
     _ reason: (Date) -> Standing.Reason
   ) {
     guard let stream = streams[number] else { return }
-    let delay = min(stream.retry * pow(2, Double(stream.failures)), max(Self.maxDelay, stream.retry))
-    let seconds = isImmediate && stream.failures == 0 ? 0 : max(delay * (1 + random() / 4), after)
+    var seconds = 0.0
+    if isAtOnce {
+      seconds = random() * Self.atOnceSeconds
+    } else if !isImmediate || stream.failures > 0 {
+      let own = min(stream.retry * pow(2, Double(stream.failures)), max(Self.maxDelay, stream.retry))
+      let delay = max(own, after)
+      seconds = delay + random() * max(delay / 4, after > 0 ? Self.leastSpread : 0)
+    }
     let until = now().addingTimeInterval(seconds)
-    streams[number]?.failures = min(stream.failures + 1, 16)
+    streams[number]?.failures = isAtOnce ? 0 : min(stream.failures + 1, 16)
     streams[number]?.phase = .waiting(until: until)
     streams[number]?.isPatching = false
     effects.append(.cancelTimer(.renewToken(stream: number)))
@@ -269,11 +299,17 @@ extension StoreMachine {
       update(number)
     case .renewToken(let number):
       guard let stream = streams[number], case .open = stream.phase else { return }
-      effects.append(.askToken(Connection(stream: number, attempt: stream.attempt)))
+      let connection = Connection(stream: number, attempt: stream.attempt)
+      if let coming = tokens.coming(now()) {
+        tokenArrived(connection, .success(coming))
+      } else {
+        effects.append(.askToken(connection))
+      }
     case .refetch(let number):
       follows[number]?.needsReload = true
       change(number)
     case .look(let write): look(write)
+    case .send(let write): if let feed = feed(sending: write) { post(feed) }
     }
   }
 }

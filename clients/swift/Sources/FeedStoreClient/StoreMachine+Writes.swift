@@ -8,7 +8,7 @@ extension StoreMachine {
   mutating func write(_ value: String, _ handle: HandleID, wait: Int) -> WriteID {
     let id = WriteID(number: newNumber())
     guard let shown = handles[handle], let follow = follows[shown.follow] else {
-      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed"))))
+      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed", wasSent: false))))
       return id
     }
     guard max(follow.pending.count, queues[follow.feed]?.count ?? 0) < Self.maxPendingWrites else {
@@ -33,7 +33,7 @@ extension StoreMachine {
   }
 
   /// Sends the first write of a feed that is not answered. Those after it wait: requests at the same time are applied in any order.
-  private mutating func post(_ feed: FeedID) {
+  mutating func post(_ feed: FeedID) {
     guard let write = queues[feed]?.first else {
       queues[feed] = nil
       return
@@ -45,9 +45,19 @@ extension StoreMachine {
     effects.append(.post(write.id, url, body: write.value, wait: write.wait))
   }
 
+  func feed(sending id: WriteID) -> FeedID? { queues.first { $0.value.first?.id == id }?.key }
+
+  /// A token is not valid yet, so nothing was written. Returns whether the write is sent again.
+  mutating func sendLater(_ id: WriteID) -> Bool {
+    guard let feed = feed(sending: id), queues[feed]![0].refusals < Self.maxRefusals else { return false }
+    queues[feed]![0].refusals += 1
+    effects.append(.setTimer(.send(id), seconds: tokens.inUse(now()) == nil ? HeldTokens.pause : 0))
+    return true
+  }
+
   /// The answer to a write; without one there is no response.
   mutating func answered(_ id: WriteID, _ status: Int?, _ object: JSONObject?, _ problem: HTTPProblem?) {
-    guard let feed = queues.first(where: { $0.value.first?.id == id })?.key else { return }
+    guard let feed = feed(sending: id) else { return }
     queues[feed]?.removeFirst()
     defer { post(feed) }
     switch status {

@@ -7,6 +7,8 @@ struct QueuedWrite {
   let id: WriteID
   let value: String
   let wait: Int
+  /// How often its token was refused because it is not valid yet.
+  var refusals = 0
 }
 
 /// One attempt of one stream to connect; what an earlier attempt still tells is ignored.
@@ -40,11 +42,18 @@ struct StoreMachine {
     case renewToken(stream: Int)
     case refetch(follow: Int)
     case look(WriteID)
+    case send(WriteID)
   }
 
   static let maxFeedsPerStream = 256
   static let maxPendingWrites = 1000
+  static let maxRefusals = 30
   static let maxDelay = 30.0
+  /// A stream that had events for so long is opened again at once, after a random part of `atOnceSeconds`.
+  static let steadySeconds = 5.0
+  static let atOnceSeconds = 0.05
+  /// The least spread above `Retry-After`.
+  static let leastSpread = 1.5
   /// How long a write that was accepted is shown while the feed is live, if nothing covers it: it may be rejected later, or change
   /// nothing.
   static let pendingSeconds = 60.0
@@ -60,6 +69,7 @@ struct StoreMachine {
   /// The writes that are not answered, in their order.
   var queues: [FeedID: [QueuedWrite]] = [:]
   let hasTokens: Bool
+  var tokens = HeldTokens()
   private var followsByKey: [FollowKey: Int] = [:]
   private var dirty: Set<Int> = []
   private var isFlushScheduled = false
@@ -366,6 +376,8 @@ struct StreamState {
   var ignored: Set<FeedID> = []
   var phase = Phase.idle
   var attempt = 0
+  /// When the first event of this attempt arrived.
+  var since: Date?
   var failures = 0
   /// What the server wishes a client to wait, in seconds.
   var retry = 3.0

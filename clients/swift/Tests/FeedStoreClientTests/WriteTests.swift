@@ -3,153 +3,77 @@ import Testing
 
 @testable import FeedStoreClient
 
-/// Optimistic writes against a plain oracle: lists of lists, changed as the protocol says.
-struct OverlayOracle {
-  struct Item: Equatable {
-    var id: String
-    var kind: String
-    var data: String
-  }
-
-  var sections: [(id: String, data: String, isOrdered: Bool, items: [Item])]
-
-  init(_ state: FeedState) {
-    sections = state.sections.map { section in
-      let items = section.items.map { Item(id: $0.id.rawValue, kind: $0.kind, data: $0.dataText) }
-      return (section.id.rawValue, section.dataText, section.order != nil, items)
-    }
-  }
-
-  private func same(_ one: String, _ other: String) -> Bool { Array(one.utf8) == Array(other.utf8) }
-
-  private func place(_ id: String) -> (Int, Int)? {
-    for (index, section) in sections.enumerated() {
-      for (place, item) in section.items.enumerated() where same(item.id, id) { return (index, place) }
-    }
-    return nil
-  }
-
-  mutating func apply(_ event: JSONObject) {
-    let op = event["op"]?.string ?? ""
-    let section = event["section"]?.string
-    let target = section.flatMap { name in sections.firstIndex { same($0.id, name) } }
-    if op == "section.upsert", let target, event["at"] == nil, event["order"] == nil, event["keep"] == nil {
-      if let data = event["data"] { sections[target].data = data.compactText }
-    }
-    guard let id = event["item"]?.string else { return }
-    switch op {
-    case "item.upsert":
-      if let (index, place) = place(id) {
-        if let kind = event["kind"]?.string { sections[index].items[place].kind = kind }
-        if let data = event["data"] { sections[index].items[place].data = data.compactText }
-        if section != nil || event["at"] != nil { move(id, section, event["at"]) }
-      } else if let target, !sections[target].isOrdered {
-        let item = Item(id: id, kind: event["kind"]?.string ?? "", data: event["data"]?.compactText ?? "null")
-        if let index = index(event["at"], in: sections[target].items, default: sections[target].items.count) {
-          sections[target].items.insert(item, at: index)
-        }
+@Suite(.enabled(if: Checkout.hasVectors)) struct OverlayTests {
+  private func sections(_ text: JSONText?) throws -> [SectionDraft] {
+    try (text?.elements ?? []).map { text in
+      let value = try #require(JSONObject(text))
+      let id = SectionID(value["id"]?.string ?? "")
+      let keys = value["order"]?.elements?.compactMap { JSONObject($0) }.map {
+        OrderKey(by: $0["by"]?.string ?? "", isDescending: $0["direction"]?.string == "descending")
       }
-    case "item.patch":
-      guard let (index, place) = place(id), let patch = event["data"] else { return }
-      let data = try? JSONText(checking: sections[index].items[place].data)
-      sections[index].items[place].data = mergePatched(data, patch)
-    case "item.move": move(id, section, event["at"])
-    case "item.delete": if let (index, place) = place(id) { sections[index].items.remove(at: place) }
-    default: break
+      var draft = SectionDraft(
+        id: id,
+        dataText: value["data"]?.compactText ?? "",
+        order: keys,
+        keep: value["keep"]?.count
+      )
+      draft.items = (value["items"]?.elements ?? []).compactMap { JSONObject($0) }.map {
+        FeedItem(
+          id: ItemID($0["id"]?.string ?? ""),
+          kind: $0["kind"]?.string ?? "",
+          section: id,
+          dataText: $0["data"]?.compactText ?? ""
+        )
+      }
+      (draft.from, draft.total) = (value["from"]?.count ?? 0, value["of"]?.count)
+      return draft
     }
   }
 
-  private mutating func move(_ id: String, _ section: String?, _ at: JSONText?) {
-    guard let (index, place) = place(id) else { return }
-    guard let target = section == nil ? index : sections.firstIndex(where: { same($0.id, section ?? "") })
-    else { return }
-    if sections[target].isOrdered || (target == index && at == nil) { return }
-    var others = sections[target].items
-    let item = sections[index].items[place]
-    if target == index { others.remove(at: place) }
-    guard let to = self.index(at, in: others, default: others.count) else { return }
-    sections[index].items.remove(at: place)
-    sections[target].items.insert(item, at: to)
+  /// What is compared of a section.
+  private func plain(_ section: FeedSection) -> [String] {
+    let items = section.items.map { "\($0.id) \($0.kind) \($0.data.text)" }
+    return [
+      "\(section.id) \(section.data.text) \(section.from)/\(section.of) \(section.order ?? []) \(section.keep ?? 0)"
+    ] + items
   }
 
-  private func index(_ at: JSONText?, in items: [Item], default index: Int) -> Int? {
-    guard let at else { return index }
-    if let word = at.string { return word == "first" ? 0 : items.count }
-    let object = JSONObject(at)
-    if let index = object?["index"]?.count { return min(index, items.count) }
-    if let id = object?["before"]?.string { return items.firstIndex { same($0.id, id) } }
-    return (object?["after"]?.string).flatMap { id in items.firstIndex { same($0.id, id) } }.map { $0 + 1 }
-  }
-}
-
-@Suite(.enabled(if: Checkout.hasCommand)) struct OverlayTests {
-  @Test func `random writes over random states show what the oracle shows`() throws {
-    var records = RandomRecords(random: SeededRandom("overlay"), feeds: ["f"])
-    var replica = Replica("f")
-    var (shown, pendingItems) = (0, 0)
-    for changeset in try Replay.changesets(records.lines(500), settings: ["coalesce.window": "0"]) {
-      for text in changeset.texts { _ = try replica.apply(text) }
-      let confirmed = replica.view.state
-      let events = (0..<Int.random(in: 1...4, using: &records.random)).map { _ in records.event() }
-      let writes = events.enumerated().map {
-        PendingWrite(id: WriteID(number: $0), operations: PendingOperation.list($1))
+  @Test(arguments: Checkout.vectors("pending")) func `pending writes show what the vectors say`(
+    _ name: String
+  ) throws {
+    for line in try Checkout.lines(name) {
+      let title = Comment(rawValue: line["title"]?.string ?? "")
+      let confirmed = FeedState(drafts: try sections(line["state"]), reusing: FeedState())
+      let window = try #require(JSONObject(line["window"]))
+      let shown = FeedWindow(
+        sections: window["sections"]?.elements?.map { SectionID($0.string ?? "") },
+        first: window["first"]?.count,
+        from: window["from"]?.count,
+        count: window["count"]?.count
+      )
+      let writes = (line["writes"]?.elements ?? []).enumerated().map {
+        PendingWrite(id: WriteID(number: $0), operations: PendingOperation.list($1.text))
       }
-      var oracle = OverlayOracle(confirmed)
-      for event in events { oracle.apply(try #require(JSONObject(try JSONText(checking: event)))) }
-      let overlay = PendingOverlay(writes, window: .all)
+      let overlay = PendingOverlay(writes, window: shown)
       let (state, isPending) = overlay.applied(to: confirmed, former: FeedState())
-      for (section, expected) in zip(state.sections, oracle.sections) {
-        #expect(Array(section.dataText.utf8) == Array(expected.data.utf8))
-        let items = section.items.map {
-          OverlayOracle.Item(id: $0.id.rawValue, kind: $0.kind, data: $0.dataText)
-        }
-        #expect(items == expected.items, "\(events) over \(confirmed.document)")
-        for item in section.items {
-          let original = confirmed.itemsById[item.id]
-          if let original, original.equals(item.with(isPending: false)) {
-            // Only one that moved is another object.
-            #expect(original === item || item.isPending)
-          } else {
-            #expect(item.isPending, "\(events)")
-          }
-          if item.isPending { pendingItems += 1 }
+      let expected = FeedState(drafts: try sections(line["shown"]), reusing: FeedState())
+      #expect(state.sections.map(plain) == expected.sections.map(plain), title)
+      #expect(isPending || state.sections.map(plain) == confirmed.sections.map(plain), title)
+      for item in state.sections.flatMap(\.items) {
+        let original = confirmed.itemsById[item.id]
+        if let original, original.equals(item.with(isPending: false)) {
+          // Only one that moved is another object.
+          #expect(original === item || item.isPending, title)
+        } else {
+          #expect(item.isPending, title)
         }
       }
-      if isPending { shown += 1 }
       // Applied again, nothing is another object.
       let again = overlay.applied(to: confirmed, former: state).0
-      #expect(zip(again.sections, state.sections).allSatisfy { $0 === $1 })
-      // Without writes it is what is confirmed.
-      #expect(
-        PendingOverlay([], window: .all).applied(to: confirmed, former: state).0.document
-          == confirmed.document
-      )
+      #expect(zip(again.sections, state.sections).allSatisfy { $0 === $1 }, title)
+      let none = PendingOverlay([], window: shown).applied(to: confirmed, former: state)
+      #expect(!none.isPending && none.0.document == confirmed.document, title)
     }
-    #expect(shown > 50 && pendingItems > 50)
-  }
-
-  @Test func `a window shows no more than it shows`() {
-    var draft = SectionDraft(id: "s", dataText: "null")
-    draft.items = ["b", "c"].map { FeedItem(id: ItemID($0), kind: "", section: "s", dataText: "1") }
-    (draft.from, draft.total) = (1, 5)
-    let state = FeedState(drafts: [draft], reusing: FeedState())
-    func shown(_ event: FeedEvent) -> String {
-      let writes = [PendingWrite(id: WriteID(number: 0), operations: PendingOperation.list(event.text))]
-      let window = FeedWindow.items(of: "s", from: 1, count: 2)
-      let section = PendingOverlay(writes, window: window).applied(to: state, former: FeedState()).0.sections[
-        0
-      ]
-      return section.items.map(\.id.rawValue).joined() + " of \(section.of)"
-    }
-    #expect(shown(.upsert("n", section: "s", at: .index(2))) == "bn of 6")
-    #expect(shown(.upsert("n", section: "s", at: .before("b"))) == "nb of 6")
-    #expect(shown(.upsert("n", section: "s", at: .first)) == "bc of 6")
-    #expect(shown(.upsert("n", section: "s")) == "bc of 6")
-    #expect(shown(.move("b", at: .last)) == "c of 5")
-    #expect(shown(.move("b", at: .after("z"))) == "bc of 5")
-    #expect(shown(.delete("b")) == "c of 4")
-    #expect(shown(.delete("z")) == "bc of 5")
-    #expect(shown(.patch("z", 2)) == "bc of 5")
   }
 }
 
