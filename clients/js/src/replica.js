@@ -965,9 +965,14 @@ const headFields = {
   checksum: (value) => typeof value === 'string' && /^[0-9a-f]{8}$/.test(value),
 };
 
+const surrogate = /\\u[dD][89a-fA-F]/;
+const backslashesAndPairs = /\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}/g;
+
 /** @param {string} text @returns {any} */
 function parsed(text) {
   try {
+    // JSON.parse takes unpaired surrogates, which no changeset has.
+    if (surrogate.test(text) && surrogate.test(text.replace(backslashesAndPairs, ''))) throw new SyntaxError('an unpaired surrogate escape');
     return JSON.parse(text);
   } catch (error) {
     throw invalid('JSON', `${error}`);
