@@ -291,6 +291,13 @@ extension DamagedLogs {
     )
   }
 
+  /// Fields of other lists, of wrong types.
+  private static func unneeded(_ group: String, _ fields: [String]) -> String {
+    let settings = group == "sections" && fields.contains("data") ? [] : ["order", "keep"]
+    let others = ["section", "index", "kind", "from", "to", "items"].filter { !fields.contains($0) }
+    return (others + settings).map { "\"\($0)\":false," }.joined()
+  }
+
   private static func entries() -> [Group] {
     let long = "\"\(String(repeating: "é", count: 128))\""
     func wrong(_ field: String) -> [String?] {
@@ -334,6 +341,7 @@ extension DamagedLogs {
             "\"\(example.list)\":[\(example.entry)]",
             "\"later\":5,\"\(example.list)\":[\(example.entry)],\"x\":[5]",
             "\"\(example.list)\":[{\"later\":[]," + example.entry.dropFirst() + "]",
+            "\"\(example.list)\":[{" + unneeded(example.group, example.fields) + example.entry.dropFirst() + "]",
           ]
           return lists.map { [difference(example.layout, example.group, $0)] }
             + [

@@ -16,7 +16,7 @@ package struct DecodedChangeset {
   package private(set) var parts = 1
   package private(set) var mode = ChangesetMode.diff
   package private(set) var reason: ReloadReason?
-  /// The same as it is spelled; empty if there is none.
+  /// The same as it is spelled, with its quotation marks; empty if there is none.
   package private(set) var reasonText = ByteSpan.empty
   package private(set) var time = ByteSpan.empty
   private var through: Field = (0, 0)
@@ -101,8 +101,8 @@ package struct DecodedChangeset {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
       // A later minor version may have others; a reload is a reload.
-      reasonText = try string(name, field)
-      reason = ReloadReason(rawValue: reasonText.text)
+      reason = ReloadReason(rawValue: try string(name, field).text)
+      reasonText = data(field)
     } else if name.matches("sections") {
       sections = field
     } else if name.matches("items") {
