@@ -236,7 +236,7 @@ def follow_once(command, numbered, parse):
         if place >= len(answers):
             return f"line {number}: no answer; the program ended with {result.returncode}", place
         answer = parse(answers[place])
-        # Whoever stops at what is no changeset is right.
+        # A program that stops at a record that is not a changeset is right.
         if answer.get("stopped") and (then is None or then.get("refused")):
             return None, place + 1
         difference = differs(answer, then, states.get(feed), parse is spelled)

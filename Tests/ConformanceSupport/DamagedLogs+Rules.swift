@@ -155,7 +155,7 @@ extension DamagedLogs {
     return groups
   }
 
-  // MARK: 11.7: values that are no JSON, and names that come twice
+  // MARK: 11.7: values that are not JSON, and names that come twice
 
   private static func values() -> [Group] {
     func edit(_ line: Line, _ old: String, _ new: String) -> [Line] { [edited(line, old, new)] }
@@ -341,7 +341,8 @@ extension DamagedLogs {
             "\"\(example.list)\":[\(example.entry)]",
             "\"later\":5,\"\(example.list)\":[\(example.entry)],\"x\":[5]",
             "\"\(example.list)\":[{\"later\":[]," + example.entry.dropFirst() + "]",
-            "\"\(example.list)\":[{" + unneeded(example.group, example.fields) + example.entry.dropFirst() + "]",
+            "\"\(example.list)\":[{" + unneeded(example.group, example.fields) + example.entry.dropFirst()
+              + "]",
           ]
           return lists.map { [difference(example.layout, example.group, $0)] }
             + [
@@ -439,7 +440,7 @@ extension DamagedLogs {
       Group(
         name: "lists-of-difference",
         sections: "11.5 11.7",
-        title: "lists that are no lists, with entries that are no objects, and groups that are no objects",
+        title: "lists that are not lists, with entries that are not objects, and groups that are not objects",
         cases: ["sections", "items"].flatMap { group -> [[Line]] in
           ["5", "null", "\"x\"", "true", "[]", "[5]"].map {
             [changeset(2, "diff", layout, rest: ",\"\(group)\":\($0)")]
@@ -452,7 +453,7 @@ extension DamagedLogs {
       Group(
         name: "lists-of-reload",
         sections: "11.6 11.7",
-        title: "sections and items of a reload that are no lists, or no objects",
+        title: "sections and items of a reload that are not lists, or not objects",
         cases: (noLists + noEntries.map { "[\($0)]" }).flatMap { text -> [[Line]] in
           [
             reload(",\"sections\":\(text)", []),

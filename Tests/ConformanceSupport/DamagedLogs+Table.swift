@@ -603,7 +603,11 @@ extension DamagedLogs {
           listed(["s \(String(repeating: "x", count: 255))"]),
           listed(["\(String(repeating: "é", count: 127))x"]),
           listed(layout, "\"id\":\"s\"", "\"kind\":5,\"index\":false,\"section\":null,\"id\":\"s\""),
-          listed(layout, "\"id\":\"a\"", "\"items\":5,\"index\":false,\"order\":5,\"keep\":5,\"section\":5,\"id\":\"a\""),
+          listed(
+            layout,
+            "\"id\":\"a\"",
+            "\"items\":5,\"index\":false,\"order\":5,\"keep\":5,\"section\":5,\"id\":\"a\""
+          ),
           listed(["é 😀"]), listed(["S a A"]), listed(["s a 1 01"]),
           listed(layout, "", "", ["revision": "8", "base": "3", "reason": "\"new\""]),
         ]

@@ -58,7 +58,7 @@ public enum NaiveReplica {
 
   /// A section of a reload or of an entry.
   private static func section(_ json: OracleJSON, _ rule: Rule, items: [OracleItem] = []) -> OracleSection {
-    // What is no order or no bound is none.
+    // An order or a bound of another form is none.
     let order = keeps(rule) ? json.last("order") : nil
     let keep = keeps(rule) ? json.last("keep") : nil
     return OracleSection(
