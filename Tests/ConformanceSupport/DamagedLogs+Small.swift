@@ -1,7 +1,6 @@
 @testable import Oracle
 
 extension DamagedLogs {
-  private typealias Line = ChangesetLog.Line
 
   // MARK: - Small logs: a reload of the feed `f`, one damaged changeset, a difference, and a reload that repairs it
 
@@ -152,34 +151,43 @@ extension DamagedLogs {
       }
   }
 
-  /// A changeset with the checksum of a layout: sections, each followed by its items.
-  private static func changeset(
+  /// A changeset with the checksum of a layout: sections, each followed by its items, which may have a kind after a colon.
+  ///
+  /// - Parameter edits: other texts for members of the head; nil leaves one out.
+  static func changeset(
     _ revision: Int,
     _ mode: String,
     _ layout: [String],
     rest: String = "",
-    key: String = "d1"
-  ) -> Line {
+    key: String = "d1",
+    _ edits: [String: String?] = [:]
+  ) -> ChangesetLog.Line {
     let sections = layout.map { words in
-      let ids = words.split(separator: " ").map { Array($0.utf8) }
-      return OracleSection(id: ids[0], items: ids.dropFirst().map { OracleItem(id: $0) })
+      let ids = words.split(separator: " ").map { $0.split(separator: ":").map { Array($0.utf8) } }
+      let items = ids.dropFirst().map { OracleItem(id: $0[0], kind: $0.count > 1 ? $0[1] : []) }
+      return OracleSection(id: ids[0][0], items: items)
     }
     let checksum = OracleChecksum.text(OracleChecksum.of(OracleFeed(sections: sections)))
-    let text = """
-      {"feed":"f","epoch":"feeds.items:0/0","revision":\(revision),"base":\(revision - 1),"mode":"\(mode)",\
-      \(mode == "reload" ? "\"reason\":\"requested\"," : "")"time":"1970-01-01T00:00:00.000Z",\
-      "through":{"feeds.items":0},"checksum":"\(checksum)"\(rest)}
-      """
-    return Line(partition: 0, offset: 0, key: Array("\(key)/f".utf8), value: Array(text.utf8))
+    let members: [(String, String?)] = [
+      ("feed", "\"f\""), ("epoch", "\"feeds.items:0/0\""), ("revision", "\(revision)"),
+      ("base", "\(revision - 1)"), ("part", nil), ("parts", nil), ("mode", "\"\(mode)\""),
+      ("reason", mode == "reload" ? "\"requested\"" : nil), ("time", "\"1970-01-01T00:00:00.000Z\""),
+      ("through", "{\"feeds.items\":0}"), ("checksum", "\"\(checksum)\""),
+    ]
+    let head = members.compactMap { name, text in
+      (edits[name] ?? text).map { "\"\(name)\":\($0)" }
+    }.joined(separator: ",")
+    return Line(partition: 0, offset: 0, key: Array("\(key)/f".utf8), value: Array("{\(head)\(rest)}".utf8))
   }
 
   /// A reload of a layout, or the part of it that lists some of the sections.
-  private static func reload(
+  static func reload(
     _ revision: Int,
     _ layout: [String],
     listed: Range<Int>? = nil,
-    key: String = "k0"
-  ) -> Line {
+    key: String = "k0",
+    _ edits: [String: String?] = [:]
+  ) -> ChangesetLog.Line {
     let sections = layout[listed ?? layout.indices].map { words in
       let ids = words.split(separator: " ")
       let items = ids.dropFirst().map { "{\"id\":\"\($0)\",\"kind\":\"\",\"data\":null}" }.joined(
@@ -187,17 +195,12 @@ extension DamagedLogs {
       )
       return "{\"id\":\"\(ids[0])\",\"data\":null,\"items\":[\(items)]}"
     }
-    return changeset(
-      revision,
-      "reload",
-      layout,
-      rest: ",\"sections\":[\(sections.joined(separator: ","))]",
-      key: key
-    )
+    let rest = ",\"sections\":[\(sections.joined(separator: ","))]"
+    return changeset(revision, "reload", layout, rest: rest, key: key, edits)
   }
 
   /// The record with other text in place of the first occurrence of some.
-  private static func edited(_ line: Line, _ text: String, _ other: String) -> Line {
+  static func edited(_ line: ChangesetLog.Line, _ text: String, _ other: String) -> ChangesetLog.Line {
     var line = line
     if let range = line.value?.firstRange(of: Array(text.utf8)) {
       line.value?.replaceSubrange(range, with: Array(other.utf8))

@@ -33,7 +33,7 @@ struct DamagedLogs {
   typealias Case = (name: String, sections: String, title: String, log: ChangesetLog)
 
   func vectors() throws(JudgeFailure) -> [ReplicaVector] {
-    let cases = try lost() + twice() + parts() + stale() + malformed() + wrong() + later() + small()
+    let cases = try lost() + twice() + parts() + stale() + malformed() + wrong() + later() + small() + rules()
     return cases.map { name, sections, title, log in
       ReplicaVector("damaged-\(name)", title, sections.split(separator: " ").map(String.init), log)
     }

@@ -39,6 +39,15 @@ public struct ReplicaVector: Sendable {
     return StoreVector.lines(lines)
   }
 
+  /// The same, a vector for each id of a feed.
+  var feeds: [ReplicaVector] {
+    var logs: [[UInt8]: [ChangesetLog.Line]] = [:]
+    for line in log.lines { logs[OracleFollower.parse(line.key)?.feed ?? [], default: []].append(line) }
+    return logs.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+      ReplicaVector(name, title, sections, ChangesetLog($0.value))
+    }
+  }
+
   /// What `run.py` compares.
   func answers() -> [[UInt8]] {
     var follower = OracleFollower()

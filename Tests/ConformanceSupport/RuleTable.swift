@@ -13,19 +13,52 @@ public struct RuleTable: Sendable {
     func answers(_ trial: Rule.Trial) -> [[UInt8]] { Rule.$trial.withValue(trial, operation: answers) }
   }
 
-  /// The names of the vectors that notice each rule, in the order of the manifest.
-  public private(set) var noticing: [Rule: [String]] = [:]
+  /// A rule of its own, or of a family.
+  public enum Planted: Hashable, Sendable {
+    case rule(Rule)
+    case finer(String)
 
-  public init(_ vectors: ConformanceVectors) throws {
-    for vector in try Self.vectors(vectors) {
-      let trial = Rule.Trial(broken: nil)
-      let expected = vector.answers(trial)
+    var trial: Rule.Trial {
+      switch self {
+      case .rule(let rule): Rule.Trial(broken: rule)
+      case .finer(let name): Rule.Trial(finer: name)
+      }
+    }
+
+    public var name: String {
+      switch self {
+      case .rule(let rule): rule.rawValue
+      case .finer(let name): name
+      }
+    }
+  }
+
+  /// All that can be broken.
+  public static let planted: [Planted] =
+    Rule.allCases.filter { Rule.unseen[$0] == nil }.map { .rule($0) } + FinerRules.all.map { .finer($0) }
+
+  /// The first vectors that notice each, in the order of the manifest.
+  public private(set) var noticing: [Planted: [String]] = [:]
+
+  /// Those that no vector notices.
+  public var living: [String] { Self.planted.filter { noticing[$0] == nil }.map(\.name) }
+
+  /// - Parameter isComplete: whether each rule has the first three vectors, or the shortest one that notices it.
+  public init(_ vectors: ConformanceVectors, isComplete: Bool) throws {
+    var runs = try Self.vectors(vectors).map { vector in
+      let trial = Rule.Trial()
+      return (vector: vector, expected: vector.answers(trial), trial: trial)
+    }
+    if !isComplete { runs.sort { $0.expected.count < $1.expected.count } }
+    for (vector, expected, trial) in runs {
       // Without a rule that it does not ask for, the oracle does the same.
-      for rule in Rule.allCases where trial.asked.contains(rule) {
-        let found = vector.answers(Rule.Trial(broken: rule))
+      let asked = trial.asked.map { Planted.rule($0) } + trial.askedFiner.map { .finer($0) }
+      for planted in asked where noticing[planted, default: []].count < (isComplete ? 3 : 1) {
+        if noticing[planted]?.last == vector.name { continue }
+        let found = vector.answers(planted.trial)
         let isSame =
           found.count == expected.count && zip(found, expected).allSatisfy { $1.isEmpty || $0 == $1 }
-        if !isSame { noticing[rule, default: []].append(vector.name) }
+        if !isSame { noticing[planted, default: []].append(vector.name) }
       }
     }
   }
@@ -67,29 +100,64 @@ public struct RuleTable: Sendable {
       },
     ]
     return vectors.stores.map { store in Vector(name: store.name) { store.answers() } }
-      + vectors.replicas.map { replica in Vector(name: "replica/\(replica.name)") { replica.answers() } }
+      + vectors.replicas.flatMap { replica in
+        // A feed does not depend on others.
+        replica.feeds.map { feed in Vector(name: "replica/\(replica.name)") { feed.answers() } }
+      }
       + rejections + files
   }
 
-  /// The table as a file: every rule with up to three of the vectors that notice it, or why none does.
+  /// The table as a file: every rule with the first vectors that notice it, or why none does.
   var text: String {
-    let unseen = Rule.allCases.count { noticing[$0] == nil }
+    let living = living
     var text = """
       # The rules of the protocol, and the vectors that notice them
 
       `make conformance` writes this file: the tests' second implementation leaves out one rule after the other, and runs every
-      vector. A vector notices a rule if its expected result differs then. \(Rule.allCases.count) rules, of which \(unseen) cannot be seen.
+      vector. A vector notices a rule if its expected result differs then. \(Self.planted.count) rules are left out, of which \
+      \(living.count) are not noticed; \(Rule.unseen.count) more cannot be seen.
 
-      | section | rule | vectors |
+      | section | rule | the first vectors |
       |---|---|---|
 
       """
+    func row(_ name: String, _ vectors: String) {
+      let section = name.prefix { $0 != " " }
+      text += "| \(section) | \(name.dropFirst(section.count + 1)) | \(vectors) |\n"
+    }
+    func listed(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
     for rule in Rule.allCases {
-      let names = noticing[rule, default: []]
-      let more = names.count > 3 ? " and \(names.count - 3) more" : ""
-      let vectors = names.prefix(3).map { "`\($0)`" }.joined(separator: ", ") + more
+      let names = noticing[.rule(rule), default: []]
+      row(rule.rawValue, names.isEmpty ? "none" + (Rule.unseen[rule].map { ": \($0)" } ?? "") : listed(names))
+    }
+    text += """
+
+      ## Families
+
+      Each of these is left out for several fields, records or bounds, one after the other.
+
+      | section | family | left out | not noticed | the first vectors |
+      |---|---|---|---|---|
+
+      """
+    var families: [(name: String, members: [String])] = []
+    for name in FinerRules.all {
+      let family = String(name.split(separator: ":", maxSplits: 1)[0])
+      if families.last?.name != family { families.append((family, [])) }
+      families[families.count - 1].members.append(name)
+    }
+    for family in families {
+      let section = family.name.prefix { $0 != " " }
+      let unnoticed = family.members.filter { noticing[.finer($0)] == nil }.map {
+        $0.dropFirst(family.name.count + 2)
+      }
+      var seen: [String] = []
+      for name in family.members.flatMap({ noticing[.finer($0), default: []] }) where !seen.contains(name) {
+        seen.append(name)
+      }
+      text += "| \(section) | \(family.name.dropFirst(section.count + 1)) | \(family.members.count) | "
       text +=
-        "| \(rule.section) | \(rule.text) | \(names.isEmpty ? "none: \(Rule.unseen[rule] ?? "")" : vectors) |\n"
+        "\(unnoticed.isEmpty ? "" : unnoticed.joined(separator: "; ")) | \(listed(Array(seen.prefix(3)))) |\n"
     }
     return text
   }

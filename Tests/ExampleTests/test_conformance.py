@@ -58,6 +58,31 @@ class Conformance(unittest.TestCase):
         self.assertIn("line 1: no answer; the program ended with 0", result.stdout)
         self.assertEqual(result.returncode, 1)
 
+    def test_a_follower_that_stops_reads_feeds_that_begin_later_in_another_run(self):
+        program = """if True:
+            import json, sys
+            for line in map(json.loads, sys.stdin):
+                feed = line["key"].split("/")[1]
+                if line["key"].startswith("d"):
+                    print('{"stopped":true}')
+                    break
+                print('{"epoch":null}' if feed == "f7" else LAST)"""
+        first = run.lines("replica/damaged-head-time.ndjson")[0]["then"]
+        answer = {name: first[name] for name in ("epoch", "revision", "checksum", "sections")}
+        program = program.replace("LAST", repr(run.json.dumps(answer)))
+        result = self.run_vectors("--only", "damaged-head-time", "replica", sys.executable, "-c", program)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        # It refuses no reload, and says nothing of a feed that it was not asked for yet.
+        self.assertRegex(result.stdout, "FAILED damaged-head-time: line 4, k0/f1: ")
+
+    def test_what_is_decided_of_an_open_output_is_compared(self):
+        output = (RUNNER.parent / "store" / "random" / "output.ndjson").read_text("utf-8")
+        decided = run.decided(output)
+        self.assertGreater(len(decided), 10)
+        for old, new in ('"time":"', '"time":"x'), ('"through":{', '"through":{"a":1,'), ('"revision":', '"revision":1'), ('"index":', '"index":1'):
+            self.assertNotEqual(run.decided(output.replace(old, new)), decided, old)
+        self.assertEqual(run.decided(output.replace('"move":[', '"move":[{"id":"x"},')), decided)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -37,13 +37,19 @@ import Testing
     return damage.damaged(ConformanceSupport.ChangesetLog(records))
   }
 
+  @Test func `the damage of each rule leads followers in Swift to the states of the vectors`() throws {
+    let damaged = try ConformanceVectors().replicas.filter { $0.name.hasPrefix("damaged-") }
+    #expect(damaged.count > 150)
+    for vector in damaged { _ = try Self.follow(vector.log, vector.name) }
+  }
+
   @Test func `random damage leads all followers to the same states`() async throws {
     let seeds = UInt64(1)...(RandomCases.areMany ? 1_000 : 60)
     var logs: [ConformanceSupport.ChangesetLog] = []
     var expected: [State?] = []
     for seed in seeds {
       let log = try await Self.log(seed)
-      expected += try Self.follow(log, seed)
+      expected += try Self.follow(log, "seed \(seed)")
       logs.append(log)
     }
     #expect(expected.contains { $0?.isStale == true && $0?.epoch != nil })
@@ -99,7 +105,7 @@ import Testing
   }
 
   /// Compares the followers in Swift with the oracle; returns the expected states, nil for keys that name no feed.
-  private static func follow(_ log: ConformanceSupport.ChangesetLog, _ seed: UInt64) throws -> [State?] {
+  private static func follow(_ log: ConformanceSupport.ChangesetLog, _ name: String) throws -> [State?] {
     var oracle = OracleFollower()
     let replicas = ReplicaPartition()
     let board = Subscriptions.opened()
@@ -141,14 +147,14 @@ import Testing
       for (follower, found) in zip(["ReplicaPartition", "FeedClient"], found) where found != comparable {
         let value = line.value.map { String(decoding: $0, as: UTF8.self) } ?? "null"
         throw JudgeFailure(
-          "\(follower), seed \(seed), record \(number): \(found), expected \(comparable): "
+          "\(follower), \(name), record \(number): \(found), expected \(comparable): "
             + "\(String(decoding: line.key, as: UTF8.self)) \(value)"
         )
       }
       if let replica, let content, let expected = expected?.state {
         let expectedLines = lines(expected)
-        #expect(lines(replica.snapshot()) == expectedLines, "seed \(seed), record \(number)")
-        #expect(lines(content.snapshot) == expectedLines, "seed \(seed), record \(number)")
+        #expect(lines(replica.snapshot()) == expectedLines, "\(name), record \(number)")
+        #expect(lines(content.snapshot) == expectedLines, "\(name), record \(number)")
       }
       return state
     }

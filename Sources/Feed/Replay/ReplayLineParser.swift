@@ -274,8 +274,8 @@ public final class ReplayLineParser {
 
   // MARK: Offsets
 
-  /// The largest offset that a record can have, so that the one after it can be named.
-  private static let maxOffset = Int64.max - 1
+  /// The largest offset that a changeset can have in `through`.
+  private static let maxOffset = DecodedChangeset.greatestNumber
 
   private func nextOffset(
     _ topic: [UInt8],

@@ -2,9 +2,9 @@
 package struct DecodedChangeset {
   package typealias Field = JSONText.Field
 
-  /// The greatest revision: the greatest that every reader of JSON has exactly, and so far off that the next one can
-  /// always be written.
-  static let greatestRevision: Int64 = 1 << 53 - 1
+  /// The greatest revision, offset and position: the greatest that every reader of JSON has exactly, and so far off that the
+  /// next one can always be written.
+  static let greatestNumber: Int64 = 1 << 53 - 1
 
   package let text: JSONText
   let arena: ScratchArena
@@ -16,7 +16,7 @@ package struct DecodedChangeset {
   package private(set) var parts = 1
   package private(set) var mode = ChangesetMode.diff
   package private(set) var reason: ReloadReason?
-  /// The same as it is spelled; empty if there is none.
+  /// The same as it is spelled, with its quotation marks; empty if there is none.
   package private(set) var reasonText = ByteSpan.empty
   package private(set) var time = ByteSpan.empty
   private var through: Field = (0, 0)
@@ -63,10 +63,10 @@ package struct DecodedChangeset {
       guard epoch.count <= TopicName.greatestByteCount + 41 else { throw invalid(name, field) }
       return 1
     } else if name.matches("revision") {
-      revision = try revisionNumber(name, field)
+      revision = UInt64(try integer(name, field))
       return 2
     } else if name.matches("base") {
-      base = try revisionNumber(name, field)
+      base = UInt64(try integer(name, field))
       return 3
     } else if name.matches("mode") {
       guard let mode = ChangesetMode(rawValue: try string(name, field).text) else {
@@ -101,8 +101,8 @@ package struct DecodedChangeset {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
       // A later minor version may have others; a reload is a reload.
-      reasonText = try string(name, field)
-      reason = ReloadReason(rawValue: reasonText.text)
+      reason = ReloadReason(rawValue: try string(name, field).text)
+      reasonText = data(field)
     } else if name.matches("sections") {
       sections = field
     } else if name.matches("items") {
@@ -155,16 +155,10 @@ package struct DecodedChangeset {
   }
 
   func integer(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> Int64 {
-    guard text.character(field.first) &- 0x30 < 10, let value = text.integer(field.first), value >= 0 else {
-      throw invalid(name, field)
-    }
+    guard text.character(field.first) &- 0x30 < 10, let value = text.integer(field.first),
+      (0...Self.greatestNumber).contains(value)
+    else { throw invalid(name, field) }
     return value
-  }
-
-  private func revisionNumber(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> UInt64 {
-    let value = try integer(name, field)
-    guard value <= Self.greatestRevision else { throw invalid(name, field) }
-    return UInt64(value)
   }
 
   /// The members of an object: name, and where the value is.

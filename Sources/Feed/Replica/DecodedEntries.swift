@@ -48,7 +48,7 @@ package struct DecodedEntries {
       // Of lists with the same name the last one counts.
       read[kind].removeSubrange(starts[kind.rawValue]...)
       try record.forEachElement(list) { element throws(ReplicaFault) in
-        var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
+        var entry = try DecodedEntries.entry(record, element, kind, isOfItems: isOfItems)
         try DecodedEntries.checkContent(entry, kind, isOfItems: isOfItems)
         if kind == .delete { (entry.fromSection, entry.from) = (entry.toSection, entry.to) }
         read[kind].append(entry)
@@ -60,22 +60,27 @@ package struct DecodedEntries {
   private static func entry(
     _ record: DecodedChangeset,
     _ element: DecodedChangeset.Field,
+    _ kind: EntryKind,
     isOfItems: Bool
   ) throws(ReplicaFault) -> Entry {
     var entry = Entry()
+    let hasContent = kind != .delete && kind != .move
+    // A field that is not needed may be anything.
     try record.forEachMember(element) { name, field throws(ReplicaFault) in
       if name.matches("id") {
         entry.id = try record.string(name, field)
-      } else if name.matches("section") {
+      } else if kind == .move {
+        if name.matches("from") {
+          (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
+        } else if name.matches("to") {
+          (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
+        }
+      } else if isOfItems, name.matches("section") {
         entry.toSection = try record.string(name, field)
       } else if name.matches("index") {
         entry.to = try index(record, name, field)
-      } else if try entry.fields.read(name, field, of: record, isItem: isOfItems) {
-        return
-      } else if name.matches("from") {
-        (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
-      } else if name.matches("to") {
-        (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
+      } else if hasContent, kind != .reconfigure || !isOfItems || !name.matches("kind") {
+        _ = try entry.fields.read(name, field, of: record, isItem: isOfItems)
       }
     }
     if !isOfItems { entry.fields = entry.fields.ofWholeSection }

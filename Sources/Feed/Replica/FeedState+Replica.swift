@@ -180,7 +180,7 @@ extension FeedState {
       throw ReplicaFault("a section's id must have 1 to 255 bytes")
     }
     if let section = sections.findPresent(id) {
-      guard fields.isEmpty, element(at: Rank(sectionCount - 1), .sections) == section else {
+      guard fields.data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
         throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
       }
       return section

@@ -101,12 +101,12 @@ package struct ElementFields {
     } else if isItem, name.matches("kind") {
       kind = try record.string(name, field)
     } else if !isItem, name.matches("order") {
-      // A later version may have more members, which are ignored.
-      guard let known = try? SectionOrder(record.data(field)) else { throw record.invalid(name, field) }
-      order = withExtendedLifetime(known.text) { record.arena.copy($0.span) }
+      // A later version may have more members, which are ignored. What a follower does not understand is none.
+      let known = try? SectionOrder(record.data(field))
+      order = known.map { known in withExtendedLifetime(known.text) { record.arena.copy($0.span) } } ?? .empty
     } else if !isItem, name.matches("keep") {
-      keep = record.data(field)
-      guard let keep, SectionSettings.bound(keep) != nil else { throw record.invalid(name, field) }
+      let digits = record.data(field)
+      keep = SectionSettings.bound(digits) == nil ? .empty : digits
     } else {
       return false
     }

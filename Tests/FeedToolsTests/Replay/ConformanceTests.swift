@@ -53,10 +53,10 @@ import Testing
     try checkStates(output, of: name)
     let codes = rejected.map { line in
       ["topic", "partition", "offset"].map { header("feedstore.source.\($0)", of: line) ?? "" }
-        + [header("feedstore.error.code", of: line) ?? ""]
+        + [line.text("ts") ?? "", header("feedstore.error.code", of: line) ?? ""]
     }
     let expected = try ConformanceFiles.lines("store/\(name)/rejected.ndjson").map { line in
-      ["topic", "partition", "offset", "code"].map { line.text($0) ?? "" }
+      ["topic", "partition", "offset", "ts", "code"].map { line.text($0) ?? "" }
     }
     #expect(codes == expected)
   }

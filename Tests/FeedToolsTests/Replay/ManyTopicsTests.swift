@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `every changeset fits, however long ids, topics and offsets are`() async throws {
-    let greatest = Int64.max - 10
+    let greatest: Int64 = 1 << 53 - 10
     var lines = Self.topics.enumerated().map { number, topic in
       Self.line(topic, offset: greatest, ts: 0, number == 0 ? Self.items(1, kind: 2) : "[]")
     }

@@ -387,9 +387,9 @@ import Testing
   @Test func `there is no offset after the largest`() async throws {
     let line = #"{"key":"a","value":null"#
     await #expect(throws: ReplayError.self) {
-      try await ReplayRun("\(line),\"offset\":9223372036854775806}\n\(line)}\n".utf8)
+      try await ReplayRun("\(line),\"offset\":9007199254740991}\n\(line)}\n".utf8)
     }
-    let largest = try await ReplayRun("\(line),\"offset\":9223372036854775806}\n".utf8)
+    let largest = try await ReplayRun("\(line),\"offset\":9007199254740991}\n".utf8)
     #expect(largest.report.counters.records == 1)
   }
 

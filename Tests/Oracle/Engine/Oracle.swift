@@ -15,6 +15,8 @@ public struct Oracle: Sendable {
   private var waitingBytes = 0
   /// How many more records the waiting ones count as, because rejected ones had removed many elements.
   private var charge = 0
+  /// What is below a hundred, if a rule is broken.
+  private var uncharged = 0
   private var firstTimestamp = 0
   /// When the previous flush was due; nil before the first.
   private var lastDue: Int?
@@ -88,7 +90,7 @@ public struct Oracle: Sendable {
   /// Applies a record, which then waits for the next flush, even if it was rejected.
   public mutating func apply(_ record: OracleRecord) -> OracleOutcome {
     let before = (firstTimestamp, waiting, waitingBytes)
-    if waiting == 0 { firstTimestamp = record.time }
+    if waiting == 0 || record.time < firstTimestamp && !keeps(.firstSetsTime) { firstTimestamp = record.time }
     waiting += 1
     waitingBytes += keeps(.keysCount) ? record.byteCount : record.value?.count ?? 0
     do {
@@ -116,7 +118,7 @@ public struct Oracle: Sendable {
     rejected = []
     waiting = 0
     waitingBytes = 0
-    charge = 0
+    if keeps(.removedForgotten) { charge = 0 }
     return flush
   }
 
@@ -165,6 +167,10 @@ public struct Oracle: Sendable {
       events = try self.events(of: record, key: id, before: state.current)
     } catch {
       if !keeps(.throughWithoutRejected) { feeds[key]?.take(record) }
+      if !keeps(.timeWithoutRejected), var state = feeds[key] {
+        state.time = max(state.time ?? .min, record.time)
+        feeds[key] = state
+      }
       throw error
     }
     if isApplied { return .alreadyApplied }
@@ -176,15 +182,36 @@ public struct Oracle: Sendable {
         applier.deleteFeed()
       }
     } catch {
-      charge += applier.removedElements / 100
+      charge(for: applier.removedElements)
       if !keeps(.allOrNothing) { feeds[key] = applier.state }
       if !keeps(.throughWithoutRejected) { feeds[key]?.take(record) }
       throw error
     }
+    if !keeps(.acceptedUncounted) { charge(for: applier.removedElements) }
     var next = applier.state
-    if applier.noOps.isEmpty || keeps(.throughWithNoOps) { next.take(record) }
+    let isNoOp = !applier.noOps.isEmpty
+    if isNoOp, !keeps(.timeWithNoOps) {
+      let time = next.time
+      next.take(record)
+      next.time = time
+    } else if !isNoOp || keeps(.throughWithNoOps) {
+      next.take(record)
+    }
     feeds[key] = next
     return .applied(noOps: applier.noOps, cut: applier.cut)
+  }
+
+  private mutating func charge(for removed: Int) {
+    if !keeps(.removedCount) { return }
+    if !keeps(.hundredsOfEachRecord) {
+      uncharged += removed
+      charge += uncharged / 100
+      uncharged %= 100
+    } else if !keeps(.eachHundredCounts) {
+      charge += removed >= 100 ? 1 : 0
+    } else {
+      charge += (keeps(.fullHundreds) ? removed : removed + 99) / 100
+    }
   }
 
   /// Usage besides a feed: the other feeds in its partition, and the bytes of state of all.
@@ -206,9 +233,10 @@ public struct Oracle: Sendable {
     key: [UInt8],
     before: OracleFeed?
   ) throws(OracleRejection) -> [OracleEvent]? {
+    let size = keeps(.recordCountsKey) ? record.byteCount : record.value?.count ?? 0
     let isTooLong =
-      record.byteCount > limits.maxRecordBytes && keeps(.recordLimited)
-      || key.count > limits.maxIdBytes && keeps(.keyLimited)
+      !isWithin(size, limits.maxRecordBytes, "limits.maxRecordBytes") && keeps(.recordLimited)
+      || !isWithin(key.count, limits.maxIdBytes, "limits.maxIdBytes of a key") && keeps(.keyLimited)
     if isTooLong, !keeps(.utf8BeforeSize) { throw OracleRejection(.limitExceeded) }
     guard OracleUTF8.isValid(key) || !keeps(.keyIsUTF8),
       OracleUTF8.isValid(record.value ?? []) || !keeps(.valueIsUTF8)
@@ -218,7 +246,11 @@ public struct Oracle: Sendable {
     if value.starts(with: [0xEF, 0xBB, 0xBF]), !keeps(.noByteOrderMark) { value.removeFirst(3) }
     let json: OracleJSON
     do {
-      json = try OracleJSON.parse(value, maxDepth: keeps(.depthLimited) ? limits.maxDepth : .max)
+      json = try OracleJSON.parse(
+        value,
+        maxDepth: !keeps(.depthLimited)
+          ? .max : limits.maxDepth - (keeps("2.9 exactly as many are allowed: limits.maxDepth") ? 0 : 1)
+      )
     } catch {
       switch error {
       case .invalidUTF8:
@@ -371,7 +403,8 @@ extension OracleFeed {
     var bytes = keeps(.feedBytes) ? 1024 : 0
     let (sectionBytes, itemBytes) = (keeps(.sectionBytes) ? 256 : 0, keeps(.itemBytes) ? 128 : 0)
     for section in sections {
-      bytes += sectionBytes + "{\"id\":,\"data\":}".utf8.count + quoted(section.id) + section.data.count
+      let id = keeps(.escapedSectionBytes) ? quoted(section.id) : section.id.count + 2
+      bytes += sectionBytes + "{\"id\":,\"data\":}".utf8.count + id + section.data.count
       if let order = section.order, keeps(.orderBytes) {
         bytes += ",\"order\":".utf8.count + order.canonical.count
       }

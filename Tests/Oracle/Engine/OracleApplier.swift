@@ -29,12 +29,13 @@ struct OracleApplier {
       number = event.number
       let previous = state.current
       if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
+      if !keeps(.faultRemovesNothing) { removedElements += Self.removal(by: event, from: previous) }
       if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
       if keeps(.topicsAcceptAll) || record.topic != "feeds.sections" || event.item == nil { try apply(event) }
       orderSections(after: event, since: previous)
       if !keeps(.cutLast) { cutSections() }
-      removedElements += Self.removal(by: event, from: previous)
-      noteDeletions(since: previous, clears: event.op == .feedClear)
+      if keeps(.faultRemovesNothing) { removedElements += Self.removal(by: event, from: previous) }
+      noteDeletions(since: previous, clears: event.op == .feedClear, isList: event.op == .sectionReplace)
       if !keeps(.countedOnce) { try checkItems() }
       if previous == nil, state.current != nil, state.born == nil || keeps(.epochOfLastCreation) {
         // As a replay does, which takes a record at its timestamp.
@@ -48,7 +49,9 @@ struct OracleApplier {
     for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
     try checkItems()
     let sections = state.current?.sections.count ?? 0
-    if sections > limits.maxSections, sections > before?.sections.count ?? 0, keeps(.sectionsLimited) {
+    if !isWithin(sections, limits.maxSections, "limits.maxSections"), sections > before?.sections.count ?? 0,
+      keeps(.sectionsLimited)
+    {
       throw OracleRejection(limit: "limits.maxSections", event: nil)
     }
     try checkState()
@@ -91,6 +94,7 @@ struct OracleApplier {
       let surplus = feed.sections[place].surplus
       feed.sections[place].items.removeLast(surplus)
       cut += surplus
+      if !keeps(.cutUncounted) { removedElements += surplus }
     }
     if feed == previous { return }
     state.current = feed
@@ -102,11 +106,19 @@ struct OracleApplier {
   /// The number of elements that an event removes with whole lists, even if it puts some of them back.
   private static func removal(by event: OracleEvent, from feed: OracleFeed?) -> Int {
     guard let feed else { return 0 }
-    switch event.op {
-    case .feedReplace, .feedClear, .feedDelete: return feed.sections.count + feed.itemCount
-    case .sectionReplace, .sectionDelete: return event.section.flatMap { feed.section($0)?.items.count } ?? 0
-    default: return 0
+    let rules: [OracleOp: Rule] = [
+      .feedReplace: .feedReplaceRemoves, .feedClear: .feedClearRemoves, .feedDelete: .feedDeleteRemoves,
+      .sectionReplace: .sectionReplaceRemoves, .sectionDelete: .sectionDeleteRemoves,
+    ]
+    guard let rule = rules[event.op], keeps(rule) else { return 0 }
+    if event.op == .sectionReplace || event.op == .sectionDelete {
+      guard let section = event.section.flatMap({ feed.section($0) }) else { return 0 }
+      let listed = Set(event.items.map(\.id))
+      let count =
+        keeps(.listedAgainCounts) ? section.items.count : section.items.count { !listed.contains($0.id) }
+      return count + (keeps(.sectionItselfUncounted) ? 0 : 1)
     }
+    return (keeps(.sectionsCount) ? feed.sections.count : 0) + (keeps(.itemsCount) ? feed.itemCount : 0)
   }
 
   /// Checks the limit on feeds, if the record would create one.
@@ -117,7 +129,7 @@ struct OracleApplier {
     }
     let again = before != nil && !keeps(.recreatedIsNotNew) ? 1 : 0
     let isNew = state.current == nil && (before == nil || again > 0)
-    if isNew, others.feeds + 1 + again > limits.maxFeeds, keeps(.feedsLimited) {
+    if isNew, !isWithin(others.feeds + 1 + again, limits.maxFeeds, "limits.maxFeeds"), keeps(.feedsLimited) {
       throw OracleRejection(limit: "limits.maxFeeds", event: number)
     }
   }
@@ -135,21 +147,27 @@ struct OracleApplier {
     let surplus = listed.reduce(0) { $0 + (trial.state.current?.section($1)?.surplus ?? 0) }
     if keeps(.itemsBeforeLater) {
       let uncounted = keeps(.surplusUncounted) ? surplus : 0
-      try trial.checkItems(adding: (keeps(.itemsElsewhere) ? 0 : known) - uncounted)
+      let others = (trial.state.current?.sections ?? []).filter { !listed.contains($0.id) }.map(\.surplus)
+      let elsewhere = keeps(.otherSurplusCounts) ? 0 : others.reduce(0, +)
+      try trial.checkItems(adding: (keeps(.itemsElsewhere) ? 0 : known) - uncounted - elsewhere)
     }
     if keeps(.stateBeforeLater), surplus == 0 || !keeps(.surplusBytesLater) { try trial.checkState() }
   }
 
   private func checkItems(adding more: Int = 0) throws(OracleRejection) {
     let items = (state.current?.itemCount ?? 0) + more
-    if items > limits.maxItems, items > before?.itemCount ?? 0, keeps(.itemsLimited) {
+    if !isWithin(items, limits.maxItems, "limits.maxItems"), items > before?.itemCount ?? 0,
+      keeps(.itemsLimited)
+    {
       throw OracleRejection(limit: "limits.maxItems", event: number)
     }
   }
 
   private func checkState() throws(OracleRejection) {
     let bytes = state.current?.stateBytes ?? 0
-    if others.bytes + bytes > limits.maxStateBytes, bytes > before?.stateBytes ?? 0, keeps(.stateLimited) {
+    if !isWithin(others.bytes + bytes, limits.maxStateBytes, "limits.maxStateBytes"),
+      bytes > before?.stateBytes ?? 0, keeps(.stateLimited)
+    {
       throw OracleRejection(limit: "limits.maxStateBytes", event: number)
     }
   }
@@ -172,7 +190,8 @@ struct OracleApplier {
   }
 
   /// Deleted elements are no longer forced, and count as placed if they are recreated.
-  private mutating func noteDeletions(since previous: OracleFeed?, clears: Bool = false) {
+  private mutating func noteDeletions(since previous: OracleFeed?, clears: Bool = false, isList: Bool = false)
+  {
     guard let previous else { return }
     let items = Set(state.current?.itemIDs ?? [])
     let sections = Set(state.current?.sectionIDs ?? [])
@@ -180,7 +199,7 @@ struct OracleApplier {
       let rule =
         sections.contains(section.id) ? Rule.deletionDropsItemRequests : .sectionDeletionDropsItemRequests
       for id in section.items.map(\.id) where !items.contains(id) {
-        if keeps(rule) { state.forced.forgetItem(id) }
+        if keeps(rule), !isList || keeps(.listDropsRequests) { state.forced.forgetItem(id) }
         state.placements.items.insert(id)
       }
     }
@@ -190,7 +209,11 @@ struct OracleApplier {
       state.placements.replacedLists.remove(id)
     }
     if sections.isEmpty { state.placements.sectionListReplaced = false }
-    if state.current == nil, keeps(.feedDeletionDropsRequests) { state.forced = OracleForced() }
+    if state.current == nil, keeps(.feedDeletionDropsRequests) {
+      let isPending = state.forced.feedReload && !keeps(.feedDeletionDropsAtOnce)
+      state.forced = OracleForced()
+      state.forced.feedReload = isPending
+    }
     if clears, !keeps(.clearKeepsRequests) { state.forced = OracleForced() }
   }
 
@@ -209,7 +232,15 @@ struct OracleApplier {
       if state.current == nil { noOp(.unknownFeed) } else { state.forced.feedReload = true }
     case .sectionUpsert, .sectionReplace: try putSection(event)
     case .sectionMove:
-      if section(event) == nil { noOp(.unknownSection) } else { try putSection(event) }
+      if section(event) == nil {
+        noOp(.unknownSection)
+        switch event.place {
+        case .before?, .after?: if !keeps(.sectionNoOpAnchorUnchecked) { throw rejection(.unknownAnchor) }
+        default: break
+        }
+      } else {
+        try putSection(event)
+      }
     case .sectionDelete:
       if let index = section(event) {
         state.current?.sections.remove(at: index)
@@ -273,6 +304,7 @@ struct OracleApplier {
     }
     if state.current == nil, sections.isEmpty, !keeps(.emptyReplaceCreates) { return }
     if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
+    if !keeps(.replaceKeepsFeedReload) { state.forced.feedReload = false }
     state.current = OracleFeed(sections: sections)
     state.placements.sectionListReplaced = true
     state.placements.replacedLists.formUnion(sections.map(\.id))
@@ -400,7 +432,10 @@ struct OracleApplier {
     // The data was valid JSON when it was stored.
     let target = try? OracleJSON.parse(item.data, maxDepth: .max)
     let data = OracleMergePatch.merge(patch, into: target)
-    guard data.count <= limits.maxDataBytes || !keeps(.patchedLimited) else {
+    guard
+      isWithin(data.count, limits.maxDataBytes, "limits.maxDataBytes after a patch")
+        || !keeps(.patchedLimited)
+    else {
       throw rejection(.limitExceeded, "data")
     }
     feed.sections[location.section].items[location.index].data = data

@@ -28,6 +28,10 @@ struct OracleFeedState: Sendable, Equatable {
 
   /// Records an applied record, even if it changed nothing.
   mutating func take(_ record: OracleRecord) {
+    if !keeps(.throughNeverFalls), let old = published?.through[record.topic], record.offset < old {
+      published?.through[record.topic] = record.offset
+      taken[record.topic] = nil
+    }
     let offset = taken[record.topic] ?? record.offset
     taken[record.topic] = keeps(.throughIsGreatest) ? max(record.offset, offset) : record.offset
     time = keeps(.timeIsGreatest) ? max(record.time, time ?? record.time) : record.time

@@ -28,7 +28,7 @@ struct OracleEventReader {
       throw OracleRejection(.invalidField)
     }
     if values.isEmpty, !keeps(.emptyArray) { throw OracleRejection(.invalidField) }
-    let areTooMany = values.count > limits.maxEvents && keeps(.eventsLimited)
+    let areTooMany = !isWithin(values.count, limits.maxEvents, "limits.maxEvents") && keeps(.eventsLimited)
     if areTooMany, keeps(.countBeforeForm) { throw OracleRejection(.limitExceeded) }
     for (number, value) in values.enumerated() {
       self.number = number
@@ -102,7 +102,10 @@ struct OracleEventReader {
       !id.isEmpty || !keeps(.idNotEmpty)
     else { throw rejection(.invalidField, field) }
     let size = keeps(.idLimited) ? id.count : String(decoding: id, as: UTF8.self).count
-    guard size <= limits.maxIdBytes else { throw rejection(.limitExceeded, field) }
+    let name = field == "at" ? "limits.maxIdBytes of an anchor" : "limits.maxIdBytes of an id"
+    guard isWithin(size, limits.maxIdBytes, name) || field == "at" && !keeps(.anchorLimited) else {
+      throw rejection(.limitExceeded, field)
+    }
     return id
   }
 
@@ -110,14 +113,16 @@ struct OracleEventReader {
     guard let kind = value.string ?? (keeps(.kindIsString) ? nil : []) else {
       throw rejection(.invalidField, "kind")
     }
-    guard kind.count <= limits.maxIdBytes || !keeps(.kindLimited) else {
+    guard isWithin(kind.count, limits.maxIdBytes, "limits.maxIdBytes of a kind") || !keeps(.kindLimited)
+    else {
       throw rejection(.limitExceeded, "kind")
     }
     return kind
   }
 
   private func readData(_ value: OracleJSON) throws(OracleRejection) -> [UInt8] {
-    guard value.minified.count <= limits.maxDataBytes || !keeps(.dataLimited) else {
+    guard isWithin(value.minified.count, limits.maxDataBytes, "limits.maxDataBytes") || !keeps(.dataLimited)
+    else {
       throw rejection(.limitExceeded, "data")
     }
     return value.minified
@@ -129,6 +134,9 @@ struct OracleEventReader {
   ) throws(OracleRejection) -> OracleSetting<OracleSectionOrder> {
     if value.content == .null { return OracleSetting(value: nil) }
     guard let order = OracleSectionOrder(value) else { throw rejection(.invalidField, field) }
+    if order.keys.contains(where: { $0.pointer.text.count > limits.maxIdBytes }), !keeps(.pointersUnlimited) {
+      throw rejection(.limitExceeded, field)
+    }
     return OracleSetting(value: order)
   }
 
@@ -181,7 +189,9 @@ struct OracleEventReader {
   ) throws(OracleRejection) -> [OracleListedItem] {
     guard let elements = value.elements else { throw rejection(.invalidField, "items") }
     let count = elements.count + (keeps(.itemListsTogether) ? seen.count : 0)
-    let isTooLong = count > limits.maxItems && count > itemsBefore && keeps(.listLimited)
+    let isTooLong =
+      !isWithin(count, limits.maxItems, "limits.maxItems of a list") && count > itemsBefore
+      && keeps(.listLimited)
     if isTooLong, keeps(.lengthBeforeElements) {
       throw OracleRejection(limit: "limits.maxItems", event: number)
     }
@@ -190,7 +200,9 @@ struct OracleEventReader {
     for element in elements {
       let idValue: OracleJSON
       switch element.content {
-      case .string: idValue = element
+      case .string:
+        if element.string == [], !keeps(.listedTextNotEmpty) { continue }
+        idValue = element
       case .object:
         guard let found = element.last("id") else { throw rejection(.missingField, "id") }
         idValue = found
@@ -218,7 +230,9 @@ struct OracleEventReader {
 
   private func readSections(_ value: OracleJSON) throws(OracleRejection) -> [OracleListedSection] {
     guard let elements = value.elements else { throw rejection(.invalidField, "sections") }
-    let isTooLong = elements.count > limits.maxSections && elements.count > sectionsBefore
+    let isTooLong =
+      !isWithin(elements.count, limits.maxSections, "limits.maxSections of a list")
+      && elements.count > sectionsBefore
     if isTooLong, keeps(.sectionListLimited) {
       throw OracleRejection(limit: "limits.maxSections", event: number)
     }
@@ -236,6 +250,9 @@ struct OracleEventReader {
         throw rejection(.duplicateID, "id")
       }
       var data: [UInt8]?
+      if let found = element.last("order"), !keeps(.listedDataBeforeOrder) {
+        _ = try readOrder(found, "sections.order")
+      }
       if let found = element.last("data") { data = try readData(found) }
       var order: OracleSetting<OracleSectionOrder>?
       if let found = element.last("order") { order = try readOrder(found, "sections.order") }

@@ -16,8 +16,12 @@ public struct OracleNumber: Sendable, Equatable, Comparable {
     var digits = Array((whole + fraction).dropFirst(zeros))
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     let isZero = digits.isEmpty
-    let shift = OracleInteger(Array("\(whole.count - zeros)".utf8))
-    let written = halves.count > 1 ? OracleInteger(Array(halves[1])) : .zero
+    let counted = keeps(.zerosAfterPoint) ? zeros : min(zeros, whole.count)
+    let shift = OracleInteger(Array("\(whole.count - counted)".utf8))
+    let exact = halves.count > 1 ? OracleInteger(Array(halves[1])) : .zero
+    let short = halves.count > 1 ? Int(String(decoding: halves[1].drop { $0 == 0x2B }, as: UTF8.self)) : 0
+    let most = halves.last?.first == UInt8(ascii: "-") ? Int.min : Int.max
+    let written = keeps(.exponentOfAnyLength) ? exact : OracleInteger(Array("\(short ?? most)".utf8))
     self.isNegative = isNegative && !isZero
     self.digits = digits
     exponent = isZero ? .zero : written + shift

@@ -79,14 +79,16 @@ struct OracleWriter {
     let isBytes =
       passes(Double(weighing.bytes), planner.maxBytesRatio * Double(reloadBytes), .bytesIsMore)
       && keeps(.bytesReason)
-    if change.forced.feedReload, keeps(.requestedReason) { return "requested" }
-    if weighing.weight == 0, keeps(.reconfigureIsNoReload) { return nil }
+    let isRequested = change.forced.feedReload && keeps(.requestedReason)
+    if isRequested, keeps(.requestedFirst) { return "requested" }
+    if weighing.weight == 0, keeps(.reconfigureIsNoReload), !isRequested { return nil }
     let areBoth = before > 0 && after > 0
     if areBoth || before + after > 0 && !keeps(.disjointHasBoth), difference.commonCount == 0,
       keeps(.disjointReason)
     {
       return "disjoint"
     }
+    if isRequested { return "requested" }
     if isBytes, !keeps(.firstReason) { return "bytes" }
     if isWorth || !keeps(.changesIsWorth), passes(weight, Double(planner.maxChanges), .changesIsMore),
       keeps(.changesReason)

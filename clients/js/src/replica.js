@@ -967,6 +967,8 @@ const headFields = {
 
 /** @param {string} text @returns {any} */
 function parsed(text) {
+  // JSON.parse takes unpaired surrogates, which no changeset has.
+  if (/\\ud[89a-f]/i.test(text.replace(/\\(\\|ud[89ab]..\\ud[c-f])/gi, ''))) throw invalid('surrogate', text);
   try {
     return JSON.parse(text);
   } catch (error) {

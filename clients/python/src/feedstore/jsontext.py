@@ -169,10 +169,17 @@ class Reader:
         return found
 
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_BACKSLASHES_AND_PAIRS = re.compile(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+
+
 def changeset_of(text: str) -> Any:
     """A changeset as Python's values, in which the `data` of each entry is JSON text."""
     reader = Reader(text)
     try:
+        # Python takes unpaired surrogates, which no changeset has.
+        if _SURROGATE.search(text) and _SURROGATE.search(_BACKSLASHES_AND_PAIRS.sub("", text)):
+            raise ValueError("it has an unpaired surrogate escape")
         value = _members(reader) if reader.next() == "{" else reader.value()
         reader.end()
         return value

@@ -297,14 +297,29 @@ private struct JSONScanner {
       guard let escape = byte else { throw JSONFault.unexpected(at: at) }
       at += 1
       if escape == UInt8(ascii: "u") {
-        for _ in 0..<4 {
-          guard let digit = byte, isHexadecimal(digit) else { throw JSONFault.unexpected(at: at) }
+        let unit = try skipUnit()
+        if UTF16.isTrailSurrogate(unit) { throw JSONFault.unexpected(at: at - 6) }
+        guard UTF16.isLeadSurrogate(unit) else { continue }
+        // Without the other half of its pair it is no character, and the protocol refuses it.
+        for expected in "\\u".utf8 {
+          guard byte == expected else { throw JSONFault.unexpected(at: at) }
           at += 1
         }
+        guard UTF16.isTrailSurrogate(try skipUnit()) else { throw JSONFault.unexpected(at: at - 6) }
       } else if !"\"\\/bfnrt".utf8.contains(escape) {
         throw JSONFault.unexpected(at: at - 1)
       }
     }
+  }
+
+  private mutating func skipUnit() throws -> UInt16 {
+    var unit: UInt16 = 0
+    for _ in 0..<4 {
+      guard let digit = byte, isHexadecimal(digit) else { throw JSONFault.unexpected(at: at) }
+      unit = unit << 4 | UInt16(digit & 0xf) + (digit > 0x39 ? 9 : 0)
+      at += 1
+    }
+    return unit
   }
 
   private func isHexadecimal(_ byte: UInt8) -> Bool {
