@@ -301,8 +301,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
-        "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle", "FeedTools",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedChecks", "FeedClient", "FeedConfiguration",
+        "FeedWorker", "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle",
+        "FeedTools",
         "FeedVerification",
         "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
       ],

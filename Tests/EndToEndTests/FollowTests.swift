@@ -1,4 +1,5 @@
 import Feed
+import FeedChecks
 import FeedClient
 import FeedConfiguration
 import FeedStore
@@ -65,7 +66,8 @@ struct FollowTests {
       let before = snapshots[update.feed]
       snapshots[update.feed] = update.snapshot
       if case .changed(let changeset, let after?) = update, let difference = changeset.change.difference {
-        let applied = try #require(before).applying(difference)
+        var applied = try #require(before)
+        try applied.apply(difference)
         #expect(applied.hasSameContent(as: after))
       }
       isReached = report.feeds.allSatisfy { feed in

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import FeedChecks
 import Service
 import Testing
 

@@ -16,18 +16,18 @@ import Testing
     func follow(_ change: ReplicaChange) throws {
       guard let replica = replicas.replica(of: change.feed) else { return }
       let (feed, current) = (Array(change.feed.utf8), replica.snapshot())
-      let found = try snapshots[feed].map { try $0.applying(current.difference(from: $0)) }
       if let difference = change.difference {
         try snapshots[feed]?.apply(difference)
       } else {
         snapshots[feed] = current
       }
-      guard snapshots[feed]?.hasSameContent(as: current) == true,
-        found?.hasSameContent(as: current) != false
-      else {
+      guard let snapshot = snapshots[feed], snapshot.hasSameContent(as: current) else {
         throw StoreDriver.Disagreement(
           description: "the difference of \(change) does not lead to the replica's state"
         )
+      }
+      if let complaint = replica.oracleFeed.complaint(about: snapshot) {
+        throw StoreDriver.Disagreement(description: "a snapshot after \(change): \(complaint)")
       }
     }
   }

@@ -4,12 +4,13 @@ import Testing
 @testable import FeedChecks
 
 @Suite struct SnapshotMismatchTests {
-  private func sample() throws -> Snapshot {
-    var snapshot = Snapshot()
-    try snapshot.appendSections(["one", "two"])
-    try snapshot.appendItems(["a", "b", "c"], toSection: "one")
-    try snapshot.reloadItems(["a"])
-    return snapshot
+  private func sample() -> Snapshot {
+    let sample = SampleState()
+    let one = sample.addSection("one")
+    for item in ["a", "b", "c"] { sample.addItem(item, to: one) }
+    _ = sample.addSection("two")
+    sample.state.confirm()
+    return Snapshot(copying: sample.state)
   }
 
   private static func at(_ section: SectionIdentifier, _ index: Int) -> ItemPosition {
@@ -62,22 +63,40 @@ import Testing
   @Test(arguments: misfits)
   func `a difference that does not fit is refused and leaves the snapshot as it was`(
     difference: SnapshotDifference
-  ) throws {
-    var snapshot = try sample()
+  ) {
+    var snapshot = sample()
     let error = #expect(throws: SnapshotError.self) { try snapshot.apply(difference) }
     #expect(error?.code == .mismatch)
     snapshot.checkInvariants()
-    #expect(snapshot.hasSameContent(as: try sample()))
-    #expect(snapshot.reloadedItemIdentifiers == ["a"])
+    #expect(snapshot.hasSameContent(as: sample()))
   }
 
   @Test func `a difference does not fit a second time`() throws {
-    let old = try sample()
-    var new = old
-    try new.moveItem("a", afterItem: "c")
-    new.deleteItems(["b"])
-    let difference = new.difference(from: old)
-    let result = try old.applying(difference)
-    #expect(throws: SnapshotError.self) { try result.applying(difference) }
+    let difference = Self.items {
+      $0.deletes = [.init(id: "b", position: Self.at("one", 1))]
+      $0.moves = [.init(id: "a", from: Self.at("one", 0), to: Self.at("one", 1))]
+    }
+    var snapshot = sample()
+    try snapshot.apply(difference)
+    #expect(snapshot.itemIdentifiers == ["c", "a"])
+    #expect(throws: SnapshotError.self) { try snapshot.apply(difference) }
+    #expect(snapshot.itemIdentifiers == ["c", "a"])
+  }
+
+  @Test func `what is not there has no position and no content`() {
+    let snapshot = sample()
+    #expect(snapshot.indexOfItem("x") == nil)
+    #expect(snapshot.position(ofItem: "x") == nil)
+    #expect(snapshot.indexOfSection("x") == nil)
+    #expect(snapshot.sectionIdentifier(containingItem: "x") == nil)
+    #expect(snapshot.kind(ofItem: "x") == nil)
+    #expect(snapshot.data(ofItem: "x") == nil)
+    #expect(snapshot.data(ofSection: "x") == nil)
+    let count = #expect(throws: SnapshotError.self) { try snapshot.numberOfItems(inSection: "x") }
+    let items = #expect(throws: SnapshotError.self) { try snapshot.itemIdentifiers(inSection: "x") }
+    for error in [count, items] {
+      #expect(error?.code == .unknownSection)
+      #expect(error?.message.contains(#""x""#) == true)
+    }
   }
 }

@@ -1,5 +1,6 @@
-import Feed
 import Oracle
+
+@testable import Feed
 
 extension Snapshot {
   /// The content as an oracle's feed.
@@ -7,14 +8,14 @@ extension Snapshot {
     get throws(FuzzFailure) {
       do {
         return OracleFeed(
-          sections: try difference(from: Snapshot()).sections.inserts.map { entry in
-            let section = entry.id
-            let order = try entry.order.map { try OracleJSON.parse(Array($0.description.utf8)) }
+          sections: try sectionIdentifiers.map { section in
+            let fields = state.fields(section: try storage.known(section))
+            let order = try fields.order.flatMap { $0.isEmpty ? nil : try OracleJSON.parse(Array($0.buffer)) }
             return OracleSection(
               id: Array(section.description.utf8),
-              data: Array(entry.data.description.utf8),
+              data: Array((data(ofSection: section) ?? .null).description.utf8),
               order: order.flatMap(OracleSectionOrder.init),
-              keep: entry.keep,
+              keep: fields.keep.flatMap { Int($0.text) },
               items: try itemIdentifiers(inSection: section).map { item in
                 OracleItem(
                   id: Array(item.description.utf8),

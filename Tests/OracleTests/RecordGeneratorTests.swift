@@ -112,6 +112,5 @@ struct RecordGeneratorTests {
     #expect(Permutations.of(3) == [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     #expect(Permutations.of(0) == [[]])
     #expect(Set(Permutations.of(6)).count == 720)
-    #expect(Permutations.ofSubsets(3).count == 16)
   }
 }

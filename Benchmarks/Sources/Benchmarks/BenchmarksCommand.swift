@@ -8,7 +8,7 @@ enum BenchmarksCommand {
     "replay", "memory", "kafka", "backlog", "ingest", "latency", "members", "http", "fanout", "windows",
     "metrics",
   ]
-  private static let names = outsideNames + ["change", "ordered", "replace", "snapshot", "restore"]
+  private static let names = outsideNames + ["change", "ordered", "replace", "restore"]
   private static let usage = """
     usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [--members OPTIONS] [REPLAY-FILE…]
 
@@ -72,7 +72,6 @@ enum BenchmarksCommand {
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("ordered") { await OrderedCost.run(redis: path(of: "redis-server")) }
     if isWanted("replace") { ReplaceCost.run() }
-    if isWanted("snapshot") { SnapshotCost.run() }
     if isWanted("restore") { await RestoreCost.run() }
   }
 

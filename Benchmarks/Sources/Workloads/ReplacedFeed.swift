@@ -31,31 +31,8 @@ package struct ReplacedFeed {
     return text
   }
 
-  private mutating func change() {
-    order = Self.changed(
-      order,
-      &random,
-      &freshNumber,
-      deletedCount: deletedCount,
-      insertedCount: insertedCount,
-      movedCount: movedCount
-    )
-  }
-
   /// Deletes, moves and inserts items at random positions.
-  ///
-  /// - Parameters:
-  ///   - order: the items by number.
-  ///   - freshNumber: the number of the next inserted item.
-  /// - Returns: the new order.
-  package static func changed(
-    _ order: [Int],
-    _ random: inout RandomNumbers,
-    _ freshNumber: inout Int,
-    deletedCount: Int,
-    insertedCount: Int,
-    movedCount: Int
-  ) -> [Int] {
+  private mutating func change() {
     let picks = Array(order.indices).shuffled(using: &random).prefix(deletedCount + movedCount)
     let moved = picks.suffix(movedCount).map { order[$0] }
     let leaving = Set(picks)
@@ -75,7 +52,7 @@ package struct ReplacedFeed {
       result.append(element)
     }
     result.append(contentsOf: arriving[next...].map(\.1))
-    return result
+    order = result
   }
 
   private func value(known: Set<Int>) -> String {

@@ -1,21 +1,15 @@
 /// The content of a feed at one moment: its sections, their items, and the order of both.
 ///
-/// The vocabulary and the rules are those of UIKit's `NSDiffableDataSourceSnapshot`, with content
-/// beside the identifiers: an item has a kind and data, a section has data. Where UIKit raises an
-/// exception, a snapshot throws a ``SnapshotError``.
+/// The vocabulary is that of UIKit's `NSDiffableDataSourceSnapshot`, with content beside the identifiers: an item has a kind and
+/// data, a section has data. A snapshot is read, and takes the differences of changesets.
 ///
-/// A snapshot is a value. Copies share their storage until one of them is edited, which then copies
-/// it, in O(n) for a snapshot of n elements. An edit of storage that is not shared takes O(log n) for
-/// each element it names. Edits are all or nothing: one that throws leaves the snapshot as it was.
+/// A snapshot is a value. Copies share their storage until a difference is applied to one of them, which then copies it, in O(n)
+/// for a snapshot of n elements.
 ///
 /// ```swift
-/// var snapshot = Snapshot()
-/// try snapshot.appendSections(["top", "new"])
-/// try snapshot.appendItems(["a", "b"], toSection: "top")
-/// try snapshot.appendItems([Snapshot.Item("c", kind: "story")], toSection: "new")
-/// let before = snapshot
-/// try snapshot.moveItem("c", beforeItem: "b")
-/// let difference = snapshot.difference(from: before)  // one move
+/// var snapshot = replica.snapshot()
+/// for section in snapshot.sectionIdentifiers { draw(try snapshot.itemIdentifiers(inSection: section)) }
+/// try snapshot.apply(difference)  // of the next changeset
 /// ```
 public struct Snapshot: Sendable {
   private(set) var storage: SnapshotStorage
@@ -23,65 +17,36 @@ public struct Snapshot: Sendable {
   /// A snapshot without sections and items.
   public init() { storage = SnapshotStorage(FeedState()) }
 
-  /// The current content of a state. O(n).
-  init(copying state: FeedState) { storage = SnapshotStorage(state.copyOfCurrent()) }
-
   /// A snapshot of a state that another owner shares, and copies before changing it.
   init(sharing storage: SnapshotStorage) { self.storage = storage }
 
   var state: FeedState { storage.state }
 
-  /// Edits storage of its own, all or nothing. The body changes marks only once it cannot fail
-  /// any more.
-  mutating func edit<Failure: Error>(
-    _ body: (SnapshotStorage) throws(Failure) -> Void
-  ) throws(Failure) {
+  /// Applies a difference that starts from this snapshot's content.
+  ///
+  /// - Throws: ``SnapshotError/Code/mismatch`` if an entry names what is not there, is there already, or
+  ///   stands elsewhere; the snapshot is then as it was.
+  /// - Complexity: O(k log n) for k entries and their sections' deleted items.
+  public mutating func apply(_ difference: SnapshotDifference) throws(SnapshotError) {
     if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
-    do throws(Failure) {
-      try body(storage)
+    let bytes = DifferenceBytes()
+    defer { withExtendedLifetime(bytes) {} }
+    do throws(ReplicaFault) {
+      try state.apply(bytes.entries(of: difference))
     } catch {
-      storage.state.rollBack()
-      throw error
+      state.rollBack()
+      throw .mismatch(error.message)
     }
-    storage.state.confirm()
+    state.confirm()
   }
-
-  /// Whether both have the same sections and items in the same order with the same content. What is
-  /// marked for reloading or reconfiguring is not compared. O(n).
-  public func hasSameContent(as other: Snapshot) -> Bool {
-    storage === other.storage
-      || state.totals == other.state.totals && state.difference(from: other.state).isEmpty
-  }
-
-  /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).
-  public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState()) }
 }
 
 extension Snapshot {
   /// A section, as what a ``SectionIdentifier`` names.
   public enum Section {}
 
-  /// An item with its content, to be appended or inserted.
-  public struct Item: Sendable, Hashable {
-    /// Names the item within the feed.
-    public var identifier: ItemIdentifier
-    /// What it is rendered with.
-    public var kind: ItemKind
-    /// What it is rendered from.
-    public var data: JSONData
-
-    /// Makes an item; by default without kind and with null data.
-    public init(_ identifier: ItemIdentifier, kind: ItemKind = "", data: JSONData = .null) {
-      self.identifier = identifier
-      self.kind = kind
-      self.data = data
-    }
-  }
-}
-
-extension PublishedFeed {
-  /// The feed's content now, changes that are not published yet included. O(n).
-  public func snapshot() -> Snapshot { Snapshot(copying: state) }
+  /// An item, as what an ``ItemIdentifier`` names.
+  public enum Item {}
 }
 
 extension Snapshot {
@@ -181,141 +146,49 @@ extension Snapshot {
   }
 
   /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4.3).
-  /// O(1), as edits keep it.
+  /// O(1).
   public var checksum: UInt32 { state.totals.checksum }
 }
 
-extension Snapshot {
-  // MARK: Setting
-
-  /// Gives an item another kind and other data. The next difference has a reload for another kind,
-  /// and a reconfigure for other data alone.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem``.
-  /// - Complexity: O(log n), and the bytes of the content.
-  public mutating func setContent(
-    ofItem item: ItemIdentifier,
-    kind: ItemKind,
-    data: JSONData
-  ) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.known(item), kind: kind, data: data)
-    }
+/// Why a snapshot cannot be read as asked, or does not take a difference. The snapshot is then as it was before.
+public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of misuse.
+  public enum Code: String, Sendable, CaseIterable {
+    /// There is no such section.
+    case unknownSection = "unknown-section"
+    /// An identifier has 1 to 255 UTF-8 bytes.
+    case invalidIdentifier = "invalid-identifier"
+    /// A difference does not start from this snapshot.
+    case mismatch
   }
 
-  /// Gives an item another kind; its data stays.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem``.
-  /// - Complexity: O(log n), and the bytes of the content.
-  public mutating func setKind(_ kind: ItemKind, ofItem item: ItemIdentifier) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.known(item), kind: kind, data: nil)
-    }
+  /// What went wrong; stable.
+  public let code: Code
+  /// Names the identifier or value, and what to do.
+  public let message: String
+
+  /// Code and message.
+  public var description: String { "\(code.rawValue): \(message)" }
+
+  static func invalidIdentifier(_ text: ByteText) -> SnapshotError {
+    SnapshotError(
+      code: .invalidIdentifier,
+      message:
+        "the identifier \(text.quotedForMessage) has \(text.count) bytes; it must have 1 to 255 bytes of UTF-8"
+    )
   }
 
-  /// Gives an item other data; its kind stays.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem``.
-  /// - Complexity: O(log n), and the bytes of the content.
-  public mutating func setData(_ data: JSONData, ofItem item: ItemIdentifier) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      storage.setContent(try storage.known(item), kind: nil, data: data)
-    }
+  static func unknown(_ section: SectionIdentifier) -> SnapshotError {
+    SnapshotError(
+      code: .unknownSection,
+      message: "there is no section \(section.text.quotedForMessage); take one of `sectionIdentifiers`"
+    )
   }
 
-  /// Gives a section other data.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownSection``.
-  /// - Complexity: O(log n), and the bytes of the data.
-  public mutating func setData(
-    _ data: JSONData,
-    ofSection section: SectionIdentifier
-  ) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      let handle = try storage.known(section)
-      data.text.withBytes { storage.state.setContent(section: handle, ElementFields(data: $0)) }
-    }
-  }
-
-  // MARK: Marking
-
-  /// Asks for a reload entry for each of the items in the next difference, even if nothing about them
-  /// changes. A reload replaces a reconfigure. Deleting an item forgets its mark.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem``, where UIKit raises.
-  /// - Complexity: O(k) for k items.
-  public mutating func reloadItems(_ identifiers: [ItemIdentifier]) throws(SnapshotError) {
-    try mark(identifiers) { $0.reload($1) }
-  }
-
-  /// Asks for a reconfigure entry for each of the items in the next difference, even if nothing about
-  /// them changes. An item that is marked for reloading stays so.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownItem``, where UIKit raises.
-  /// - Complexity: O(k) for k items.
-  public mutating func reconfigureItems(_ identifiers: [ItemIdentifier]) throws(SnapshotError) {
-    try mark(identifiers) { $0.reconfigure($1) }
-  }
-
-  private mutating func mark<Element>(
-    _ identifiers: [ElementIdentifier<Element>],
-    _ body: (inout SnapshotMarks, ElementIdentifier<Element>) -> Void
-  ) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      for identifier in identifiers { _ = try storage.known(identifier) }
-      for identifier in identifiers { body(&storage.marks, identifier) }
-    }
-  }
-
-  /// Asks for a reload entry for each of the sections in the next difference, even if nothing about
-  /// them changes. It says nothing of the sections' items.
-  ///
-  /// - Throws: ``SnapshotError/Code/unknownSection``, where UIKit raises.
-  /// - Complexity: O(k) for k sections.
-  public mutating func reloadSections(_ identifiers: [SectionIdentifier]) throws(SnapshotError) {
-    try mark(identifiers) { $0.reloadedSections.insert($1) }
-  }
-
-  /// The items marked for reloading, in the snapshot's order. O(m log n) for m marks.
-  public var reloadedItemIdentifiers: [ItemIdentifier] { inOrder(storage.marks.reloadedItems) }
-
-  /// The items marked for reconfiguring, in the snapshot's order. O(m log n) for m marks.
-  public var reconfiguredItemIdentifiers: [ItemIdentifier] { inOrder(storage.marks.reconfiguredItems) }
-
-  /// The sections marked for reloading, in order. O(m log s) for m marks and s sections.
-  public var reloadedSectionIdentifiers: [SectionIdentifier] {
-    storage.marks.reloadedSections.map { (index: indexOfSection($0) ?? 0, identifier: $0) }
-      .sorted { $0.index < $1.index }
-      .map(\.identifier)
-  }
-
-  private func inOrder(_ items: Set<ItemIdentifier>) -> [ItemIdentifier] {
-    items.compactMap { item in
-      storage.find(item).map { handle in
-        let scope = state.items[handle].scope
-        let section = state.currentRank(scope.section, .sections)
-        return (item: item, rank: (section.number, state.currentRank(handle, scope).number))
-      }
-    }
-    .sorted { $0.rank < $1.rank }
-    .map(\.item)
-  }
-}
-
-extension SnapshotStorage {
-  /// Gives an item content; nil keeps what it has.
-  func setContent(_ handle: ElementHandle, kind: ItemKind?, data: JSONData?) {
-    func withBytes(_ text: ByteText?, _ body: (ByteSpan?) -> Void) {
-      if let text { text.withBytes(body) } else { body(nil) }
-    }
-    withBytes(kind?.text) { kind in
-      withBytes(data?.text) { data in
-        state.change(
-          handle,
-          ElementFields(kind: kind, data: data),
-          staysInSection: state.items[handle].isPresent
-        )
-      }
-    }
+  static func mismatch(_ problem: String) -> SnapshotError {
+    SnapshotError(
+      code: .mismatch,
+      message: "the difference does not start from this snapshot, take the feed's state again: \(problem)"
+    )
   }
 }

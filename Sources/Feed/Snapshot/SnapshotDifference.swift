@@ -2,21 +2,13 @@ import Glibc
 
 /// What turns one snapshot into another: the entries of a changeset (protocol, section 4.2).
 ///
-/// Nothing is listed that did not change, unless it was marked; moves are the fewest possible.
-/// Deleting a section deletes the items still in it without listing them, an item that leaves it is a
-/// move, and an inserted section is empty until inserts and moves fill it. The same two snapshots
-/// give the same difference, whatever edits led to them.
+/// Moves are the fewest possible. Deleting a section deletes the items still in it without listing them, an item that leaves it
+/// is a move, and an inserted section is empty until inserts and moves fill it.
 public struct SnapshotDifference: Sendable, Hashable {
   /// What happened to sections.
-  public var sections: SectionChanges
+  public var sections = SectionChanges()
   /// What happened to items.
-  public var items: ItemChanges
-
-  /// Makes a difference; by default one that changes nothing.
-  public init(sections: SectionChanges = SectionChanges(), items: ItemChanges = ItemChanges()) {
-    self.sections = sections
-    self.items = items
-  }
+  public var items = ItemChanges()
 
   /// Whether nothing has changed.
   public var isEmpty: Bool { sections.isEmpty && items.isEmpty }
@@ -70,13 +62,10 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
   public var inserts: [Entry] = []
   /// Elements that changed their place: the fewest that explain the new order.
   public var moves: [Move] = []
-  /// Elements whose data alone changed, and items that were marked for reconfiguring.
+  /// Elements whose data alone changed, and items that an event asked to reconfigure.
   public var reconfigures: [Entry] = []
-  /// Items whose kind changed, and elements that were marked for reloading.
+  /// Items whose kind changed, and elements that an event asked to reload.
   public var reloads: [Entry] = []
-
-  /// No changes.
-  public init() {}
 
   /// Whether there are no entries.
   public var isEmpty: Bool { count == 0 }
@@ -199,75 +188,5 @@ final class DifferenceBytes {
     lists[.reconfigure] = changes.reconfigures.map(withContent)
     lists[.reload] = changes.reloads.map(withContent)
     return lists
-  }
-}
-
-extension Snapshot {
-  /// What turns another snapshot into this one, with the entries that this one's marks ask for.
-  ///
-  /// A mark adds nothing for what the difference inserts. The other snapshot's marks do not count.
-  ///
-  /// - Complexity: O(n) for snapshots of n elements, O(n log n) where much has moved. O(1) if both are copies of one snapshot,
-  ///   and neither was edited or has marks.
-  public func difference(from other: Snapshot) -> SnapshotDifference {
-    if storage === other.storage, storage.marks.isEmpty { return SnapshotDifference() }
-    return state.difference(from: other.state, marks: storage.marks)
-  }
-
-  /// Applies a difference that starts from this snapshot's content. Nothing is marked afterwards: what
-  /// the marks asked for was in the difference.
-  ///
-  /// - Throws: ``SnapshotError/Code/mismatch`` if an entry names what is not there, is there already, or
-  ///   stands elsewhere; the snapshot is then as it was.
-  /// - Complexity: O(k log n) for k entries and their sections' deleted items.
-  public mutating func apply(_ difference: SnapshotDifference) throws(SnapshotError) {
-    try edit { (storage) throws(SnapshotError) in
-      let bytes = DifferenceBytes()
-      let entries = bytes.entries(of: difference)
-      do throws(ReplicaFault) {
-        try storage.state.apply(entries)
-      } catch {
-        throw .mismatch(error.message)
-      }
-      try storage.checkPlaces(of: entries)
-      withExtendedLifetime(bytes) {}
-      storage.marks = SnapshotMarks()
-    }
-  }
-
-  /// The result of applying a difference that starts from this snapshot's content.
-  ///
-  /// - Throws: ``SnapshotError/Code/mismatch`` if an entry names what is not there, is there already, or
-  ///   stands elsewhere.
-  /// - Complexity: O(n), as the snapshot is copied.
-  public func applying(_ difference: SnapshotDifference) throws(SnapshotError) -> Snapshot {
-    var result = self
-    try result.apply(difference)
-    return result
-  }
-}
-
-extension SnapshotStorage {
-  /// Checks that everything that was placed has the position its entry says, which it has not if two
-  /// entries name the same place.
-  fileprivate func checkPlaces(of entries: DecodedEntries) throws(SnapshotError) {
-    for (lists, table) in [(entries.sections, state.sections), (entries.items, state.items)] {
-      for entry in lists[.insert] + lists[.move] {
-        guard let handle = table.findPresent(entry.id) else { continue }
-        let rank = state.currentRank(handle, table[handle].scope)
-        guard rank.number == entry.to else {
-          throw .mismatch("\(entry.id.quotedForMessage()) comes to position \(rank), expected \(entry.to)")
-        }
-      }
-    }
-  }
-}
-
-extension SnapshotError {
-  static func mismatch(_ problem: String) -> SnapshotError {
-    SnapshotError(
-      .mismatch,
-      "the difference does not start from this snapshot, take another from it: \(problem)"
-    )
   }
 }

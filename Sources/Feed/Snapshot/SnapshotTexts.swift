@@ -27,10 +27,6 @@ public struct ElementIdentifier<Element>: Sendable, Hashable, Comparable, Expres
   /// An identifier that a state holds, and that was therefore checked.
   init(_ bytes: ByteSpan) { text = ByteText(bytes) }
 
-  static var isOfItem: Bool { Element.self == Snapshot.Item.self }
-  /// What it names, with itself.
-  var forMessage: String { "\(Self.isOfItem ? "item" : "section") \(text.quotedForMessage)" }
-
   /// The identifier as text. Compare identifiers and not these: strings compare differently.
   public var description: String { text.string }
 
@@ -51,14 +47,6 @@ public typealias SectionIdentifier = ElementIdentifier<Snapshot.Section>
 public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   let text: ByteText
 
-  /// A kind from text.
-  ///
-  /// - Throws: ``SnapshotError/Code/invalidKind`` if the text has more than 255 UTF-8 bytes.
-  public init(validating string: String) throws(SnapshotError) {
-    text = ByteText(string)
-    guard text.count <= 255 else { throw .invalidKind(text) }
-  }
-
   /// A kind from a literal, which must be valid.
   public init(stringLiteral: String) {
     text = ByteText(stringLiteral)
@@ -75,25 +63,12 @@ public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 /// The data of an item or a section: one JSON value as it is spelled.
 ///
 /// White space between tokens is removed; member order, duplicate members, number spelling and
-/// escapes stay. Compared by bytes: `1.0` and `1` are different data. There is no bound on size or
-/// depth here; a store that takes the data in applies its own `Limits`.
+/// escapes stay. Compared by bytes: `1.0` and `1` are different data.
 public struct JSONData: Sendable, Hashable, CustomStringConvertible {
   let text: ByteText
 
   /// The JSON value `null`, which is what an element without data has.
   public static let null = JSONData(checked: ByteSpan("null" as StaticString))
-
-  /// Data from JSON text. O(n) for n bytes.
-  ///
-  /// - Throws: ``SnapshotError/Code/invalidData`` where the text is not one JSON value (RFC 8259), or has
-  ///   an unpaired surrogate escape.
-  public init(validating json: String) throws(SnapshotError) {
-    let source = ByteText(json)
-    switch source.withBytes(JSONData.compact) {
-    case .success(let compact): text = compact ?? source
-    case .failure(let fault): throw .invalidData(source, fault)
-    }
-  }
 
   /// A JSON string: the text, quoted.
   public init(string: String) {
@@ -107,20 +82,6 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
 
   /// The JSON text, without white space between tokens.
   public var description: String { text.string }
-
-  /// The text without white space; nil if it has none.
-  private static func compact(_ bytes: ByteSpan) -> Result<ByteText?, JSONFault> {
-    Result { () throws(JSONFault) in
-      let indexer = JSONIndexer()
-      let arena = ScratchArena(capacity: bytes.count)
-      // What is read here is in their memory.
-      defer { withExtendedLifetime((indexer, arena)) {} }
-      let json = try indexer.validated(bytes)
-      if let fault = json.unpairedSurrogate(from: 0, to: json.offsetCount) { throw fault }
-      let compact = json.compactSpan(from: 0, to: json.offsetCount, arena: arena)
-      return compact.count == bytes.count ? nil : ByteText(compact)
-    }
-  }
 }
 
 /// Text that is compared by its UTF-8 bytes.

@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedClient
+import Oracle
 import Testing
 
 @testable import FeedTools
@@ -22,7 +23,7 @@ struct ScreenFrameTests {
       "k0/f",
       """
       {"feed":"f","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial",\
-      "time":"2026-11-20T10:00:00.250Z","through":{"t":0},"checksum":"\(Self.first.hexadecimal)",\
+      "time":"2026-11-20T10:00:00.250Z","through":{"t":0},"checksum":"\(Self.first)",\
       "sections":[{"id":"s","data":null,"items":[{"id":"a","kind":"k","data":1},{"id":"b","kind":"k","data":2},\
       {"id":"c","kind":"k","data":3}]}]}
       """
@@ -31,7 +32,7 @@ struct ScreenFrameTests {
       "d1/f",
       """
       {"feed":"f","epoch":"t/0","revision":2,"base":1,"mode":"diff",\
-      "time":"2026-11-20T10:00:01.250Z","through":{"t":1},"checksum":"\(Self.second.hexadecimal)",\
+      "time":"2026-11-20T10:00:01.250Z","through":{"t":1},"checksum":"\(Self.second)",\
       "sections":{"insert":[{"id":"n","index":1,"data":7}]},\
       "items":{"insert":[{"id":"d","section":"n","index":0,"kind":"\\u001b","data":4}],\
       "move":[{"id":"a","from":{"section":"s","index":0},"to":{"section":"s","index":2}}],\
@@ -44,21 +45,20 @@ struct ScreenFrameTests {
     return ScreenFrame(.changed(changeset, snapshot), columns: columns, rows: rows)
   }
 
-  /// The feeds from which the changesets' checksums are computed.
-  private static var first: Snapshot { snapshot([("s", ["a", "b", "c"])]) }
-  private static var second: Snapshot {
-    var snapshot = snapshot([("s", ["b", "c", "a"]), ("n", ["d"])])
-    try? snapshot.setKind("\u{1B}", ofItem: "d")
-    return snapshot
-  }
+  /// The checksums of the changesets' results.
+  private static let first = checksum([("s", ["a", "b", "c"].map { ($0, "k") })])
+  private static let second = checksum([
+    ("s", ["b", "c", "a"].map { ($0, "k") }), ("n", [("d", "\u{1B}")]),
+  ])
 
-  private static func snapshot(_ sections: [(SectionIdentifier, [ItemIdentifier])]) -> Snapshot {
-    var snapshot = Snapshot()
-    for (section, items) in sections {
-      try? snapshot.appendSections([section])
-      try? snapshot.appendItems(items.map { Snapshot.Item($0, kind: "k") }, toSection: section)
+  private static func checksum(_ sections: [(id: String, items: [(id: String, kind: String)])]) -> String {
+    let sections = sections.map { section in
+      OracleSection(
+        id: Array(section.id.utf8),
+        items: section.items.map { OracleItem(id: Array($0.id.utf8), kind: Array($0.kind.utf8)) }
+      )
     }
-    return snapshot
+    return Replica.hexadecimal(OracleChecksum.of(OracleFeed(sections: sections)))
   }
 
   @Test func `each element's line shows its change, and no terminal control characters`()
@@ -88,12 +88,5 @@ struct ScreenFrameTests {
     #expect(drawn.split(separator: "\r\n").allSatisfy { $0.contains("\u{1B}[K") })
     #expect(drawn.contains("\u{1B}[36m"))
     #expect(!TerminalScreen.draw([frame], isColoured: false).contains(/\x1b\[[0-9]*m/))
-  }
-}
-
-extension Snapshot {
-  fileprivate var hexadecimal: String {
-    let digits = String(checksum, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
   }
 }

@@ -1,4 +1,5 @@
 import Feed
+import FeedChecks
 import Oracle
 
 /// The observable content of a feed, for a later comparison.

@@ -61,9 +61,4 @@ public enum Permutations {
       return of(others).map { [first] + $0 }
     }
   }
-
-  /// All orders of all subsets of the numbers below `count`.
-  public static func ofSubsets(_ count: Int) -> [[Int]] {
-    (0..<(1 << count)).flatMap { mask in of((0..<count).filter { mask >> $0 & 1 == 1 }) }
-  }
 }

@@ -3,44 +3,24 @@ import Oracle
 @testable import Feed
 @testable import FeedChecks
 
-extension SnapshotModel {
-  /// What of a snapshot, read in every way there is, is not as the model has it; nil if all is.
+extension OracleFeed {
+  /// What of a snapshot, read in every way there is, is not as the feed has it; nil if all is.
   func complaint(about snapshot: Snapshot) -> String? {
     snapshot.checkInvariants()
-    let sections = feed.sections.map { text($0.id) }
-    let items = feed.itemIDs.map(text)
     func differs<Value: Equatable>(_ name: String, _ found: Value, _ expected: Value) -> String? {
       found == expected ? nil : "\(name) is \(found), expected \(expected)"
     }
-    func identifiers(_ marked: Set<[UInt8]>, of all: [[UInt8]]) -> [[UInt8]] {
-      all.filter(marked.contains)
-    }
     let whole = [
       differs("numberOfSections", snapshot.numberOfSections, sections.count),
-      differs("numberOfItems", snapshot.numberOfItems, items.count),
-      differs("sectionIdentifiers", snapshot.sectionIdentifiers.map(bytes), feed.sectionIDs),
-      differs("itemIdentifiers", snapshot.itemIdentifiers.map(bytes), feed.itemIDs),
-      differs("checksum", snapshot.checksum, OracleChecksum.of(feed)),
-      differs(
-        "reloadedItemIdentifiers",
-        snapshot.reloadedItemIdentifiers.map(bytes),
-        identifiers(reloadedItems, of: feed.itemIDs)
-      ),
-      differs(
-        "reconfiguredItemIdentifiers",
-        snapshot.reconfiguredItemIdentifiers.map(bytes),
-        identifiers(reconfiguredItems, of: feed.itemIDs)
-      ),
-      differs(
-        "reloadedSectionIdentifiers",
-        snapshot.reloadedSectionIdentifiers.map(bytes),
-        identifiers(reloadedSections, of: feed.sectionIDs)
-      ),
+      differs("numberOfItems", snapshot.numberOfItems, itemIDs.count),
+      differs("sectionIdentifiers", snapshot.sectionIdentifiers.map(bytes), sectionIDs),
+      differs("itemIdentifiers", snapshot.itemIdentifiers.map(bytes), itemIDs),
+      differs("checksum", snapshot.checksum, OracleChecksum.of(self)),
     ]
     if let complaint = whole.compactMap({ $0 }).first { return complaint }
     var before = 0
-    for (number, section) in feed.sections.enumerated() {
-      let id = SectionIdentifier(stringLiteral: sections[number])
+    for (number, section) in sections.enumerated() {
+      let id = SectionIdentifier(stringLiteral: text(section.id))
       let found = [
         differs("indexOfSection", snapshot.indexOfSection(id), number),
         differs("numberOfItems", try? snapshot.numberOfItems(inSection: id), section.items.count),
