@@ -83,7 +83,7 @@ let package = Package(
     .target(
       name: "FeedIngest",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker", "Kafka",
+        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker", "Kafka",
         "Service",
       ],
       swiftSettings: swiftSettings

@@ -1,6 +1,8 @@
+import CTextMarks
 package import Feed
 package import FeedConfiguration
 package import FeedStore
+import Glibc
 import Service
 
 /// Maps the records of one source to records of feeds: a row to the upsert or the deletion of an item (docs/ingest.md).
@@ -33,6 +35,8 @@ package final class RowMapper {
   /// The latest record's key, and if it is JSON, the first token of its value.
   @exclusivity(unchecked) private var keyBytes: ByteSpan?
   @exclusivity(unchecked) private var key: Int?
+  /// Whether the record may have a placeholder; most have none, and are not searched token by token.
+  @exclusivity(unchecked) private var mayLackValues = false
   /// Whether the record does not have all of the row, so that the row's item stays as it is.
   @exclusivity(unchecked) private var isPartial = false
 
@@ -116,6 +120,7 @@ package final class RowMapper {
     guard value.count <= limits.maxRecordBytes else {
       throw tooLong("the record", value.count, "maxRecordBytes", limits.maxRecordBytes)
     }
+    mayLackValues = Self.mayLackValues(value)
     defer { if value.count > 1 << 20 { indexer.trim() } }
     do throws(JSONFault) {
       _ = try indexer.validatedWithPairedSurrogates(value)
@@ -390,6 +395,17 @@ extension RowMapper {
     "{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}",
     "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
   ]
+  /// Whether a record may have one of them: text in two forms, a byte of Base64's, an array, or an escape.
+  private static func mayLackValues(_ record: ByteSpan) -> Bool {
+    guard let start = record.rawBuffer.baseAddress else { return false }
+    func has(_ text: StaticString) -> Bool {
+      memmem(start, record.count, text.utf8Start, text.utf8CodeUnitCount) != nil
+    }
+    func has(_ byte: UInt8) -> Bool { memchr(start, Int32(byte), record.count) != nil }
+    return has(UInt8(ascii: "\\")) || has(UInt8(ascii: "[")) || has(UInt8(ascii: "X"))
+      || has("unavailable_value") || has("5f5f646562657a69")
+  }
+
   /// The lengths of their spellings, whose characters may be escaped.
   private static let placeholderBytes = 28...512
 
@@ -406,7 +422,7 @@ extension RowMapper {
   ///
   /// - Parameter start: the row.
   private func checkAvailable(_ field: JSONText.Field, _ start: Int) throws(Rejection) {
-    guard let token = (field.first..<field.end).first(where: isUnavailable) else { return }
+    guard mayLackValues, let token = (field.first..<field.end).first(where: isUnavailable) else { return }
     var column = ""
     row.forEachMember(of: start, arena: arena) { name, member in
       if (member.first..<member.end).contains(token) { column = name.quotedForMessage() }
