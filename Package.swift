@@ -83,7 +83,8 @@ let package = Package(
     .target(
       name: "FeedIngest",
       dependencies: [
-        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker", "Kafka",
+        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker",
+        "Kafka",
         "Service",
       ],
       swiftSettings: swiftSettings
