@@ -113,8 +113,6 @@ SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
     dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes", "test_healthcheck"),
-    # Connections break, and requests of transactions arrive late.
-    Suite("ingest-faults", [*STAND_IN, "--faults", "0.01", "--", str(TEST_PROGRAM), "--testing-library", "swift-testing", "--filter", "OnCluster/IngestTests"]),
     # Builds an earlier commit.
     upgrade(),
     # Builds the client twice more, with modules that stand in for Apple's.
