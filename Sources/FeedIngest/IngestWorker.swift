@@ -139,7 +139,7 @@ package final class IngestWorker {
     try producer.poll(timeoutMilliseconds: 0)
   }
 
-  /// Only a producer is replaced when it has failed for good.
+  /// Polls. A consumer that has failed for good ends the process; only a producer is replaced.
   private func poll(_ call: () throws(KafkaError) -> Void) throws {
     do throws(KafkaError) { try call() } catch { throw error.isFatal ? DaemonError(error) : error }
   }

@@ -388,14 +388,14 @@ extension RowMapper {
   /// The header of the deletion of a row whose primary key has changed: the row is there under another key.
   package static let rekeyedHeader = "__debezium.newkey"
 
-  /// What stands for a large value that an update did not change: text, bytes in Base64 and hexadecimal, a map, and an array of numbers.
+  /// Debezium's placeholders for a large value that an update did not change: text, bytes in Base64 and hexadecimal, a map, an array.
   private static let placeholders: [StaticString] = [
     "__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
     "5f5f646562657a69756d5f756e617661696c61626c655f76616c7565",
     "{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}",
     "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
   ]
-  /// Whether a record may have one of them: text in two forms, a byte of Base64's, an array, or an escape.
+  /// Whether a record may have a placeholder: every spelling has one of these bytes or texts.
   private static func mayLackValues(_ record: ByteSpan) -> Bool {
     guard let start = record.rawBuffer.baseAddress else { return false }
     func has(_ text: StaticString) -> Bool {

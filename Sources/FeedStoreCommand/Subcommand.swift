@@ -53,7 +53,7 @@ extension Subcommand {
   }
 }
 
-/// What the first SIGINT, SIGTERM or SIGHUP does; a second one ends the process at once.
+/// Handles the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once.
 enum CommandStop {
   /// Requests a stop, and ends the process if that takes too long: a command that waits for brokers, for input or for the reader of
   /// its output may not notice.
@@ -69,7 +69,7 @@ enum CommandStop {
     )
   }
 
-  /// - Parameter step: that of standard output when the signal came; whoever takes nothing from it is not waited for.
+  /// - Parameter step: the value of `StandardOutput.step` at the signal. A reader that takes nothing is not waited for.
   private static func end(_ step: Int) -> Never {
     let start = MonotonicClock.milliseconds()
     var limit: Int64
