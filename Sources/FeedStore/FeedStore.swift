@@ -23,6 +23,8 @@ public actor FeedStore {
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
+  /// Whether publications list the records that changed nothing.
+  public var notesUnchanged = false
   /// Whether a ``Flush`` has neither been confirmed nor rolled back.
   private var isFlushing = false
   /// The records of its current part.
@@ -227,6 +229,10 @@ public actor FeedStore {
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
       counters.cutItems += growth.cut
+      if notesUnchanged, growth.noOps == decoder.eventCount {
+        let position = TopicOffset(topic: record.position.topic, offset: record.position.offset)
+        waiting.unchanged.append((record.partition, position))
+      }
       return 0
     } catch {
       counters.rejects[error.code, default: 0] += 1
@@ -327,6 +333,7 @@ public actor FeedStore {
       Publication(
         buffer: buffer,
         rejected: flush.isAtEnd ? waiting.rejected : [],
+        unchanged: flush.isAtEnd ? waiting.unchanged : [],
         covered: flush.isAtEnd ? waiting.covered() : [],
         isLast: flush.isAtEnd,
         endsTransaction: flush.isAtEndOfTransaction
@@ -447,6 +454,10 @@ public actor FeedStore {
   /// What was published last of a feed; nil if it does not exist.
   public func version(of feed: ByteSpan, partition: Int32) -> PublishedVersion? {
     directories[partition]?.feed(feed)?.version
+  }
+
+  package func version(of feed: ByteText, _ partition: Int32) -> PublishedVersion? {
+    feed.withBytes { version(of: $0, partition: partition) }
   }
 
   public func summaries() -> [FeedSummary] {

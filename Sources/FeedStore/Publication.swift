@@ -10,6 +10,8 @@ public struct Publication: ~Copyable {
   public var records: [OutputRecord] { buffer.records }
   /// Rejected records, in order; only in the last part.
   public let rejected: [RejectedRecord]
+  /// Records that changed nothing, if the store notes them; only in the last part.
+  public let unchanged: [(partition: Int32, record: TopicOffset)]
   /// The input positions that the whole flush covers; only in its last part.
   public let covered: [CoveredPosition]
   /// Whether this is the last part of the flush.

@@ -5,6 +5,8 @@ public import Feed
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
   private(set) var rejected: [RejectedRecord] = []
+  /// Records that changed nothing, if they are noted.
+  var unchanged: [(partition: Int32, record: TopicOffset)] = []
   /// The size of the rejected records' keys and values, in bytes.
   private(set) var rejectedBytes = 0
   /// The covered input partitions. How far the most recent of them is covered is in `recentOffset`.
@@ -102,6 +104,7 @@ struct WaitingRecords {
   mutating func removeAll() {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
     rejected.removeAll()
+    unchanged.removeAll()
     rejectedBytes = 0
     positions.removeAll(keepingCapacity: true)
     recent = 0

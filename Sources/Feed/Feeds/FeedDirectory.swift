@@ -108,6 +108,8 @@ public final class FeedDirectory {
     var settings = 0
     /// Items that a record brought and that their sections do not keep.
     public var cut = 0
+    /// Events of a record that did nothing.
+    public var noOps = 0
 
     @inline(__always)
     public static func - (now: Count, before: Count) -> Count {

@@ -328,11 +328,17 @@ extension Unmanaged<PublishedFeed> {
     usage: StateUsage,
     noOps: inout [NoOpReason: Int]
   ) throws(Rejection) -> FeedDirectory.Count {
+    var count = 0
     let outcome = _withUnsafeGuaranteedRef { feed in
       Result { () throws(Rejection) in
-        try feed.apply(decoder, at: position, usage: usage) { noOps[$0, default: 0] += 1 }
+        try feed.apply(decoder, at: position, usage: usage) {
+          noOps[$0, default: 0] += 1
+          count += 1
+        }
       }
     }
-    return try outcome.get()
+    var growth = try outcome.get()
+    growth.noOps = count
+    return growth
   }
 }

@@ -30,6 +30,7 @@ struct FeedRoutes: Sendable {
     router.add("/v1/feeds/{feed}/events", method: .post, produces: json, contentBytes: contentBytes) {
       try write($0)
     }
+    router.add("/v1/feeds/{feed}/events", produces: json) { try outcome($0) }
     router.add("/v1/rejected", produces: json) { try listRejected($0) }
   }
 
@@ -91,7 +92,7 @@ struct FeedRoutes: Sendable {
   }
 
   /// The partition that a request asks for; nil if it does not say one.
-  private func partition(of request: HTTPRequest) throws -> Int32? {
+  func partition(of request: HTTPRequest) throws -> Int32? {
     guard let text = request.queryValue("partition") else { return nil }
     guard let number = Int32(text), number >= 0 else {
       throw invalidParameter("partition is \(text.debugDescription); expected a number from 0")
@@ -99,7 +100,7 @@ struct FeedRoutes: Sendable {
     return number
   }
 
-  private func invalidParameter(_ detail: String) -> HTTPRefusal {
+  func invalidParameter(_ detail: String) -> HTTPRefusal {
     HTTPRefusal(400, "invalid-parameter", detail)
   }
 

@@ -45,7 +45,8 @@ package final class DaemonServer: Sendable {
     let options = configuration.http
     Self.report(tokens, log)
     let (served, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let status = DaemonStatus(workers: configuration.workers) { continuation.yield($0) }
+    let written = options.servesFeeds && options.takesWrites ? configuration.store.topics.items : nil
+    let status = DaemonStatus(workers: configuration.workers, written: written) { continuation.yield($0) }
     self.status = status
     feeds =
       options.servesFeeds

@@ -77,10 +77,11 @@ final class FeedServer: Sendable {
     feeds = ServedFeeds(client: client, reloads: reloads, moved: MovedFeeds()) { status.served }
     streams = FeedStreams(feeds, options)
     self.status = status
-    writer = options.takesWrites ? EventWriter(configuration, settings, status, log) : nil
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
+    let outcomes = WriteOutcomes(status, directory)
+    writer = options.takesWrites ? EventWriter(configuration, settings, status, outcomes, log) : nil
     self.log = log
     self.pause = pause
     self.served = served
@@ -111,7 +112,6 @@ final class FeedServer: Sendable {
       group.addTask { await self.keepLookingForMoved() }
       await group.waitForAll()
     }
-    directory?.stop()
     for thread in encoders + [writes] { thread.stop() }
   }
 

@@ -10,13 +10,15 @@ import Synchronization
 ///
 /// It uses one client, which is created by the first request and lives as long as the process.
 ///
-/// Unchecked: the client is created and used only on the thread.
+/// Unchecked: the variables are used only under the lock.
 final class InstanceDirectory: @unchecked Sendable {
   private let configuration: KafkaConfiguration
   private let group: String
   private let log: Log
-  private let thread = WorkerThread(name: "instances")
+  private let lock = Mutex(())
   private var client: AdminClient?
+  /// The last answer, and its time.
+  private var known: (urls: [Int32: String], time: Int64)?
 
   private static let timeoutMilliseconds: Int32 = 2_000
 
@@ -26,12 +28,21 @@ final class InstanceDirectory: @unchecked Sendable {
     self.log = log
   }
 
-  /// Stops the thread. Nothing may be requested after that.
-  func stop() { thread.stop() }
-
   /// The addresses that serve the partitions, by number; nil if the group cannot be queried.
   func urls() async -> [Int32: String]? {
-    await withTaskExecutorPreference(thread) { @concurrent in self.ask() }
+    await SystemThread.run("instances") { self.lock.withLock { _ in self.ask() } }
+  }
+
+  /// The same, without those that are not known. It blocks the thread.
+  ///
+  /// - Parameter age: an answer of so many milliseconds ago is enough.
+  func knownURLs(atMost age: Int64) -> [Int32: String] {
+    lock.withLock { _ in
+      if let known, MonotonicClock.milliseconds() - known.time <= age { return known.urls }
+      let urls = ask() ?? known?.urls ?? [:]
+      known = (urls, MonotonicClock.milliseconds())
+      return urls
+    }
   }
 
   private func ask() -> [Int32: String]? {

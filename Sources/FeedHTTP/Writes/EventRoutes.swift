@@ -1,12 +1,14 @@
 import Feed
+import Kafka
 import Service
 
-/// The route that takes events of feeds (docs/http.md).
+/// The routes that take events of feeds, and say what has become of them (docs/http.md).
 extension FeedRoutes {
   /// The longest that a client waits.
   private static let mostSeconds = 30
 
-  func write(_ request: HTTPRequest) throws -> HTTPResponse {
+  /// The writer, and the feed that the client may write.
+  private func checked(_ request: HTTPRequest) throws -> (EventWriter, ByteText) {
     guard let writer else {
       let detail = "this instance takes no events; http.writes.enabled turns that on"
       throw HTTPRefusal(403, "writes-off", detail)
@@ -16,12 +18,41 @@ extension FeedRoutes {
       let detail = "the token does not allow to write the feed \(feed.string.debugDescription)"
       throw HTTPRefusal(403, "forbidden", detail)
     }
+    return (writer, feed)
+  }
+
+  func write(_ request: HTTPRequest) throws -> HTTPResponse {
+    let (writer, feed) = try checked(request)
     if let rejection = writer.rejection(of: feed, request.content) { return rejection.response }
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
-      let write = EventWriter.Write(feed: feed, value: request.content, wait: wait, response: response)
+      let write = EventWriter.Write(
+        feed: feed,
+        value: request.content,
+        wait: wait,
+        authorization: request.header("Authorization"),
+        response: response
+      )
       if !writer.write(write) { response.give(EventWriter.tooMany.response) }
     }
+  }
+
+  /// What has become of a record.
+  func outcome(_ request: HTTPRequest) throws -> HTTPResponse {
+    let (writer, feed) = try checked(request)
+    try request.checkQuery("partition", "offset")
+    guard let partition = try partition(of: request), let text = request.queryValue("offset"),
+      let offset = Int64(text), offset >= 0
+    else { throw invalidParameter("partition and offset are needed, both numbers from 0") }
+    let record = WriteOutcomes.Record(
+      feed: feed,
+      place: TopicPartition(topic: writer.topic, partition: partition),
+      offset: offset,
+      authorization: request.header("Authorization"),
+      isForwarded: request.header("Feedstore-Forwarded") != nil
+    )
+    let wait = Self.wait(request.header("Prefer"))
+    return .later { writer.outcomes.answer(record, wait, $0) }
   }
 
   /// The preference `wait` (RFC 7240, section 4.3).

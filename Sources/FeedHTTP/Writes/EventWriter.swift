@@ -9,8 +9,7 @@ import Synchronization
 
 /// Writes records to the input for HTTP clients, and answers when the brokers have them, or when they are published.
 ///
-/// Every instance writes records of every feed. Only the one whose worker has the feed's partition knows when a record is
-/// published.
+/// Every instance writes records of every feed. ``WriteOutcomes`` know when a record is published.
 ///
 /// Unchecked: the producer and what it delivers are used only on the thread of ``run()``.
 final class EventWriter: @unchecked Sendable {
@@ -20,6 +19,8 @@ final class EventWriter: @unchecked Sendable {
     let value: [UInt8]
     /// How long the client wants to wait until the record is published; nil if the brokers' word is enough.
     let wait: Duration?
+    /// The value of its header.
+    let authorization: String?
     let response: HTTPLaterResponse
 
     fileprivate var key: [UInt8] { Array(feed.string.utf8) }
@@ -28,8 +29,6 @@ final class EventWriter: @unchecked Sendable {
   private struct Delivery {
     let write: Write
     let partition: Int32
-    /// Its number among ``AwaitedWrites``.
-    let awaited: Int?
   }
 
   private struct Waiting {
@@ -41,7 +40,8 @@ final class EventWriter: @unchecked Sendable {
   }
 
   private let settings: KafkaSettings
-  private let topic: String
+  let topic: String
+  let outcomes: WriteOutcomes
   private let status: DaemonStatus
   private let log: Log
   /// Checks the form of events as workers do.
@@ -64,8 +64,14 @@ final class EventWriter: @unchecked Sendable {
   private static let pollMilliseconds: Int32 = 5
   private static let closeMilliseconds: Int32 = 1_000
 
-  init(_ configuration: FeedStoreConfiguration, _ settings: KafkaSettings, _ status: DaemonStatus, _ log: Log)
-  {
+  init(
+    _ configuration: FeedStoreConfiguration,
+    _ settings: KafkaSettings,
+    _ status: DaemonStatus,
+    _ outcomes: WriteOutcomes,
+    _ log: Log
+  ) {
+    self.outcomes = outcomes
     self.settings = settings
     // One topic for all events, so that those of a feed keep their order.
     topic = configuration.store.topics.items
@@ -118,7 +124,7 @@ final class EventWriter: @unchecked Sendable {
       return waiting.writes
     }
     // No client is left without an answer.
-    status.writes.release(nil)
+    outcomes.stop()
     for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping.response) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
@@ -155,7 +161,6 @@ final class EventWriter: @unchecked Sendable {
       fail(write, error, isSent: false)
       return error
     }
-    let awaited = write.wait.map { expect(write.feed, in: partition, for: $0, write.response) }
     do throws(KafkaError) {
       try write.key.withUnsafeBufferPointer { (key) throws(KafkaError) in
         try write.value.withUnsafeBufferPointer { (value) throws(KafkaError) in
@@ -167,9 +172,8 @@ final class EventWriter: @unchecked Sendable {
           )
         }
       }
-      deliveries[producer.producedCount] = Delivery(write: write, partition: partition, awaited: awaited)
+      deliveries[producer.producedCount] = Delivery(write: write, partition: partition)
     } catch {
-      if let awaited { status.writes.forget(awaited) }
       fail(write, error, isSent: false)
     }
     return nil
@@ -195,50 +199,21 @@ final class EventWriter: @unchecked Sendable {
     return (producer!, write.key.withUnsafeBytes { partitioner!.partition(forKey: $0) })
   }
 
-  private func expect(
-    _ feed: ByteText,
-    in partition: Int32,
-    for wait: Duration,
-    _ response: HTTPLaterResponse
-  ) -> Int {
-    let place = TopicPartition(topic: topic, partition: partition)
-    return status.writes.expect(feed, in: place) { outcome, offset in
-      switch outcome {
-      case .published(let version):
-        var answer = Self.answer(200, feed, in: place, at: offset, version)
-        answer.headers.append(HTTPField("Preference-Applied", "wait=\(wait.components.seconds)"))
-        response.give(answer)
-      case .rejected(let rejection): response.give(rejection.response)
-      case .unknown: response.give(Self.answer(202, feed, in: place, at: offset))
-      }
-    }
-  }
-
   /// The brokers have a record, or do not.
   private func end(_ number: Int, _ result: Result<Int64, KafkaError>) {
     guard let delivery = deliveries.removeValue(forKey: number) else { return }
-    let (write, writes) = (delivery.write, status.writes)
+    let write = delivery.write
     switch result {
-    case .failure(let error):
-      if let awaited = delivery.awaited { writes.forget(awaited) }
-      fail(write, error, isSent: true)
+    case .failure(let error): fail(write, error, isSent: true)
     case .success(let offset):
       settle(write)
-      let place = TopicPartition(topic: topic, partition: delivery.partition)
-      let accepted = Self.answer(202, write.feed, in: place, at: offset)
-      guard let awaited = delivery.awaited, let wait = write.wait else {
-        return write.response.give(accepted)
-      }
-      guard offset >= 0, status.owns(delivery.partition) else {
-        writes.forget(awaited)
-        return write.response.give(accepted)
-      }
-      writes.deliver(awaited, at: offset)
-      // It holds the answer and not the record.
-      Task { [response = write.response] in
-        try? await Task.sleep(for: wait)
-        if writes.forget(awaited) { response.give(accepted) }
-      }
+      let record = WriteOutcomes.Record(
+        feed: write.feed,
+        place: TopicPartition(topic: topic, partition: delivery.partition),
+        offset: offset,
+        authorization: write.authorization
+      )
+      outcomes.answer(record, write.wait, write.response)
     }
   }
 
@@ -262,31 +237,6 @@ extension Rejection {
 
 /// The answers.
 extension EventWriter {
-  /// The brokers have a record.
-  ///
-  /// - Parameters:
-  ///   - offset: negative if they have not told it.
-  ///   - version: what is published and covers it; nil if the feed does not exist, or it is not known.
-  private static func answer(
-    _ status: Int,
-    _ feed: ByteText,
-    in place: TopicPartition,
-    at offset: Int64,
-    _ version: PublishedVersion? = nil
-  ) -> HTTPResponse {
-    let document: JSONObject = [
-      "feed": feed.string,
-      "topic": place.topic,
-      "partition": place.partition,
-      "offset": offset < 0 ? nil : offset,
-      "epoch": version.map { String(decoding: $0.epoch, as: UTF8.self) },
-      "revision": version?.revision,
-    ]
-    var response = document.response
-    response.status = status
-    return response
-  }
-
   /// - Parameter isSent: whether the brokers may have the record.
   private static func refusal(_ error: KafkaError, isSent: Bool) -> HTTPRefusal {
     if error.kind == .messageTooLarge || error.kind == .recordListTooLarge {

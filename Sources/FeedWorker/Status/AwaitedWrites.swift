@@ -1,132 +1,194 @@
 package import Feed
 import FeedStore
-package import Kafka
+import Kafka
+import Service
 import Synchronization
 
-/// Records whose writers wait until a worker of this process has published or rejected them.
+/// What has become of the records of one topic, for their writers.
 ///
-/// A worker may be faster than the report that a record was delivered. So a record is awaited before it is produced, when its
-/// offset is not known yet.
+/// It knows of each partition of this process what was published since the feeds were restored, and a bounded number of exceptions:
+/// records that were rejected or changed nothing. So it can be asked before and after a record is published.
 package final class AwaitedWrites: Sendable {
   /// What has become of a record.
   package enum Outcome: Sendable, Equatable {
     /// What is published covers it. The version of its feed then; nil if the feed does not exist.
-    case published(PublishedVersion?)
+    case published(PublishedVersion?, changed: Bool)
     case rejected(Rejection)
-    /// It is not known here: another process has its partition now, or its feed is being restored.
-    case unknown
+    /// The partition was given up, or its feeds are being restored; or nobody awaits the record any more.
+    case released
+    /// It was published too long ago, or by another process.
+    case forgotten
   }
 
-  private struct Entry {
+  private struct Question {
     let feed: ByteText
-    let place: TopicPartition
-    let body: @Sendable (Outcome, _ offset: Int64) -> Void
-    /// nil until it is delivered.
-    var offset: Int64?
-    /// The offset before which everything is published, since it is awaited; and what the feed was then.
-    var covered: Int64 = -1
-    var version: PublishedVersion?
-    /// Rejected records of the feed since then, by offset.
-    var rejections: [Int64: Rejection] = [:]
-    var isReleased = false
+    let partition: Int32
+    let offset: Int64
+    let body: @Sendable (Outcome) -> Void
+  }
 
-    /// nil while it is not known.
-    var outcome: Outcome? {
-      guard let offset else { return nil }
-      if offset < covered { return rejections[offset].map { .rejected($0) } ?? .published(version) }
-      return isReleased ? .unknown : nil
-    }
+  private enum Exception {
+    case rejected(feed: [UInt8]?, Rejection)
+    case unchanged
+  }
+
+  private struct Known {
+    /// The offset from which on the outcomes are known.
+    var from: Int64
+    /// The offset before which everything is published.
+    var covered: Int64
+    var exceptions: [Int64: Exception] = [:]
   }
 
   private struct State {
-    var entries: [Int: Entry] = [:]
-    var next = 0
-  }
+    var known: [Int32: Known] = [:]
+    /// All exceptions, oldest first.
+    var order = Queue<(partition: Int32, offset: Int64)>()
+    var questions: [Int: Question] = [:]
 
-  private let state = Mutex(State())
+    /// - Returns: nil while it is not known.
+    func outcome(
+      of question: Question,
+      _ partitions: Set<Int32>,
+      _ version: (ByteText, Int32) -> PublishedVersion?
+    ) -> Outcome? {
+      guard let known = known[question.partition], question.offset < known.covered else { return nil }
+      guard question.offset >= known.from else { return .forgotten }
+      let exception = known.exceptions[question.offset]
+      if case .rejected(let feed, let rejection) = exception {
+        // The writer of another feed learns nothing.
+        return feed.map { $0.elementsEqual(question.feed.string.utf8) } == true
+          ? .rejected(rejection) : .forgotten
+      }
+      guard partitions.contains(question.partition) else { return nil }
+      return .published(version(question.feed, question.partition), changed: exception == nil)
+    }
 
-  /// Begins to await a record that is going to be produced.
-  ///
-  /// - Parameter body: called once on any thread, when the outcome is known; not after ``forget(_:)``.
-  /// - Returns: its number here.
-  package func expect(
-    _ feed: ByteText,
-    in place: TopicPartition,
-    _ body: @escaping @Sendable (Outcome, _ offset: Int64) -> Void
-  ) -> Int {
-    state.withLock { state in
-      defer { state.next += 1 }
-      state.entries[state.next] = Entry(feed: feed, place: place, body: body)
-      return state.next
+    mutating func add(_ exception: Exception, _ partition: Int32, _ offset: Int64) {
+      known[partition]?.exceptions[offset] = exception
+      order.append((partition, offset))
+      guard order.count > AwaitedWrites.mostExceptions, let oldest = order.removeFirst(),
+        let first = known[oldest.partition], first.exceptions[oldest.offset] != nil
+      else { return }
+      known[oldest.partition]?.exceptions[oldest.offset] = nil
+      known[oldest.partition]?.from = max(first.from, oldest.offset + 1)
     }
   }
 
-  package func deliver(_ number: Int, at offset: Int64) {
-    change { $0[number]?.offset = offset }
-  }
+  static let mostExceptions = 10_000
 
-  /// Awaits the record no longer.
+  /// Nil if nothing is written.
+  private let topic: String?
+  private let state = Mutex(State())
+  private let numbers = Atomic(0)
+  /// Whether a worker has to tell versions.
+  private let lacksVersions = Atomic(false)
+
+  /// - Parameter topic: the topic of the records; nil to know of none, at no cost.
+  init(topic: String?) { self.topic = topic }
+
+  var isOn: Bool { topic != nil }
+  var isAsked: Bool { lacksVersions.load(ordering: .relaxed) }
+
+  // MARK: Writers
+
+  /// A new number for ``ask(_:_:in:at:_:)``.
+  package func makeNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
+
+  /// Asks what becomes of a record, of a partition that this process has.
   ///
-  /// - Returns: whether it was awaited.
-  @discardableResult
-  package func forget(_ number: Int) -> Bool {
-    state.withLock { $0.entries.removeValue(forKey: number) != nil }
+  /// - Parameter body: called once on any thread, when the outcome is known.
+  package func ask(
+    _ number: Int,
+    _ feed: ByteText,
+    in partition: Int32,
+    at offset: Int64,
+    _ body: @escaping @Sendable (Outcome) -> Void
+  ) {
+    let question = Question(feed: feed, partition: partition, offset: offset, body: body)
+    change { $0.questions[number] = question }
   }
 
-  /// Whether a worker has to report what it publishes.
-  var isEmpty: Bool { state.withLock(\.entries.isEmpty) }
+  /// Ends a question, with the outcome `released`.
+  package func forget(_ number: Int) {
+    state.withLock { $0.questions.removeValue(forKey: number) }?.body(.released)
+  }
+
+  // MARK: Workers
+
+  /// The feeds of partitions are restored.
+  ///
+  /// - Parameter starts: where their input begins.
+  func begin(at starts: [TopicPartitionOffset]) {
+    change { state in
+      for start in starts where start.topic == topic {
+        state.known[start.partition] = Known(from: start.offset, covered: start.offset)
+      }
+    }
+  }
 
   /// A worker has published what it covers of its input.
   ///
   /// - Parameters:
   ///   - covered: of each input, the offset before which everything is published.
   ///   - rejected: what was rejected of that.
+  ///   - unchanged: what changed nothing of that.
   ///   - version: what is published of a feed of a partition.
   func publish(
     _ covered: [TopicPartitionOffset],
     rejected: [RejectedRecord],
+    unchanged: [(partition: Int32, record: TopicOffset)],
     _ version: (ByteText, Int32) -> PublishedVersion?
   ) {
-    change { entries in
-      for position in covered {
-        for (number, entry) in entries where entry.place == position.topicPartition {
-          entries[number]?.covered = position.offset
-          entries[number]?.version = version(entry.feed, position.partition)
-        }
+    let name = topic.map { Array($0.utf8) }
+    let covered = covered.filter { $0.topic == topic }
+    change(versionsOf: Set(covered.map(\.partition)), version) { state in
+      for position in covered { state.known[position.partition]?.covered = position.offset }
+      for record in rejected where record.topic == name {
+        state.add(.rejected(feed: record.key, record.rejection), record.partition, record.offset)
       }
-      let feeds = Set(entries.values.map { Array($0.feed.string.utf8) })
-      for record in rejected where record.key.map(feeds.contains) == true {
-        let place = TopicPartition(
-          topic: String(decoding: record.topic, as: UTF8.self),
-          partition: record.partition
-        )
-        for (number, entry) in entries
-        where entry.place == place && record.key.map({ $0.elementsEqual(entry.feed.string.utf8) }) == true {
-          entries[number]?.rejections[record.offset] = record.rejection
-        }
+      for (partition, record) in unchanged where record.topic == name {
+        state.add(.unchanged, partition, record.offset)
       }
     }
+  }
+
+  /// Answers questions about what is published already.
+  ///
+  /// - Parameter partitions: the worker's.
+  func answer(of partitions: Set<Int32>, _ version: (ByteText, Int32) -> PublishedVersion?) {
+    change(versionsOf: partitions, version) { _ in }
   }
 
   /// Partitions were given up, or what is published of them is not known any more.
   ///
   /// - Parameter partitions: nil for all.
   package func release(_ partitions: Set<Int32>?) {
-    change { entries in
-      for (number, entry) in entries where partitions?.contains(entry.place.partition) != false {
-        entries[number]?.isReleased = true
-      }
+    let released = state.withLock { state in
+      state.known = state.known.filter { partitions?.contains($0.key) == false }
+      let released = state.questions.filter { partitions?.contains($0.value.partition) != false }
+      for number in released.keys { state.questions[number] = nil }
+      return released.values
     }
+    for question in released { question.body(.released) }
   }
 
-  /// Changes the entries, and reports the outcomes that are known now.
-  private func change(_ body: (inout [Int: Entry]) -> Void) {
+  /// Changes the state, and reports the outcomes that are known now.
+  private func change(
+    versionsOf partitions: Set<Int32> = [],
+    _ version: (ByteText, Int32) -> PublishedVersion? = { _, _ in nil },
+    _ body: (inout State) -> Void
+  ) {
     let done = state.withLock { state in
-      body(&state.entries)
-      let done = state.entries.compactMap { number, entry in entry.outcome.map { (number, entry, $0) } }
-      for (number, _, _) in done { state.entries[number] = nil }
+      body(&state)
+      let done = state.questions.compactMap { number, question in
+        state.outcome(of: question, partitions, version).map { (number, question, $0) }
+      }
+      for (number, _, _) in done { state.questions[number] = nil }
+      let isAsked = state.questions.values.contains { state.known[$0.partition]?.covered ?? 0 > $0.offset }
+      lacksVersions.store(isAsked, ordering: .relaxed)
       return done
     }
-    for (_, entry, outcome) in done { entry.body(outcome, entry.offset ?? -1) }
+    for (_, question, outcome) in done { question.body(outcome) }
   }
 }

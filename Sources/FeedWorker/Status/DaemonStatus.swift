@@ -17,14 +17,20 @@ package final class DaemonStatus: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Records that wait to be published.
-  package let writes = AwaitedWrites()
+  /// What has become of the records that clients write.
+  package let writes: AwaitedWrites
   private let onServed: @Sendable (Set<Int32>) -> Void
 
   /// - Parameters:
   ///   - workers: the expected number of workers; more may report.
+  ///   - written: the topic to which clients write; nil if they do not.
   ///   - onServed: told the partitions to serve when they change, under a lock: be quick, and do not call back.
-  package init(workers: Int = 1, onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }) {
+  package init(
+    workers: Int = 1,
+    written: String? = nil,
+    onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }
+  ) {
+    writes = AwaitedWrites(topic: written)
     self.onServed = onServed
     state.withLock { state in
       for number in 0..<workers { state.workers[number] = WorkerStatus(number: number) }

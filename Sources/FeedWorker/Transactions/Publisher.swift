@@ -311,12 +311,12 @@ final class Publisher {
   /// A transaction was committed.
   ///
   /// - Parameter milliseconds: how long the flush has taken.
-  /// - Returns: where the input goes on, and what the flush rejected, if it was the flush's last transaction.
+  /// - Returns: where the input goes on, what the flush rejected, and what changed nothing, if it was the flush's last transaction.
   func confirm(
     _ store: isolated FeedStore,
     isWhole: Bool,
     milliseconds: Int64
-  ) -> (offsets: [TopicPartitionOffset], rejected: [RejectedRecord]) {
+  ) -> ([TopicPartitionOffset], [RejectedRecord], unchanged: [(partition: Int32, record: TopicOffset)]) {
     environment.crash?.reach(.afterCommit)
     writer?.ends.commit()
     failures.commit()
@@ -324,9 +324,10 @@ final class Publisher {
     let offsets = isWhole ? covered(store) : []
     if isWhole { store.notePublication(milliseconds: milliseconds) }
     guard let committed = flush.take() else { preconditionFailure("there is no flush to confirm") }
-    let rejected = isWhole ? store.withPart(of: committed) { $0.rejected } : []
+    let (rejected, unchanged) =
+      isWhole ? store.withPart(of: committed) { ($0.rejected, $0.unchanged) } : ([], [])
     flush = store.confirm(committed)
-    return (offsets, rejected)
+    return (offsets, rejected, unchanged)
   }
 
   var stages: FlushClock { clock }

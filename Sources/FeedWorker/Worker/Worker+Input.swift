@@ -116,6 +116,8 @@ extension Worker {
   func look(_ store: isolated FeedStore) -> WorkerEvent {
     let ends = coverEnds(store)
     status.heartbeat(waitingRecords: batch.taken.records)
+    let writes = environment.status.writes
+    if writes.isAsked { writes.answer(of: machine.partitions.numbers) { store.version(of: $0, $1) } }
     if backlog.isBehind {
       backlog.apply(unread: member.unread(after: machine.positions.read).count)
       store.noteBacklog(backlog.isBehind)
@@ -173,15 +175,13 @@ extension Worker {
 
   /// A transaction was committed: what it holds is published.
   func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) -> WorkerEvent {
-    let (offsets, rejected) = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
+    let (offsets, rejected, unchanged) = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
     if isWhole {
       let counters = store.counters
       environment.status.committed(counters, rejected: rejected, by: identity.number)
       let writes = environment.status.writes
-      if !writes.isEmpty {
-        writes.publish(offsets, rejected: rejected) { feed, partition in
-          feed.withBytes { store.version(of: $0, partition: partition) }
-        }
+      if writes.isOn {
+        writes.publish(offsets, rejected: rejected, unchanged: unchanged) { store.version(of: $0, $1) }
       }
       status.update { [content = store.content, stages = publisher.stages] in
         $0.flushes.observe(stages)

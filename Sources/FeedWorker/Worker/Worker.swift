@@ -95,6 +95,7 @@ package final class Worker: @unchecked Sendable {
 
   /// The same, with a store that is empty.
   func run(with store: isolated FeedStore) throws -> DaemonReport {
+    store.notesUnchanged = environment.status.writes.isOn
     do {
       var action = WorkerMachine.firstAction
       while action != .end {
@@ -220,7 +221,10 @@ extension Worker {
     case .restore:
       let isServing = !machine.positions.read.isEmpty
       let starts = try restorer.step(store, isServing: isServing)
-      if !starts.isEmpty { logSharedIDs(store) }
+      if !starts.isEmpty {
+        environment.status.writes.begin(at: starts)
+        logSharedIDs(store)
+      }
       return .restored(starts)
     case .restoreAgain(let dropped, let restored):
       try restoreAgain(store, dropping: dropped, restoring: restored)

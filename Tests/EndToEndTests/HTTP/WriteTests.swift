@@ -72,6 +72,7 @@ struct WriteTests {
     var offset: Int64
     var epoch: String?
     var revision: UInt64?
+    var changed: Bool?
     var code: String?
   }
 
@@ -94,13 +95,13 @@ struct WriteTests {
     #expect(first.status == 200)
     #expect(first["Preference-Applied"] == "wait=30")
     let epoch = try #require(try Self.answer(first).epoch)
-    #expect(try Self.answer(first) == Answer(offset: 0, epoch: epoch, revision: 1))
+    #expect(try Self.answer(first) == Answer(offset: 0, epoch: epoch, revision: 1, changed: true))
     // Several are one record, which is applied as a whole.
     let both = try await writing.write("[\(Self.upsert("y")),\(Self.upsert("z"))]")
-    #expect(try Self.answer(both) == Answer(offset: 1, epoch: epoch, revision: 2))
+    #expect(try Self.answer(both) == Answer(offset: 1, epoch: epoch, revision: 2, changed: true))
     // What changes nothing is covered by what is published.
     let nothing = try await writing.write(#"{"op":"item.delete","item":"unknown"}"#)
-    #expect(try Self.answer(nothing) == Answer(offset: 2, epoch: epoch, revision: 2))
+    #expect(try Self.answer(nothing) == Answer(offset: 2, epoch: epoch, revision: 2, changed: false))
     // Of several fields, the preference may be in any.
     let path = "POST /v1/feeds/a/events"
     let listed = try await writing.ask(
@@ -114,15 +115,47 @@ struct WriteTests {
     let repeated = try await writing.write(
       #"{"op":"item.upsert","item":"lost","section":"s","it\u0065m":"y"}"#
     )
-    #expect(try Self.answer(repeated) == Answer(offset: 4, epoch: epoch, revision: 2))
+    #expect(try Self.answer(repeated) == Answer(offset: 4, epoch: epoch, revision: 2, changed: true))
     let elsewhere = try await writing.write(#"{"op":"feed.delete"}"#, to: "b/ä")
-    #expect(try Self.answer(elsewhere) == Answer(feed: "b/ä", offset: 5))
+    #expect(try Self.answer(elsewhere) == Answer(feed: "b/ä", offset: 5, changed: false))
     var state = try await writing.ask("GET /v1/feeds/a")
     while !state.text.contains("\"z\"") { state = try await writing.ask("GET /v1/feeds/a") }
     #expect(state["ETag"] == "\"\(epoch)@2\"")
     #expect(state["Feedstore-Writable"] == "true")
     #expect(try await writing.ask("GET /v1/feeds").text.contains(#""writable":true"#))
-    #expect(try Self.answer(try await writing.write(#"{"op":"feed.delete"}"#)) == Answer(offset: 6))
+    let deletion = try await writing.write(#"{"op":"feed.delete"}"#)
+    #expect(try Self.answer(deletion) == Answer(offset: 6, changed: true))
+    // Asked later, the answers are the same.
+    for (response, feed) in [(first, "a"), (nothing, "a"), (elsewhere, "b%2F%C3%A4"), (deletion, "a")] {
+      var expected = try Self.answer(response)
+      (expected.epoch, expected.revision) = (nil, nil)
+      let path = "GET /v1/feeds/\(feed)/events?partition=0&offset=\(expected.offset)"
+      let later = try await writing.ask(path, "Prefer: wait=20")
+      #expect(later.status == 200 && later["Preference-Applied"] == "wait=20")
+      #expect(try Self.answer(later) == expected)
+      #expect(try await writing.ask(path).status == 202)
+    }
+    try await writing.end()
+  }
+
+  @Test func `the outcome of a record can be asked for before and after it is known`() async throws {
+    let writing = try await Writing()
+    let early = Task { try await writing.ask("GET /v1/feeds/a/events?partition=0&offset=1", "Prefer: wait=30") }
+    #expect(try await writing.write(Self.upsert("x")).status == 200)
+    #expect(try await writing.write(Self.upsert("y"), waits: false).status == 202)
+    #expect(try await writing.write(Self.upsert("z", in: nil)).status == 422)
+    let path = "GET /v1/feeds/a/events"
+    #expect(try await early.value.status == 200)
+    let rejected = try await writing.ask("\(path)?partition=0&offset=2", "Prefer: wait=30")
+    #expect(rejected.status == 422)
+    #expect(try Self.code(rejected) == "unknown-section")
+    // Not for the writer of another feed.
+    let other = try await writing.ask("GET /v1/feeds/b/events?partition=0&offset=2", "Prefer: wait=30")
+    #expect(other.status == 202)
+    for query in ["", "?partition=0", "?offset=0", "?partition=-1&offset=0", "?partition=0&offset=x"] {
+      #expect(try await writing.ask(path + query, "Prefer: wait=30").status == 400, "\(query)")
+    }
+    #expect(try await writing.ask("\(path)?partition=0&offset=7", "Prefer: wait=1").status == 202)
     try await writing.end()
   }
 
@@ -185,6 +218,7 @@ struct WriteTests {
     let response = try await writing.write(Self.upsert("x"))
     #expect(response.status == 403)
     #expect(try Self.code(response) == "writes-off")
+    #expect(try await writing.ask("GET /v1/feeds/a/events?partition=0&offset=0").status == 403)
     try await writing.end()
   }
 

@@ -7,131 +7,222 @@ import Testing
 @testable import FeedStore
 @testable import FeedWorker
 
-/// Records that wait until they are published, in every order of what happens to them.
+/// What writers learn of their records, in every order of what happens to them.
 struct AwaitedWritesTests {
-  private let input = TopicPartition(topic: "feeds.items", partition: 3)
+  private static let topic = "feeds.items"
+  private let writes = AwaitedWrites(topic: Self.topic)
 
-  private func version(_ revision: UInt64) -> PublishedVersion {
+  private static func version(_ revision: UInt64) -> PublishedVersion {
     PublishedVersion(epoch: Array("feeds.items:0/0".utf8), revision: revision, through: [])
   }
 
-  private func rejected(_ feed: String, at offset: Int64, partition: Int32 = 3) -> RejectedRecord {
-    let key = Array(feed.utf8)
-    let position = RecordPosition(topic: Array(input.topic.utf8), offset: offset, timestamp: 0)
+  private static func rejected(
+    _ feed: String?,
+    at offset: Int64,
+    partition: Int32 = 3,
+    topic: String = topic
+  ) -> RejectedRecord {
+    let key = feed.map { Array($0.utf8) } ?? []
+    let position = RecordPosition(topic: Array(topic.utf8), offset: offset, timestamp: 0)
     return key.withUnsafeBytes { key in
       RejectedRecord(
-        InputRecord(partition: partition, position: position, key: ByteSpan(key), value: .null),
+        InputRecord(
+          partition: partition,
+          position: position,
+          key: feed == nil ? nil : ByteSpan(key),
+          value: .null
+        ),
         Rejection(.unknownSection, "at \(offset)")
       )
     }
   }
 
-  /// One record, as its writer and the worker see it.
-  private struct Written {
+  private func end(_ offset: Int64, partition: Int32 = 3, topic: String = topic) -> TopicPartitionOffset {
+    TopicPartitionOffset(TopicPartition(topic: topic, partition: partition), offset: offset)
+  }
+
+  /// Publishes everything before an offset, as the revision of that number.
+  private func publish(
+    to offset: Int64,
+    partition: Int32 = 3,
+    rejected: [RejectedRecord] = [],
+    unchanged: [Int64] = []
+  ) {
+    let positions = unchanged.map {
+      (partition: partition, record: TopicOffset(topic: Array(Self.topic.utf8), offset: $0))
+    }
+    writes.publish([end(offset, partition: partition)], rejected: rejected, unchanged: positions) { _, _ in
+      Self.version(UInt64(offset))
+    }
+  }
+
+  /// What was answered so far, by the questions' numbers.
+  private final class Answers: Sendable {
+    let all = Mutex<[Int: [AwaitedWrites.Outcome]]>([:])
+
+    subscript(number: Int) -> [AwaitedWrites.Outcome] { all.withLock { $0[number] ?? [] } }
+  }
+
+  private let answers = Answers()
+
+  private func ask(_ offset: Int64, of feed: String = "a", in partition: Int32 = 3) -> Int {
+    let number = writes.makeNumber()
+    writes.ask(number, ByteText(feed), in: partition, at: offset) { [answers] outcome in
+      answers.all.withLock { $0[number, default: []].append(outcome) }
+    }
+    return number
+  }
+
+  // MARK: A plain model
+
+  /// A partition that a process may have, and all its records.
+  private struct Partition {
+    struct Record {
+      let feed: String
+      let isRejected: Bool
+      let isUnchanged: Bool
+    }
+
+    var records: [Record] = []
+    /// From where on the process knows what was published; nil while it does not have the partition.
+    var from: Int?
+    var covered = 0
+  }
+
+  private struct Question {
+    let partition: Int
+    let offset: Int
     let feed: String
-    let offset: Int64
-    let isRejected: Bool
-    let number: Int
-    var isDelivered = false
-    var isReleased = false
-    /// The revision with which the worker published it.
-    var revision: UInt64?
+    /// The answer that was due; nil while there is none.
     var outcome: AwaitedWrites.Outcome?
   }
 
+  /// - Parameter toldBy: the worker's partitions, which says versions; nil if none does now.
+  private static func due(
+    _ question: Question,
+    _ partitions: [Partition],
+    toldBy worker: Set<Int32>
+  ) -> AwaitedWrites.Outcome? {
+    let partition = partitions[question.partition]
+    guard let from = partition.from, question.offset < partition.covered else { return nil }
+    if question.offset < from { return .forgotten }
+    let record = partition.records[question.offset]
+    if record.isRejected {
+      let rejection = Rejection(.unknownSection, "at \(question.offset)")
+      return record.feed == question.feed ? .rejected(rejection) : .forgotten
+    }
+    guard worker.contains(Int32(question.partition)) else { return nil }
+    return .published(version(UInt64(partition.covered)), changed: !record.isUnchanged)
+  }
+
   @Test(arguments: RandomCases.seeds(1...100))
-  func `each record gets its outcome once, whatever comes first`(seed: UInt64) {
+  func `each question has the answer of a plain model, once and as soon as it is known`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let writes = AwaitedWrites()
-    let found = Mutex<[(offset: Int64, outcome: AwaitedWrites.Outcome)]>([])
-    var written: [Written] = []
-    var covered: Int64 = 0
-    var revision: UInt64 = 0
-    for _ in 0..<120 {
-      switch random.below(10) {
+    var partitions = [Partition(), Partition()]
+    var questions: [Int: Question] = [:]
+    for _ in 0..<300 {
+      let index = random.below(2)
+      let number = Int32(index)
+      var worker: Set<Int32> = []
+      switch random.below(12) {
       case 0..<4:
-        // Other producers write as well.
-        let offset = (written.last?.offset ?? -1) + 1 + Int64(random.below(2))
+        let kind = random.below(10)
         let feed = random.pick(["a", "b"])
-        let number = writes.expect(ByteText(feed), in: input) { outcome, at in
-          #expect(at == offset)
-          found.withLock { $0.append((offset, outcome)) }
-        }
-        written.append(
-          Written(feed: feed, offset: offset, isRejected: random.chance(30), number: number)
-        )
+        let record = Partition.Record(feed: feed, isRejected: kind < 3, isUnchanged: kind == 3 || kind == 4)
+        partitions[index].records.append(record)
       case 4..<7:
-        let waiting = written.indices.filter { !written[$0].isDelivered }
-        guard !waiting.isEmpty else { continue }
-        let index = random.pick(waiting)
-        written[index].isDelivered = true
-        writes.deliver(written[index].number, at: written[index].offset)
+        let offset = random.below(partitions[index].records.count + 3)
+        let feed = random.pick(["a", "b"])
+        let key = ask(Int64(offset), of: feed, in: number)
+        questions[key] = Question(partition: index, offset: offset, feed: feed)
       case 7, 8:
-        // What the worker publishes need not be reported as delivered.
-        let next = min((written.last?.offset ?? -1) + 1, covered + Int64(random.below(6)))
-        revision += 1
-        let newest = version(revision)
-        let taken = written.indices.filter { (covered..<next).contains(written[$0].offset) }
-        for index in taken { written[index].revision = revision }
-        let refused = taken.filter { written[$0].isRejected }.map {
-          rejected(written[$0].feed, at: written[$0].offset)
+        guard partitions[index].from != nil else { continue }
+        let start = partitions[index].covered
+        let next = start + random.below(partitions[index].records.count - start + 1)
+        let taken = (start..<next).filter { _ in true }
+        partitions[index].covered = next
+        worker = [number]
+        publish(
+          to: Int64(next),
+          partition: number,
+          rejected: taken.filter { partitions[index].records[$0].isRejected }.map {
+            Self.rejected(partitions[index].records[$0].feed, at: Int64($0), partition: number)
+          },
+          unchanged: taken.filter { partitions[index].records[$0].isUnchanged }.map { Int64($0) }
+        )
+      case 9:
+        worker = random.pick([[0], [1], [0, 1]])
+        writes.answer(of: worker) { _, partition in
+          Self.version(UInt64(partitions[Int(partition)].covered))
         }
-        writes.publish([TopicPartitionOffset(input, offset: next)], rejected: refused) { _, _ in newest }
-        covered = next
+      case 10:
+        // Another process publishes more.
+        partitions[index].from = nil
+        for (key, question) in questions where question.partition == index && question.outcome == nil {
+          questions[key]?.outcome = .released
+        }
+        writes.release([number])
+        let left = partitions[index].records.count - partitions[index].covered
+        partitions[index].covered += random.below(left + 1)
       default:
-        let partition: Int32 = random.pick([2, 3])
-        writes.release([partition])
-        guard partition == input.partition else { continue }
-        for index in written.indices { written[index].isReleased = true }
+        guard partitions[index].from == nil else { continue }
+        partitions[index].from = partitions[index].covered
+        writes.begin(at: [end(Int64(partitions[index].covered), partition: number)])
       }
-      let news = found.withLock { found in
-        defer { found = [] }
-        return found
-      }
-      for (offset, outcome) in news {
-        guard let index = written.firstIndex(where: { $0.offset == offset }) else { continue }
-        #expect(written[index].outcome == nil, "seed \(seed)")
-        written[index].outcome = outcome
-        switch outcome {
-        case .rejected(let rejection):
-          #expect(written[index].isRejected && rejection.message == "at \(offset)", "seed \(seed)")
-        case .published(let version):
-          let least = written[index].revision ?? .max
-          #expect(!written[index].isRejected, "seed \(seed)")
-          #expect((least...revision).contains(version?.revision ?? 0), "seed \(seed)")
-        case .unknown: #expect(written[index].isReleased, "seed \(seed)")
+      for (key, question) in questions {
+        if question.outcome == nil {
+          questions[key]?.outcome = Self.due(question, partitions, toldBy: worker)
         }
+        #expect(answers[key] == (questions[key]?.outcome.map { [$0] } ?? []), "seed \(seed)")
       }
-      for record in written where record.isDelivered {
-        #expect((record.outcome != nil) == (record.revision != nil || record.isReleased), "seed \(seed)")
+      let lacks = questions.values.contains { question in
+        question.outcome == nil && Self.due(question, partitions, toldBy: [0, 1]) != nil
       }
+      #expect(writes.isAsked || !lacks, "seed \(seed)")
     }
   }
 
-  @Test func `what a worker has given up is not known`() {
-    let writes = AwaitedWrites()
-    let outcomes = Mutex<[AwaitedWrites.Outcome]>([])
-    let numbers = (0..<3).map { _ in
-      writes.expect(ByteText("a"), in: input) { outcome, _ in outcomes.withLock { $0.append(outcome) } }
-    }
-    writes.deliver(numbers[0], at: 7)
-    writes.release([3])
-    #expect(outcomes.withLock { $0 } == [.unknown])
-    // Also what is delivered after that.
-    writes.deliver(numbers[1], at: 8)
-    #expect(outcomes.withLock { $0 } == [.unknown, .unknown])
-    #expect(writes.forget(numbers[2]))
-    #expect(!writes.forget(numbers[0]))
-    #expect(writes.isEmpty)
+  // MARK: Single cases
+
+  @Test func `a question can be ended, and what is given up is not awaited`() {
+    writes.begin(at: [end(0)])
+    let (first, second) = (ask(0), ask(1))
+    writes.forget(first)
+    writes.forget(first)
+    #expect(answers[first] == [.released] && answers[second] == [])
+    writes.release(nil)
+    #expect(answers[second] == [.released])
+    writes.answer(of: [3]) { _, _ in nil }
+    #expect(!writes.isAsked)
   }
 
-  @Test func `a rejection of another feed or partition is not this record's`() {
-    let writes = AwaitedWrites()
-    let outcome = Mutex<AwaitedWrites.Outcome?>(nil)
-    let number = writes.expect(ByteText("a"), in: input) { found, _ in outcome.withLock { $0 = found } }
-    let others = [rejected("a", at: 5, partition: 1), rejected("b", at: 5)]
-    writes.publish([TopicPartitionOffset(input, offset: 6)], rejected: others) { _, _ in nil }
-    writes.deliver(number, at: 5)
-    #expect(outcome.withLock { $0 } == .published(nil))
+  @Test func `exceptions are forgotten, the oldest first, and with them what was before them`() {
+    writes.begin(at: [end(0), end(0, partition: 4)])
+    publish(to: 2, partition: 4, unchanged: [1])
+    let most = AwaitedWrites.mostExceptions
+    publish(to: Int64(most) + 5, unchanged: (0..<most - 1).map { Int64($0) + 3 })
+    let known = [ask(1, in: 4), ask(0, in: 4), ask(0), ask(3)]
+    writes.answer(of: [3, 4]) { _, _ in nil }
+    #expect(
+      known.map { answers[$0] } == [false, true, true, false].map { [.published(nil, changed: $0)] }
+    )
+    // One too many, and another.
+    publish(to: Int64(most) + 7, rejected: [Self.rejected("a", at: Int64(most) + 5)], unchanged: [])
+    publish(to: Int64(most) + 8, unchanged: [Int64(most) + 7])
+    let later = [ask(1, in: 4), ask(0, in: 4), ask(3), ask(4), ask(Int64(most) + 5)]
+    writes.answer(of: [3, 4]) { _, _ in nil }
+    #expect(later[..<3].map { answers[$0] } == [[.forgotten], [.forgotten], [.forgotten]])
+    #expect(answers[later[3]] == [.published(nil, changed: false)])
+    #expect(answers[later[4]] == [.rejected(Rejection(.unknownSection, "at \(most + 5)"))])
+  }
+
+  @Test func `records of other topics, without a key, or of other feeds are not the writer's`() {
+    writes.begin(at: [end(0), end(0, topic: "feeds.sections")])
+    let others = [Self.rejected(nil, at: 0), Self.rejected("a", at: 1, topic: "feeds.sections")]
+    publish(to: 3, rejected: others + [Self.rejected("b", at: 2)])
+    let asked = (0...2).map { ask($0) }
+    writes.answer(of: [3]) { _, _ in nil }
+    #expect(asked.map { answers[$0] } == [[.forgotten], [.published(nil, changed: true)], [.forgotten]])
+    #expect(!AwaitedWrites(topic: nil).isOn)
   }
 }

@@ -1,0 +1,152 @@
+import Feed
+import FeedWorker
+import Kafka
+import Service
+import Synchronization
+
+/// Says what has become of records: by the workers of this process, or by the instance that has the partition.
+final class WriteOutcomes: Sendable {
+  struct Record: Sendable {
+    let feed: ByteText
+    let place: TopicPartition
+    /// Negative if the brokers have not told it.
+    let offset: Int64
+    /// What the client has shown, for the other instance.
+    let authorization: String?
+    /// Whether another instance asks, which is not referred to a third one.
+    var isForwarded = false
+  }
+
+  private let status: DaemonStatus
+  /// Nil if instances do not announce their addresses.
+  private let directory: InstanceDirectory?
+  /// The clients that wait, by numbers; nil once the process stops.
+  private let waiting = Mutex<[Int: Task<Void, Never>]?>([:])
+  private let requestCount = Atomic(0)
+
+  private static let mostWaiting = 10_000
+  /// The most requests to other instances at a time. Each takes a thread.
+  private static let mostRequests = 200
+  private static let pauseMilliseconds: Int64 = 250
+  /// How long the addresses of instances are believed at first.
+  private static let addressMilliseconds: Int64 = 30_000
+  /// How much longer another instance may take than the client waits.
+  private static let graceMilliseconds: Int64 = 2_000
+
+  init(_ status: DaemonStatus, _ directory: InstanceDirectory?) {
+    self.status = status
+    self.directory = directory
+  }
+
+  /// Answers when the outcome is known, or after the wait with what is known already.
+  ///
+  /// - Parameter wait: nil to answer at once.
+  func answer(_ record: Record, _ wait: Duration?, _ response: HTTPLaterResponse) {
+    let accepted = record.answer(202)
+    let number = status.writes.makeNumber()
+    let isWaiting = waiting.withLock { waiting in
+      guard let wait, record.offset >= 0, waiting != nil, waiting!.count < Self.mostWaiting else { return false }
+      let task = Task {
+        await withTaskCancellationHandler {
+          let seconds = wait.components.seconds
+          var answer = await self.outcome(of: record, until: MonotonicClock.milliseconds() + seconds * 1_000)
+          answer?.headers.append(HTTPField("Preference-Applied", "wait=\(seconds)"))
+          response.give(answer ?? accepted)
+        } onCancel: {
+          response.give(accepted)
+        }
+        _ = self.waiting.withLock { $0?.removeValue(forKey: number) }
+      }
+      waiting![number] = task
+      Task {
+        try? await Task.sleep(for: wait)
+        task.cancel()
+      }
+      return true
+    }
+    if !isWaiting { response.give(accepted) }
+  }
+
+  /// Answers all clients that wait.
+  func stop() {
+    for task in waiting.withLock({ $0.take() })?.values.map({ $0 }) ?? [] { task.cancel() }
+  }
+
+  /// - Parameter end: in milliseconds of ``MonotonicClock``.
+  /// - Returns: nil if it is not known in time, or only another instance could know it.
+  private func outcome(of record: Record, until end: Int64) async -> HTTPResponse? {
+    var age = Self.addressMilliseconds
+    while !Task.isCancelled {
+      if status.owns(record.place.partition) {
+        switch await ownOutcome(of: record) {
+        case .published(let version, let changed): return record.answer(200, version, changed: changed)
+        case .rejected(let rejection): return rejection.response
+        case .forgotten: return record.answer(202)
+        case .released: break
+        }
+      } else {
+        guard !record.isForwarded, let directory else { return nil }
+        let isFree = requestCount.add(1, ordering: .relaxed).newValue <= Self.mostRequests
+        defer { requestCount.subtract(1, ordering: .relaxed) }
+        let ask = { @Sendable [age] in
+          directory.knownURLs(atMost: age)[record.place.partition].flatMap { Self.ask($0, record, until: end) }
+        }
+        if isFree, let answer = await SystemThread.run("peer", ask) { return answer }
+        age = Self.pauseMilliseconds
+      }
+      // Partitions are moving.
+      try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+    }
+    return nil
+  }
+
+  private func ownOutcome(of record: Record) async -> AwaitedWrites.Outcome {
+    let (writes, partition) = (status.writes, record.place.partition)
+    let number = writes.makeNumber()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        writes.ask(number, record.feed, in: partition, at: record.offset) { continuation.resume(returning: $0) }
+        if Task.isCancelled || !status.owns(partition) { writes.forget(number) }
+      }
+    } onCancel: {
+      writes.forget(number)
+    }
+  }
+
+  /// Asks another instance. It blocks the thread.
+  ///
+  /// - Returns: nil if it does not know, or not any more.
+  private static func ask(_ url: String, _ record: Record, until end: Int64) -> HTTPResponse? {
+    let seconds = max(1, (end - MonotonicClock.milliseconds()) / 1_000)
+    var headers = [HTTPField("Prefer", "wait=\(seconds)"), HTTPField("Feedstore-Forwarded", "1")]
+    if let authorization = record.authorization { headers.append(HTTPField("Authorization", authorization)) }
+    let path = "/v1/feeds/\(PercentEncoding.encode(record.feed.string))/events"
+    let query = "?partition=\(record.place.partition)&offset=\(record.offset)"
+    let answer = PeerRequest.get(url + path + query, headers, within: seconds * 1_000 + graceMilliseconds)
+    // It is final if the other instance has waited for it.
+    guard let answer, [200, 202, 422].contains(answer.status), answer.head.contains("\r\nPreference-Applied:")
+    else { return nil }
+    let type = answer.status == 422 ? "application/problem+json" : "application/json"
+    return HTTPResponse(status: answer.status, contentType: type, content: HTTPContent(answer.body))
+  }
+}
+
+extension WriteOutcomes.Record {
+  /// The brokers have the record.
+  ///
+  /// - Parameter version: what is published and covers it; nil if the feed does not exist, or it is not known.
+  func answer(_ status: Int, _ version: PublishedVersion? = nil, changed: Bool? = nil) -> HTTPResponse {
+    let document: JSONObject = [
+      "feed": feed.string,
+      "topic": place.topic,
+      "partition": place.partition,
+      "offset": offset < 0 ? nil : offset,
+      "epoch": version.map { String(decoding: $0.epoch, as: UTF8.self) },
+      "revision": version?.revision,
+      "changed": changed,
+    ]
+    var response = document.response
+    response.status = status
+    return response
+  }
+}
