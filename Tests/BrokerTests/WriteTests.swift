@@ -63,6 +63,110 @@ extension OnCluster {
   }
 }
 
+extension OnCluster {
+  /// What two daemons say of the same records.
+  @Suite(.serialized) struct WriteOutcomeTests {
+    private static let feeds = (0..<8).map { "feed-\($0)" }
+    private static let events = [
+      #"{"op":"item.upsert","section":"s","item":"a","data":1}"#, #"{"op":"item.delete","item":"unknown"}"#,
+      #"{"op":"item.upsert","item":"b"}"#,
+    ]
+
+    private struct Answer: Decodable, Equatable {
+      let feed: String?
+      let partition: Int?
+      let offset: Int64?
+      let revision: Int?
+      let changed: Bool?
+      let code: String?
+    }
+
+    /// A port that is free now. Daemons have to announce theirs before they listen.
+    private static func freePort() throws -> Int {
+      var configuration = HTTPServerConfiguration()
+      configuration.port = 0
+      let server = try HTTPServer(configuration, router: HTTPRouter())
+      defer { server.stop(withinMilliseconds: 0) }
+      return try #require(Int(server.url.split(separator: ":").last ?? ""))
+    }
+
+    private static func ask(
+      _ port: Int,
+      _ line: String,
+      wait: Int,
+      body: String? = nil
+    ) throws -> (status: Int, answer: Answer) {
+      let response = try HTTPTestClient(port: port).ask(line, "Prefer: wait=\(wait)", body: body)
+      return (response.status, try JSONDecoder().decode(Answer.self, from: Data(response.body)))
+    }
+
+    private static func check(_ isRight: Bool, _ text: @autoclosure () -> String) throws {
+      try BrokerFailure.check(isRight, text())
+    }
+
+    @Test func `a record has the same outcome at every instance, and the next owner answers for a lost one`()
+      async throws
+    {
+      var options = RunOptions()
+      options.settings = ["http.enabled": "true", "http.writes.enabled": "true"]
+      try await BrokerRun.on("outcomes", options) { run in
+        let ports = [try Self.freePort(), try Self.freePort()]
+        let members = try ports.map { port in
+          try run.start(["http.port": "\(port)", "http.advertisedUrl": "http://127.0.0.1:\(port)"])
+        }
+        try await run.wait("both serve a share") { _ in members.allSatisfy { $0.restorations.count >= 1 } }
+        try await run.wait("all is restored") { _ in
+          ports.allSatisfy { (try? Self.ask($0, "GET /readyz", wait: 0))?.status == 200 }
+        }
+        try await run.onThread { try Self.compare(ports) }
+        run.load.pause()
+        // Records that nobody has published yet.
+        try await run.kill(members[1])
+        let left = try await run.onThread {
+          try Self.feeds.map { feed in
+            try Self.ask(ports[0], "POST /v1/feeds/\(feed)/events", wait: 0, body: Self.events[0]).answer
+          }
+        }
+        try await run.onThread {
+          for answer in left {
+            let (feed, partition, offset) = (answer.feed ?? "", answer.partition ?? -1, answer.offset ?? -1)
+            let path = "/v1/feeds/\(feed)/events?partition=\(partition)&offset=\(offset)"
+            var outcome = try Self.ask(ports[0], "GET \(path)", wait: 30)
+            // Until the lost one's session has ended.
+            for _ in 0..<10 where outcome.status == 202 {
+              outcome = try Self.ask(ports[0], "GET \(path)", wait: 30)
+            }
+            try Self.check(outcome.status == 200 && outcome.answer.changed == true, "\(outcome)")
+            // The lost one has published it.
+            let first = "/v1/feeds/\(feed)/events?partition=\(partition)&offset=0"
+            let early = try Self.ask(ports[0], "GET \(first)", wait: 2)
+            try Self.check([200, 202, 422].contains(early.status), "\(early)")
+          }
+        }
+      }
+    }
+
+    /// Writes to each feed at each instance, and asks both for the outcome.
+    private static func compare(_ ports: [Int]) throws {
+      for (number, feed) in feeds.enumerated() {
+        for (event, expected) in zip(events, [(200, true), (200, false), (422, nil)] as [(Int, Bool?)]) {
+          let path = "/v1/feeds/\(feed)/events"
+          let written = try ask(ports[number % 2], "POST \(path)", wait: 30, body: event)
+          try check((written.status, written.answer.changed) == expected, "\(feed), \(event): \(written)")
+          // Of a rejection, the answer does not say where the record is; the next one does.
+          let next = try ask(ports[0], "POST \(path)", wait: 0, body: event).answer
+          for port in ports {
+            let query = "partition=\(next.partition ?? -1)&offset=\(next.offset ?? -1)"
+            let outcome = try ask(port, "GET \(path)?\(query)", wait: 30)
+            try check((outcome.status, outcome.answer.changed) == expected, "\(feed), \(event): \(outcome)")
+            try check(outcome.answer.code == written.answer.code, "\(outcome)")
+          }
+        }
+      }
+    }
+  }
+}
+
 /// An event that was written, and where the answer says that it is.
 private struct Written: Sendable {
   let value: String

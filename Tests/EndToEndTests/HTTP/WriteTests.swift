@@ -19,6 +19,7 @@ struct WriteTests {
     let ground: Ground
     private let stop = StopRequest()
     private let thread = WorkerThread(name: "writing")
+    private let otherThread = WorkerThread(name: "waiting")
     private let running: Task<DaemonReport, any Error>
     private let port: Int
 
@@ -45,11 +46,18 @@ struct WriteTests {
       stop.request()
       _ = try await running.value
       thread.stop()
+      otherThread.stop()
       ground.cluster.stop()
     }
 
-    func ask(_ line: String, _ headers: String..., body: String? = nil) async throws -> HTTPTestResponse {
-      try await withTaskExecutorPreference(thread) { @concurrent in
+    /// - Parameter isBeside: whether other requests must not wait for it.
+    func ask(
+      _ line: String,
+      _ headers: String...,
+      body: String? = nil,
+      isBeside: Bool = false
+    ) async throws -> HTTPTestResponse {
+      try await withTaskExecutorPreference(isBeside ? otherThread : thread) { @concurrent in
         let client = try HTTPTestClient(port: self.port)
         let fields = headers.map { $0 + "\r\n" }.joined()
         let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
@@ -140,12 +148,16 @@ struct WriteTests {
 
   @Test func `the outcome of a record can be asked for before and after it is known`() async throws {
     let writing = try await Writing()
-    let early = Task { try await writing.ask("GET /v1/feeds/a/events?partition=0&offset=1", "Prefer: wait=30") }
+    async let early = writing.ask(
+      "GET /v1/feeds/a/events?partition=0&offset=1",
+      "Prefer: wait=30",
+      isBeside: true
+    )
     #expect(try await writing.write(Self.upsert("x")).status == 200)
     #expect(try await writing.write(Self.upsert("y"), waits: false).status == 202)
     #expect(try await writing.write(Self.upsert("z", in: nil)).status == 422)
     let path = "GET /v1/feeds/a/events"
-    #expect(try await early.value.status == 200)
+    #expect(try await early.status == 200)
     let rejected = try await writing.ask("\(path)?partition=0&offset=2", "Prefer: wait=30")
     #expect(rejected.status == 422)
     #expect(try Self.code(rejected) == "unknown-section")
