@@ -80,8 +80,7 @@ final class FeedServer: Sendable {
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
-    let outcomes = WriteOutcomes(status, directory)
-    writer = options.takesWrites ? EventWriter(configuration, settings, status, outcomes, log) : nil
+    writer = options.takesWrites ? EventWriter(configuration, settings, status, directory, log) : nil
     self.log = log
     self.pause = pause
     self.served = served

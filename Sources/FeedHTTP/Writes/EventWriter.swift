@@ -64,14 +64,15 @@ final class EventWriter: @unchecked Sendable {
   private static let pollMilliseconds: Int32 = 5
   private static let closeMilliseconds: Int32 = 1_000
 
+  /// - Parameter directory: nil if instances do not announce their addresses.
   init(
     _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
     _ status: DaemonStatus,
-    _ outcomes: WriteOutcomes,
+    _ directory: InstanceDirectory?,
     _ log: Log
   ) {
-    self.outcomes = outcomes
+    outcomes = WriteOutcomes(status, directory)
     self.settings = settings
     // One topic for all events, so that those of a feed keep their order.
     topic = configuration.store.topics.items

@@ -24,14 +24,10 @@ final class WriteOutcomes: Sendable {
   private let waiting = Mutex<[Int: Task<Void, Never>]?>([:])
   private let requestCount = Atomic(0)
 
-  private static let mostWaiting = 10_000
   /// The most requests to other instances at a time. Each takes a thread.
   private static let mostRequests = 200
-  private static let pauseMilliseconds: Int64 = 250
-  /// How long the addresses of instances are believed at first.
-  private static let addressMilliseconds: Int64 = 30_000
-  /// How much longer another instance may take than the client waits.
-  private static let graceMilliseconds: Int64 = 2_000
+  /// How long the addresses of instances are believed at first, and between two attempts.
+  private static let (addressMilliseconds, pauseMilliseconds): (Int64, Int64) = (30_000, 250)
 
   init(_ status: DaemonStatus, _ directory: InstanceDirectory?) {
     self.status = status
@@ -45,7 +41,7 @@ final class WriteOutcomes: Sendable {
     let accepted = record.answer(202)
     let number = status.writes.makeNumber()
     let isWaiting = waiting.withLock { waiting in
-      guard let wait, record.offset >= 0, waiting != nil, waiting!.count < Self.mostWaiting else { return false }
+      guard let wait, record.offset >= 0, waiting != nil else { return false }
       let task = Task {
         await withTaskCancellationHandler {
           let seconds = wait.components.seconds
@@ -69,7 +65,11 @@ final class WriteOutcomes: Sendable {
 
   /// Answers all clients that wait.
   func stop() {
-    for task in waiting.withLock({ $0.take() })?.values.map({ $0 }) ?? [] { task.cancel() }
+    let tasks = waiting.withLock { waiting in
+      defer { waiting = nil }
+      return waiting?.values
+    }
+    for task in tasks.map({ Array($0) }) ?? [] { task.cancel() }
   }
 
   /// - Parameter end: in milliseconds of ``MonotonicClock``.
@@ -89,7 +89,8 @@ final class WriteOutcomes: Sendable {
         let isFree = requestCount.add(1, ordering: .relaxed).newValue <= Self.mostRequests
         defer { requestCount.subtract(1, ordering: .relaxed) }
         let ask = { @Sendable [age] in
-          directory.knownURLs(atMost: age)[record.place.partition].flatMap { Self.ask($0, record, until: end) }
+          directory.knownURLs(atMost: age)[record.place.partition]
+            .flatMap { Self.ask($0, record, until: end) }
         }
         if isFree, let answer = await SystemThread.run("peer", ask) { return answer }
         age = Self.pauseMilliseconds
@@ -101,15 +102,16 @@ final class WriteOutcomes: Sendable {
   }
 
   private func ownOutcome(of record: Record) async -> AwaitedWrites.Outcome {
-    let (writes, partition) = (status.writes, record.place.partition)
-    let number = writes.makeNumber()
+    let number = status.writes.makeNumber()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        writes.ask(number, record.feed, in: partition, at: record.offset) { continuation.resume(returning: $0) }
-        if Task.isCancelled || !status.owns(partition) { writes.forget(number) }
+        status.writes.ask(number, record.feed, in: record.place.partition, at: record.offset) {
+          continuation.resume(returning: $0)
+        }
+        if Task.isCancelled || !status.owns(record.place.partition) { status.writes.forget(number) }
       }
     } onCancel: {
-      writes.forget(number)
+      status.writes.forget(number)
     }
   }
 
@@ -122,7 +124,7 @@ final class WriteOutcomes: Sendable {
     if let authorization = record.authorization { headers.append(HTTPField("Authorization", authorization)) }
     let path = "/v1/feeds/\(PercentEncoding.encode(record.feed.string))/events"
     let query = "?partition=\(record.place.partition)&offset=\(record.offset)"
-    let answer = PeerRequest.get(url + path + query, headers, within: seconds * 1_000 + graceMilliseconds)
+    let answer = PeerRequest.get(url + path + query, headers, within: seconds * 1_000 + 2_000)
     // It is final if the other instance has waited for it.
     guard let answer, [200, 202, 422].contains(answer.status), answer.head.contains("\r\nPreference-Applied:")
     else { return nil }

@@ -27,17 +27,13 @@ package final class AwaitedWrites: Sendable {
     let body: @Sendable (Outcome) -> Void
   }
 
-  private enum Exception {
-    case rejected(feed: [UInt8]?, Rejection)
-    case unchanged
-  }
-
   private struct Known {
     /// The offset from which on the outcomes are known.
     var from: Int64
     /// The offset before which everything is published.
     var covered: Int64
-    var exceptions: [Int64: Exception] = [:]
+    /// Records that were rejected, without their values; nil for one that changed nothing.
+    var exceptions: [Int64: RejectedRecord?] = [:]
   }
 
   private struct State {
@@ -55,23 +51,22 @@ package final class AwaitedWrites: Sendable {
       guard let known = known[question.partition], question.offset < known.covered else { return nil }
       guard question.offset >= known.from else { return .forgotten }
       let exception = known.exceptions[question.offset]
-      if case .rejected(let feed, let rejection) = exception {
+      if let record = exception ?? nil {
         // The writer of another feed learns nothing.
-        return feed.map { $0.elementsEqual(question.feed.string.utf8) } == true
-          ? .rejected(rejection) : .forgotten
+        return record.key == Array(question.feed.string.utf8) ? .rejected(record.rejection) : .forgotten
       }
       guard partitions.contains(question.partition) else { return nil }
       return .published(version(question.feed, question.partition), changed: exception == nil)
     }
 
-    mutating func add(_ exception: Exception, _ partition: Int32, _ offset: Int64) {
-      known[partition]?.exceptions[offset] = exception
+    mutating func add(_ rejected: RejectedRecord?, _ partition: Int32, _ offset: Int64) {
+      known[partition]?.exceptions[offset] = .some(rejected)
       order.append((partition, offset))
       guard order.count > AwaitedWrites.mostExceptions, let oldest = order.removeFirst(),
-        let first = known[oldest.partition], first.exceptions[oldest.offset] != nil
+        known[oldest.partition]?.exceptions.removeValue(forKey: oldest.offset) != nil
       else { return }
-      known[oldest.partition]?.exceptions[oldest.offset] = nil
-      known[oldest.partition]?.from = max(first.from, oldest.offset + 1)
+      let from = known[oldest.partition]?.from ?? 0
+      known[oldest.partition]?.from = max(from, oldest.offset + 1)
     }
   }
 
@@ -144,11 +139,12 @@ package final class AwaitedWrites: Sendable {
     let covered = covered.filter { $0.topic == topic }
     change(versionsOf: Set(covered.map(\.partition)), version) { state in
       for position in covered { state.known[position.partition]?.covered = position.offset }
-      for record in rejected where record.topic == name {
-        state.add(.rejected(feed: record.key, record.rejection), record.partition, record.offset)
+      for var record in rejected where record.topic == name {
+        record.value = nil
+        state.add(record, record.partition, record.offset)
       }
       for (partition, record) in unchanged where record.topic == name {
-        state.add(.unchanged, partition, record.offset)
+        state.add(nil, partition, record.offset)
       }
     }
   }

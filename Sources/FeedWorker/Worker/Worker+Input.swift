@@ -175,7 +175,8 @@ extension Worker {
 
   /// A transaction was committed: what it holds is published.
   func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) -> WorkerEvent {
-    let (offsets, rejected, unchanged) = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
+    let published = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
+    let (offsets, rejected, unchanged) = published
     if isWhole {
       let counters = store.counters
       environment.status.committed(counters, rejected: rejected, by: identity.number)

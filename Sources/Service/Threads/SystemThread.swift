@@ -42,8 +42,10 @@ package struct SystemThread: Sendable {
   /// Runs a function that may block, on a thread of its own.
   ///
   /// - Returns: its result; nil if the system cannot create a thread.
-  package static func run<Result: Sendable>(_ name: String, _ body: @escaping @Sendable () -> Result?) async -> Result?
-  {
+  package static func run<Result: Sendable>(
+    _ name: String,
+    _ body: @escaping @Sendable () -> Result?
+  ) async -> Result? {
     await withCheckedContinuation { continuation in
       let thread = SystemThread(name, stackSize: 1 << 20) { continuation.resume(returning: body()) }
       if let thread { thread.detach() } else { continuation.resume(returning: nil) }

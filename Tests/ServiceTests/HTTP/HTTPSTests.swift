@@ -9,7 +9,7 @@ import Testing
 /// HTTPS with certificates from `openssl`, tested with `openssl s_client`.
 @Suite struct HTTPSTests {
   /// A self-signed certificate, in a folder that is removed with it.
-  private final class TestCertificate {
+  final class TestCertificate {
     let folder: URL
     let certificate: String
     let key: String
@@ -36,7 +36,7 @@ import Testing
   }
 
   /// A running `openssl`, with its input and output.
-  private final class OpenSSL {
+  final class OpenSSL {
     private let process: ChildProcess
     private let input = Pipe()
     private let output = Pipe()
