@@ -29,6 +29,7 @@ EARLY = 300_000
 EARLY_PAUSE = 1_000
 MOST_EARLY = 30
 RENEWAL = 30_000
+SHOWN = ("item.upsert", "item.patch", "item.move", "item.delete", "section.upsert")
 SHOWN_PUBLISHED = 5_000
 SHOWN_SENT = 60_000
 
@@ -107,7 +108,7 @@ class Write:
 
 class Model:
     def __init__(self, urls, has_token=False):
-        self.urls, self.has_callback = urls, has_token
+        self.urls, self.has_callback = list(dict.fromkeys(url.rstrip("/") for url in urls)), has_token
         self.now, self.numbers, self.last_request, self.view_names = 0, 0, 0, 0
         self.timers = {}
         self.handles, self.views, self.streams, self.writes = {}, [], [], {}
@@ -164,23 +165,21 @@ class Model:
             self.set_token(one["setToken"])
         elif "reconnect" in one:
             self.reconnect()
-        elif "answer" in one and one["answer"] in self.open:
+        elif "answer" in one:
             self.open[one["answer"]]({"headers": {}, "json": {}, **one})
-        elif "event" in one or "comment" in one or "end" in one or "fail" in one:
-            number = next(one[kind] for kind in ("event", "comment", "end", "fail") if kind in one)
-            if number in self.open:
-                self.open[number](one)
+        elif one:
+            self.open[next(one[kind] for kind in ("event", "comment", "end", "fail") if kind in one)](one)
 
     # Output.
 
     def request(self, method, url, take, token, body=None, wait=None, limit=None):
         number = self.last_request = self.last_request + 1
-        self.open[number] = take
+        self.open[number] = take if limit is None else lambda what: (self.ended(number), take(what))
         optional = {"token": token, "body": body, "wait": wait}
         self.then.setdefault("requests", []).append(
             {"request": number, "method": method, "url": url, **{key: value for key, value in optional.items() if value is not None}})
         if limit is not None:
-            self.timer(("answer", number), limit, lambda: take({"fail": number}))
+            self.timer(("answer", number), limit, lambda: self.open[number]({"fail": number}))
         return number
 
     def ended(self, number):
@@ -476,7 +475,6 @@ class Model:
         is_current = lambda: stream.request == request
 
         def take(what):
-            self.ended(number[0])
             if not is_current():
                 return
             stream.is_patching = False
@@ -491,13 +489,15 @@ class Model:
                 # The stream goes on with the token before.
                 self.renew_later()
             elif not (what.get("status") == 400 and self.refuse_entry(what["json"], "add", add)):
-                self.fail(stream, trouble_of(what.get("status"), what.get("json")), after_of(what))
+                status = what.get("status")
+                # A stream that the daemon does not know has ended.
+                self.fail(stream, trouble_of(None if status == 404 else status, what.get("json") if status != 404 else None), after_of(what))
 
-        number, token_sent = [0], [None]
+        token_sent = [None]
 
         def send(token, answer):
             token_sent[0] = token
-            number[0] = self.request("PATCH", url, answer, token, body, limit=ANSWER)
+            self.request("PATCH", url, answer, token, body, limit=ANSWER)
 
         self.with_answer(send, take, False, is_current)
 
@@ -513,7 +513,7 @@ class Model:
         stream.since = self.now if stream.since is None else stream.since
         if name == "stream":
             stream.name = value["stream"]
-            return self.renew_later()
+            return None
         place = next((one for one in stream.places if one.view.name == value.get("view") and one.asked is not None), None)
         if place is None:
             return None
@@ -542,14 +542,18 @@ class Model:
             view.expects_reload = view.is_misfit = True
             place.is_up_to_date = False
             return None
-        if name not in ("message", "up-to-date", "window"):
+        # Until a reload, everything else is of a state that the view does not have.
+        is_other = name == "message" and value["mode"] == "diff" or name == "up-to-date" and "partition" in value or name == "window"
+        if name not in ("message", "up-to-date", "window") or view.expects_reload and is_other:
+            return None
+        if name == "message" and value["mode"] == "delete" and view.is_absent:
             return None
         if view.home is None:
             view.home, view.named = place, []
         place.told = None
         if name == "message":
             return self.take_changeset(view, value)
-        if name == "up-to-date" and not (view.expects_reload and "partition" in value):
+        if name == "up-to-date":
             place.is_up_to_date = True
         for section, totals in zip(view.sections or [], value.get("window", [])):
             section.update({"from": totals["from"], "of": totals["of"]})
@@ -565,8 +569,6 @@ class Model:
         if value["mode"] == "reload":
             if not view.expects_reload and version[0] == view.version[0] and version[1] <= view.version[1]:
                 return None
-        elif view.expects_reload:
-            return None
         elif version[0] != view.version[0]:
             return self.misfit(view)
         elif version[1] <= view.version[1]:
@@ -608,6 +610,7 @@ class Model:
 
     def remove(self, view):
         view.expects_reload, view.is_misfit = True, False
+        self.cancel(("refetch", view))
         if not view.is_absent:
             view.is_absent = True
             view.sections = view.version = view.known = None
@@ -646,10 +649,11 @@ class Model:
         if self.is_given:
             return then(self.token, None)
         if token is None and self.in_use() is not None:
-            token, error = self.in_use(), None
-        if error is None:
+            self.token, error = self.in_use(), None
+        elif error is None:
             self.token = token
-        return then(token, error)
+            self.renew_later()
+        return then(self.token, error)
 
     def ask(self, then):
         if self.asking is None:
@@ -663,7 +667,7 @@ class Model:
     def note_token(self, token):
         self.accepted = token
         if self.coming is not None and self.coming[0] == token:
-            self.coming = None
+            self.token, self.coming = token, None
 
     def refuse_token(self, token, problem):
         """Returns whether the token is not valid yet, so that it is kept."""
@@ -768,13 +772,11 @@ class Model:
         connected = next((stream for stream in self.streams if stream.phase == "open"), None)
         server = home.stream.url if home is not None else connected.url if connected is not None else self.urls[0]
         url = f"{server}/v1/feeds/{urllib.parse.quote(write.feed, safe='')}/events"
-        number = [0]
 
         def send(token, answer):
-            number[0] = self.request("POST", url, answer, token, write.events, limit=ANSWER)
+            self.request("POST", url, answer, token, write.events, limit=ANSWER)
 
         def take(what):
-            self.ended(number[0])
             status, value = what.get("status"), what.get("json") or {}
             if status not in (200, 202):
                 self.drop(write, failure_of(status, value, what.get("noToken")))
@@ -789,13 +791,10 @@ class Model:
         self.with_answer(send, take)
 
     def get_outcome(self, write, url):
-        number = [0]
-
         def send(token, answer):
-            number[0] = self.request("GET", url, answer, token, wait=write.wait, limit=1000 * write.wait + ANSWER)
+            self.request("GET", url, answer, token, wait=write.wait, limit=1000 * write.wait + ANSWER)
 
         def take(what):
-            self.ended(number[0])
             if what.get("status") == 422:
                 self.drop(write, failure_of(422, what["json"], None))
             else:
@@ -858,7 +857,8 @@ class Model:
             totals = [{"from": 0, "of": len(section["items"]), **section} for section in view.sections]
             overlay = Overlay(totals, view.window)
             for write in writes:
-                overlay.record(write.events if isinstance(write.events, list) else [write.events])
+                events = write.events if isinstance(write.events, list) else [write.events]
+                overlay.record([one for one in events if one["op"] in SHOWN])
             view.is_pending = overlay.sections != totals
             if view.is_pending:
                 view.shown = overlay.sections
