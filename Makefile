@@ -189,7 +189,8 @@ conformance: setup ## regenerate conformance/ and the examples of docs/protocol.
 	$(SWIFT) build --build-tests
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
 	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
-	@cat conformance/rules.md
+	for model in pending stream stream_rules; do $(PYTHON) conformance/$$model.py; done
+	@cat conformance/rules.md conformance/stream/rules.md
 
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
 	$(RUN_SUITES) --slow package image
