@@ -157,7 +157,7 @@ RULES = [
         ("a write with such a token is sent again after 1 s", "EARLY_PAUSE = 1_000", "EARLY_PAUSE = 2_000"),
         ("30 times", "MOST_EARLY = 30", "MOST_EARLY = 31"),
         ("a write whose token is refused is sent with another one", 'if sent["refused"] or not self.has_callback:', "if True:"),
-        ("once", 'if sent["refused"] or not self.has_callback:', "if not self.has_callback:"),
+        ("with one other at most", 'if sent["refused"] or not self.has_callback:', "if not self.has_callback:"),
         ("not with the same one", "if fault is not None or newer == token else", "if fault is not None else"),
     ]),
     ("Writes", [
