@@ -7,7 +7,7 @@ import random
 import re
 import sys
 
-from run import checksum
+from run import checksum, fast_xxh32
 from stream import Model
 
 FOLDER = pathlib.Path(__file__).parent / "stream"
@@ -610,6 +610,16 @@ def page():
     return start + "## States and events" + before + "\n".join(table()) + "\n" + after
 
 
+def note_in_manifest():
+    path = FOLDER.parent / "manifest.json"
+    content = path.read_text("utf-8")
+    for file in sorted(FOLDER.glob("*.ndjson")):
+        data = file.read_bytes()
+        entry = f'"stream/{file.name}":{{"bytes":{len(data)},"xxh32":"{fast_xxh32(data):08x}"}}'
+        content = re.sub(rf'"stream/{file.name}":{{.*?}}', entry, content)
+    path.write_text(content, "utf-8")
+
+
 def main():
     written = {FOLDER / name: content for name, content in files()}
     written[PAGE] = page()
@@ -617,5 +627,6 @@ def main():
         FOLDER.mkdir(exist_ok=True)
         for path, content in written.items():
             path.write_text(content, "utf-8")
+        note_in_manifest()
     different = [path.name for path, content in written.items() if path.read_text("utf-8") != content]
     sys.exit(f"{', '.join(different)}: not what the model makes; run: python3 conformance/stream.py" if different else 0)
