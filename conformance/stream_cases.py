@@ -21,7 +21,7 @@ def text(value):
 
 def token(name, **claims):
     """A token with times in seconds; nobody verifies it here."""
-    part = base64.urlsafe_b64encode(text({"sub": name, **claims}).encode()).decode().rstrip("=")
+    part = base64.urlsafe_b64encode(text({"jti": name, **claims}).encode()).decode().rstrip("=")
     return f"e30.{part}.{name}"
 
 
@@ -244,6 +244,7 @@ CASES = [
 
     # Changesets.
     ("what the view has already is ignored", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b")), (60, added(1, "1", 2, "c", "a", "b")), (70, reload(1, "1", 1, "a", "b")), (80, reload(1, "1", 2, "a", "b", "c")), (90, deleted(1, "1", 3))]),
+    ("a reload of the same revision with another checksum does not fit", {}, [*LIVE, (50, reload(1, "1", 1, "a", "b", "c"))]),
     ("a reload of a live feed leaves it live", {}, [*LIVE, (50, reload(1, "1", 9, "z")), (60, reload(1, "1", 1, "y", epoch="e/2"))]),
     ("a state that was asked for again is taken whatever its revision", {}, [*LIVE, (50, refetch(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, up_to_date(1, "1", 2)), (80, reload(1, "1", 1, "z")), (90, up_to_date(1, "1", 1))]),
     ("another epoch, a wrong index or a wrong checksum does not fit", {}, [
@@ -300,6 +301,7 @@ CASES = [
         (0, follow("f")), (10, answer(1, 401, code="token-needed", detail="a token is needed")), (20, {"setToken": "t1"}), (30, answer(2, 401, code="invalid-token", detail="the token has ended")), (6030, {}), (6040, {"setToken": "t2"}), (6050, opened(3)), (6060, named(3)), (6070, answer(4, 200, added=[], changed=[], removed=[]))]),
     ("setToken answers for a callback that is asked", {"hasToken": True}, [(0, follow("f")), (10, {"setToken": "t1"}), (20, {"token": "t0"}), (30, opened(1)), (40, named(1)), (50, {"end": 1})]),
     ("a token of setToken that is refused is asked for", {"hasToken": True}, [(0, {"setToken": "t1"}, follow("f")), (10, answer(1, 401, code="invalid-token", detail="the token has ended")), (20, {"token": "t2"}), (30, opened(2)), (40, {"end": 2}), (3040, {"token": "t3"})]),
+    ("a token of setToken that has ended is asked for", {"hasToken": True}, [(0, {"setToken": token("t1", exp=2)}, follow("f")), (10, {"fail": 1}), (3010, {"token": "t2"}), (3020, {"fail": 2}), (9020, {"token": "t3"})]),
     ("a token that is not valid yet is kept, and sent again without asking", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, answer(2, 401, code="invalid-token", detail="the token is not valid yet")), (9020, opened(3)), (9030, named(3)), (9040, {"end": 3}), (12040, {"token": "t2"})]),
     ("a token that is not valid yet is kept for 5 minutes", {"hasToken": True}, [
