@@ -67,6 +67,18 @@ package struct IngestSource: Sendable, Equatable {
     package let values: [ConfigurationValue]
   }
 
+  /// How a source spells a decimal that is not a JSON number.
+  package enum DecimalForm: Sendable, Equatable {
+    /// The bytes of a big-endian whole number in two's complement, in Base64, divided by a power of ten.
+    case base64(scale: Int)
+    case text
+  }
+
+  package struct DecimalMember: Sendable, Equatable {
+    package let pointer: JSONPointer
+    package let form: DecimalForm
+  }
+
   package let topic: String
   package let format: Format
   package let feed: IngestTemplate
@@ -78,8 +90,14 @@ package struct IngestSource: Sendable, Equatable {
   /// The names of the members of the row that are the item's data.
   package let members: [String]?
   package let conditions: [Condition]
+  /// The members of the row that are decimals, if the event has no schema that says so.
+  package let decimals: [DecimalMember]
+  /// Debezium's text in place of a large value that an update did not change.
+  package let unavailableValue: String
   /// The fields `order` and `keep` of the sections that it fills, each with a comma before; empty if they have none.
   package let settings: String
+  /// The keys of `order`: pointers into the item's data.
+  package let orderKeys: [JSONPointer]
 
   /// Whether the key alone says which item a row is.
   package var isKeyed: Bool { feed.usesOnlyKey && item.usesOnlyKey }
@@ -97,7 +115,16 @@ package struct IngestSource: Sendable, Equatable {
     kind = reader.value(name + ".kind") == nil ? nil : try reader.template(name + ".kind")
     (data, members) = try reader.data(name + ".data")
     conditions = try reader.conditions(name + ".where")
-    settings = try reader.order(name + ".order", of: members) + reader.keep(name + ".keep")
+    decimals = try reader.decimals(name + ".decimals")
+    let placeholder = "a string of 8 to 255 bytes"
+    unavailableValue = try reader.string(
+      name + ".unavailableValue",
+      default: "__debezium_unavailable_value",
+      allowed: placeholder
+    ) { (8...255).contains($0.utf8.count) }
+    let order = try reader.order(name + ".order", of: members)
+    orderKeys = order.keys
+    settings = try order.text + reader.keep(name + ".keep")
   }
 }
 
@@ -165,9 +192,40 @@ extension ConfigurationReader {
     )
   }
 
+  fileprivate mutating func decimals(
+    _ key: String
+  ) throws(ConfigurationError) -> [IngestSource.DecimalMember] {
+    guard let value = value(key) else { return [] }
+    if case .object(let members) = value {
+      let decimals = members.sorted { $0.key < $1.key }.compactMap {
+        text,
+        value -> IngestSource.DecimalMember? in
+        guard let pointer = JSONPointer(text), !pointer.tokens.isEmpty else { return nil }
+        switch value {
+        case .integer(let scale) where (0...1_000).contains(scale):
+          return .init(pointer: pointer, form: .base64(scale: Int(scale)))
+        case .string("text"): return .init(pointer: pointer, form: .text)
+        default: return nil
+        }
+      }
+      if decimals.count == members.count { return decimals }
+    }
+    throw refusal(
+      key,
+      """
+      an object of JSON Pointers into the row, each with the scale of a decimal that is bytes in Base64 (0 to 1000), or "text" for \
+      a decimal that is a string, as in {"/price": 2}
+      """
+    )
+  }
+
   /// - Parameter members: those that are the data; nil if others may be.
-  fileprivate mutating func order(_ key: String, of members: [String]?) throws(ConfigurationError) -> String {
-    guard value(key) != nil else { return "" }
+  fileprivate mutating func order(
+    _ key: String,
+    of members: [String]?
+  ) throws(ConfigurationError) -> (text: String, keys: [JSONPointer]) {
+    guard value(key) != nil else { return ("", []) }
+    var pointers: [JSONPointer] = []
     var keys: [String] = []
     for (index, var reader) in try objects(key).enumerated() {
       let by = try reader.string("\(key)[\(index)].by", default: "")
@@ -178,13 +236,14 @@ extension ConfigurationReader {
         throw reader.refusal("\(key)[\(index)].by", "a JSON Pointer into a member that 'data' lists")
       }
       try reader.finish()
+      pointers += JSONPointer(by).map { [$0] } ?? []
       keys.append("{\"by\":\(IngestTemplate.quoted(by)),\"direction\":\(IngestTemplate.quoted(direction))}")
     }
     var text = "[" + keys.joined(separator: ",") + "]"
     let bytes = text.withUTF8 { OwnedSpan(ByteSpan(UnsafeRawBufferPointer($0))) }
     do throws(SectionOrder.Fault) {
       let order = try SectionOrder(bytes.span)
-      return withExtendedLifetime((bytes, order.text)) { ",\"order\":" + order.text.span.text }
+      return (withExtendedLifetime((bytes, order.text)) { ",\"order\":" + order.text.span.text }, pointers)
     } catch {
       throw refusal(key, "an order of a section; it \(error.problem)")
     }
