@@ -3,7 +3,7 @@ import FeedClient
 import Service
 
 /// Updates as readable lines.
-struct UpdateText {
+package struct UpdateText {
   static let mostLine = 2_000
 
   /// Whether the mode is also shown by colour.
@@ -42,7 +42,7 @@ struct UpdateText {
   }
 
   /// The text without terminal control characters.
-  static func printable(_ text: String) -> String {
+  package static func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isControl) else { return text }
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars { result.append(isControl(scalar) ? "\u{FFFD}" : scalar) }
