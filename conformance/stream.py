@@ -34,13 +34,18 @@ SHOWN_PUBLISHED = 5_000
 SHOWN_SENT = 60_000
 
 
-def claim(token, name):
-    """A time in a JSON Web Token, in milliseconds; None if there is none."""
+def claims(token):
+    """The claims of a JSON Web Token, which is not verified; none of any other token."""
     try:
         text = token.split(".")[1]
-        return 1000 * json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[name]
-    except (AttributeError, IndexError, ValueError, KeyError):
-        return None
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (AttributeError, IndexError, ValueError):
+        return {}
+
+
+def claim(token, name):
+    """A time in a token, in milliseconds; None if there is none."""
+    return 1000 * claims(token)[name] if name in claims(token) else None
 
 
 class View:
@@ -102,6 +107,7 @@ class Write:
     def __init__(self, name, feed, events, wait, key):
         self.names, self.feed, self.events, self.wait, self.key = [name], feed, events, wait, key
         self.phase = "queued"  # Or sending, asking, done.
+        self.request = None
         self.written, self.is_published = None, False
         self.ends = {}  # By view, the live time at which it is over; 0 if the view includes it.
 
@@ -115,6 +121,7 @@ class Model:
         self.open = {}  # Requests without an end, by number: what takes what happens to them.
         self.token = self.accepted = self.coming = self.asking = None
         self.is_given = False  # Whether the token is that of setToken.
+        self.person = None  # Whose the last token was, by its `sub`; empty if it does not say so.
         self.told = {}
         self.then = {}
 
@@ -293,8 +300,8 @@ class Model:
         self.leave(handle)
         self.join(handle, other)
         self.told.update({(key, handle): value for key, value in told.items()})
-        if is_there and other.shown is not None:
-            self.update_one(handle, "state")
+        if is_there and (other.shown is not None or other.is_absent):
+            self.update_one(handle, "state" if other.shown is not None else "absent")
 
     # Where views are followed.
 
@@ -384,6 +391,8 @@ class Model:
                 return self.listen(stream)
             self.ended(number)
             return self.refused(stream, what, places)
+        if "fail" not in what and stream.phase != "open":
+            raise ValueError("a request without a response has no events and no end")
         if "end" in what or "fail" in what:
             self.ended(number)
             return self.fail(stream, {"reason": "disconnected"})
@@ -634,25 +643,50 @@ class Model:
 
     def in_use(self):
         """The last token that was accepted, if it has not ended."""
-        return self.accepted if self.accepted is not None and (claim(self.accepted, "exp") or math.inf) > self.now else None
+        return self.accepted if self.is_valid(self.accepted) else None
+
+    def is_valid(self, token):
+        return token is not None and (claim(token, "exp") or math.inf) > self.now
 
     def with_token(self, then, is_wanted, is_stream=False):
         """Passes on the token for a request. For a stream the callback is asked even if there is one."""
-        has_ended = self.token is not None and (claim(self.token, "exp") or math.inf) <= self.now
         if self.coming is not None and self.now < self.coming[1] and (is_stream or self.token is None):
             return then(self.in_use() or self.coming[0], None)
-        if self.token is not None and not has_ended and (self.is_given or not is_stream) or not self.has_callback:
+        if self.is_valid(self.token) and (self.is_given or not is_stream) or not self.has_callback:
             return then(self.token, None)
-        return self.ask(lambda token, error: is_wanted() and self.use(then, token, error))
+        return self.ask(lambda token, error: is_wanted() and self.use(then, is_wanted, token, error))
 
-    def use(self, then, token, error):
+    def use(self, then, is_wanted, token, error):
         """Without a newer token, the present one stays in use until it ends."""
-        if token is None and self.in_use() is not None:
-            self.token, error = self.in_use(), None
+        present = self.token if self.is_valid(self.token) else self.in_use()
+        if token is None and present is not None:
+            self.token, error = present, None
         elif error is None:
-            self.token, self.is_given = token, False
-            self.renew_later()
-        return then(self.token, error)
+            self.become(token)
+        # A write of another person is not.
+        return then(self.token, error) if is_wanted() else None
+
+    def become(self, token, is_given=False):
+        """Takes a token into use. What one person saw and wrote is not for another one."""
+        self.token, self.is_given = token, is_given
+        self.renew_later()
+        former, self.person = self.person, self.person if token is None else claims(token).get("sub", "")
+        if former in (None, self.person):
+            return
+        self.accepted = self.coming = None
+        writes, self.writes = self.writes, {}
+        for write in [write for feed in writes.values() for write in feed if write.phase != "done"]:
+            self.outcome(write, {"failed": None, "isSent": write.phase == "asking" or write.request in self.open})
+            self.ended(write.request)
+        for view in self.views:
+            kind = "pending" if view.shown is None else "state"
+            view.sections = view.version = view.known = view.home = None
+            view.expects_reload, view.is_misfit, view.is_absent, view.through = True, False, False, {}
+            self.refresh(view, kind)
+        for stream in self.streams:
+            if stream.phase != "asking":
+                self.close(stream)
+                stream.trouble = None
 
     def ask(self, then):
         if self.asking is None:
@@ -707,7 +741,7 @@ class Model:
                 return take(what)
             sent["refused"] = True
             return self.ask(lambda other, error: is_wanted() and self.use(
-                lambda newer, fault: take(what) if fault is not None or newer == token else begin(newer, None), other, error))
+                lambda newer, fault: take(what) if fault is not None or newer == token else begin(newer, None), is_wanted, other, error))
 
         self.with_token(begin, is_wanted)
 
@@ -727,14 +761,14 @@ class Model:
 
     def renewed(self, token, error):
         if token is not None and error is None and token != self.token:
-            self.token, self.is_given = token, False
-            self.renew_later()
+            self.become(token)
 
     def set_token(self, token):
-        self.token, self.is_given, self.coming = token, token is not None, None
+        self.coming = None
         if token is None:
-            self.accepted = None
+            self.token = self.accepted = None
             return
+        self.become(token, True)
         asking, self.asking = self.asking, None
         for then in asking or []:
             then(token, None)
@@ -742,7 +776,6 @@ class Model:
         for stream in self.streams:
             if stream.phase == "waiting":
                 self.connect(stream)
-        self.renew_later()
 
     # Writes.
 
@@ -774,7 +807,7 @@ class Model:
         url = f"{server}/v1/feeds/{urllib.parse.quote(write.feed, safe='')}/events"
 
         def send(token, answer):
-            self.request("POST", url, answer, token, write.events, limit=ANSWER)
+            write.request = self.request("POST", url, answer, token, write.events, limit=ANSWER)
 
         def take(what):
             status, value = what.get("status"), what.get("json") or {}
@@ -788,11 +821,11 @@ class Model:
                 self.finish(write, value, status == 200)
             self.pump(write.feed)
 
-        self.with_answer(send, take)
+        self.with_answer(send, take, is_wanted=lambda: write in self.writes.get(write.feed, []))
 
     def get_outcome(self, write, url):
         def send(token, answer):
-            self.request("GET", url, answer, token, wait=write.wait, limit=1000 * write.wait + ANSWER)
+            write.request = self.request("GET", url, answer, token, wait=write.wait, limit=1000 * write.wait + ANSWER)
 
         def take(what):
             if what.get("status") == 422:
@@ -802,7 +835,7 @@ class Model:
                 self.finish(write, what["json"] if is_published else write.written, is_published)
             self.pump(write.feed)
 
-        self.with_answer(send, take)
+        self.with_answer(send, take, is_wanted=lambda: write in self.writes.get(write.feed, []))
 
     def outcome(self, write, outcome):
         for name in write.names:
