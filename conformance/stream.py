@@ -87,7 +87,7 @@ class Place:
     def reset(self):
         self.asked = None  # What the daemon was asked for.
         self.changes = 0  # How many `must-refetch` come because of changes.
-        self.told = None
+        self.notice = None
         self.is_up_to_date = False
 
 
@@ -122,7 +122,7 @@ class Model:
         self.token = self.accepted = self.coming = self.asking = None
         self.is_given = False  # Whether the token is that of setToken.
         self.person = None  # Whose the last token was, by its `sub`; empty if it does not say so.
-        self.told = {}
+        self.noted = {}
         self.then = {}
 
     # Steps.
@@ -135,7 +135,7 @@ class Model:
             self.take(one)
         self.flush()
         self.run_timers(at)
-        self.tell()
+        self.note_changes()
         return self.then
 
     def run_timers(self, until):
@@ -198,21 +198,21 @@ class Model:
             self.ended(stream.request)
             self.then.setdefault("aborted", []).append(stream.request)
 
-    def tell(self):
+    def note_changes(self):
         """Notes the standings and contents that have changed since the step before."""
         standings = {name: self.standing(view) for name, view in self.handles.items()}
         order = ["live", "catching-up", "connecting", "stale"]
         worst = max(standings.values(), key=lambda one: order.index(one["name"]), default={"name": "live"})
         for name, view in self.handles.items():
-            if self.told.get(("standing", name)) != standings[name]:
-                self.told["standing", name] = standings[name]
+            if self.noted.get(("standing", name)) != standings[name]:
+                self.noted["standing", name] = standings[name]
                 self.then.setdefault("standings", {})[name] = standings[name]
             content = self.content(view)
-            if self.told.get(("shown", name)) != content:
-                self.told["shown", name] = content
+            if self.noted.get(("shown", name)) != content:
+                self.noted["shown", name] = content
                 self.then.setdefault("shown", {})[name] = content
-        if self.told.get("store", {"name": "live"}) != worst:
-            self.told["store"] = self.then["store"] = worst
+        if self.noted.get("store", {"name": "live"}) != worst:
+            self.noted["store"] = self.then["store"] = worst
 
     @staticmethod
     def content(view):
@@ -230,18 +230,18 @@ class Model:
         if view.fault is not None:
             return {"name": "stale", "reason": "bad-request", "detail": view.fault}
         home = view.home
-        if home is not None and home.stream.phase == "open" and home.told is None:
+        if home is not None and home.stream.phase == "open" and home.notice is None:
             if view.is_misfit:
                 return {"name": "stale", "reason": "must-refetch"}
             is_live = home.is_up_to_date and home.changes == 0 and home.asked == view.wanted
             return {"name": "live" if is_live else "catching-up"}
         if view.is_absent and self.is_nowhere(view):
             return {"name": "live"}
-        if any(place.stream.phase == "open" and place.told is None for place in places):
+        if any(place.stream.phase == "open" and place.notice is None for place in places):
             return {"name": "catching-up"}
-        for told in ("moved", "forbidden"):
-            if any(place.told == told for place in places):
-                return {"name": "stale", "reason": told}
+        for notice in ("moved", "forbidden"):
+            if any(place.notice == notice for place in places):
+                return {"name": "stale", "reason": notice}
         for place in places:
             if place.stream.trouble is not None:
                 return {"name": "stale", **place.stream.trouble}
@@ -276,8 +276,8 @@ class Model:
 
     def leave(self, handle):
         view = self.handles.pop(handle)
-        self.told.pop(("standing", handle), None)
-        self.told.pop(("shown", handle), None)
+        self.noted.pop(("standing", handle), None)
+        self.noted.pop(("shown", handle), None)
         view.handles.remove(handle)
         if not view.handles:
             self.views.remove(view)
@@ -296,10 +296,10 @@ class Model:
             return
         is_there = any((one.feed, one.window) == (view.feed, window) for one in self.views)
         other = self.view(view.feed, window, view)
-        told = {key: self.told.get((key, handle)) for key in ("standing", "shown")}
+        noted = {key: self.noted.get((key, handle)) for key in ("standing", "shown")}
         self.leave(handle)
         self.join(handle, other)
-        self.told.update({(key, handle): value for key, value in told.items()})
+        self.noted.update({(key, handle): value for key, value in noted.items()})
         if is_there and (other.shown is not None or other.is_absent):
             self.update_one(handle, "state" if other.shown is not None else "absent")
 
@@ -469,7 +469,7 @@ class Model:
         if not add and not remove and not is_newer:
             return
         stream.is_patching = True
-        changed = [place for place in add if place.asked is not None and place.told != "forbidden"]
+        changed = [place for place in add if place.asked is not None and place.notice != "forbidden"]
         former = {place: place.asked for place in add}
         for place in add:
             place.asked = place.view.wanted
@@ -516,7 +516,7 @@ class Model:
         try:
             value = json.loads(data)
         except ValueError:
-            # It cannot be told which view that is.
+            # Its view is unknown.
             return self.fail(stream, {"reason": "disconnected"})
         stream.failures, stream.was_refused = 0, False
         stream.since = self.now if stream.since is None else stream.since
@@ -528,20 +528,20 @@ class Model:
             return None
         view = place.view
         if name == "forbidden":
-            place.changes, place.told, place.is_up_to_date = 0, "forbidden", False
+            place.changes, place.notice, place.is_up_to_date = 0, "forbidden", False
             if value["reason"] == "token-expired":
                 self.refuse_token(stream.token, {})
             return None
         if name == "must-refetch" and place.changes > 0:
             place.changes -= 1
-            place.told, place.is_up_to_date = None, False
+            place.notice, place.is_up_to_date = None, False
         elif place.changes == 0 and place.asked == view.wanted and view.home in (None, place):
             self.take_view(place, view, name, value)
         return None
 
     def take_view(self, place, view, name, value):
         if name in ("absent", "moved"):
-            place.told, view.home, view.expects_reload, view.is_misfit = name, None, True, False
+            place.notice, view.home, view.expects_reload, view.is_misfit = name, None, True, False
             place.is_up_to_date = False
             url = value.get("url", "").rstrip("/")
             if url and url not in self.urls and url not in view.named:
@@ -559,7 +559,7 @@ class Model:
             return None
         if view.home is None:
             view.home, view.named = place, []
-        place.told = None
+        place.notice = None
         if name == "message":
             return self.take_changeset(view, value)
         if name == "up-to-date":
@@ -628,13 +628,13 @@ class Model:
 
     def is_nowhere(self, view):
         """Whether all instances have said that they do not have the feed."""
-        told = [place.told for place in view.places.values()]
-        return len(told) >= len(self.urls) and "absent" in told and all(one in ("absent", "moved") for one in told)
+        notices = [place.notice for place in view.places.values()]
+        return len(notices) >= len(self.urls) and "absent" in notices and all(one in ("absent", "moved") for one in notices)
 
     def be_absent(self, view):
         """There is no such feed, unless it is moving: the instance that gets it says for a while that there is none."""
         if self.is_nowhere(view):
-            if any(place.told == "moved" for place in view.places.values()):
+            if any(place.notice == "moved" for place in view.places.values()):
                 self.timer(("moving", view), MOVING, lambda: self.is_nowhere(view) and self.remove(view))
             else:
                 self.remove(view)
