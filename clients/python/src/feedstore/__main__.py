@@ -8,7 +8,7 @@ import queue
 import shutil
 import signal
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from . import FeedStore, Update, Window, __version__
 from .errors import FeedStoreError
@@ -48,7 +48,7 @@ def _watch(feed: str, urls: List[str]) -> None:
                 print(_line(update), flush=True)
 
 
-def _line(update: Update) -> str:
+def _line(update: Update[Any]) -> str:
     view, feed = update.view, clean(update.view.feed)
     if update.kind in ("state", "changed", "pending"):
         mode = update.change.mode if update.change else "state"
@@ -67,7 +67,7 @@ def _draw(store: FeedStore, feed_id: str) -> None:
     work: "queue.SimpleQueue[str]" = queue.SimpleQueue()
     waiting = [False]
 
-    def on_update(_: Update) -> None:
+    def on_update(_: Update[Any]) -> None:
         if not waiting[0]:
             waiting[0] = True
             work.put("update")

@@ -1,7 +1,7 @@
 """Draws a feed in a terminal."""
 
 import unicodedata
-from typing import List, NamedTuple
+from typing import Any, List, NamedTuple
 
 from .model import FeedView, Section, Standing
 
@@ -35,11 +35,11 @@ def described(standing: Standing) -> str:
     return standing.name if standing.reason is None else f"{standing.name}: {standing.reason}{detail}"
 
 
-def size(view: FeedView) -> str:
+def size(view: FeedView[Any]) -> str:
     return f"{len(view.sections)} sections, {sum(section.of for section in view.sections)} items"
 
 
-def lines_of(view: FeedView, height: int) -> List[Line]:
+def lines_of(view: FeedView[Any], height: int) -> List[Line]:
     """What a screen of that height shows of a feed."""
     state = f"revision {view.revision}: {size(view)}" if view.exists else "no state yet"
     if not view.exists and view.standing.name == "live":
@@ -55,7 +55,7 @@ def lines_of(view: FeedView, height: int) -> List[Line]:
     return lines[:height]
 
 
-def _heading(section: Section) -> str:
+def _heading(section: Section[Any]) -> str:
     shown = "" if section.of == len(section.items) else f" ({len(section.items)} of {section.of})"
     data = "" if section.data_text == "null" else f"  {clean(section.data_text)}"
     return f"▌{clean(section.id)}{shown}{data}"

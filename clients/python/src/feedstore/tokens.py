@@ -1,0 +1,189 @@
+"""The tokens of a store: the program's, those that a daemon accepted or refused, and requests that need one."""
+
+import base64
+import binascii
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Callable, List, Optional, Tuple
+
+from .effects import Answer, AskToken
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+# How long a token is kept that is not valid yet, and the pause between two requests with it.
+_EARLY_SECONDS = 300.0
+_EARLY_PAUSE_SECONDS = 1.0
+_MOST_EARLY = 30
+_RENEWAL_SECONDS = 30.0
+
+#: Takes a token, or the reason why there is none.
+Then = Callable[[Optional[str], Optional[str]], None]
+
+
+def token_time(token: Optional[str], claim: str = "exp") -> Optional[float]:
+    """When a JSON Web Token ends (`exp`) or begins (`nbf`), in seconds since 1970; None if it does not say so."""
+    try:
+        claims = (token or "").split(".")[1]
+        end = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))[claim]
+        return float(end) if isinstance(end, (int, float)) else None
+    except (IndexError, ValueError, KeyError, TypeError, binascii.Error, RecursionError):
+        return None
+
+
+class Tokens:
+    def __init__(self, machine: "Machine", has_callback: bool):
+        self._machine, self.has_callback = machine, has_callback
+        self.token: Optional[str] = None
+        #: Whether it is the token of `set_token`, so that the callback is not asked.
+        self._is_given = False
+        #: The last token that was accepted, and one that is not valid yet, with the time until which it is kept.
+        self._accepted: Optional[str] = None
+        self._coming: Optional[Tuple[str, float]] = None
+        self._asking: Optional[List[Then]] = None
+
+    @property
+    def in_use(self) -> Optional[str]:
+        """The last token that was accepted, if it has not ended."""
+        return None if self._accepted is None or self._has_ended(self._accepted) else self._accepted
+
+    def _has_ended(self, token: str) -> bool:
+        return (token_time(token) or math.inf) <= self._machine.wall
+
+    def _kept(self) -> Optional[str]:
+        """The token that is not valid yet."""
+        return self._coming[0] if self._coming is not None and self._machine.now < self._coming[1] else None
+
+    # Where tokens come from.
+
+    def get(self, then: Then, is_wanted: Callable[[], bool], is_stream: bool = False) -> None:
+        """Passes on the token for a request. For a stream the callback is asked even if there is a token."""
+        kept, token = self._kept(), self.token
+        if kept is not None and (is_stream or token is None):
+            then(self.in_use or kept, None)
+        elif not self.has_callback or (token is not None and not self._has_ended(token) and (self._is_given or not is_stream)):
+            then(token, None)
+        else:
+            self.ask(then, is_wanted)
+
+    def ask(self, then: Then, is_wanted: Callable[[], bool]) -> None:
+        """Asks the callback, once for all that need a token at a time."""
+
+        def take(token: Optional[str], fault: Optional[str]) -> None:
+            if not is_wanted():
+                return
+            if self._is_given:
+                fault = None
+            elif token is None and self.in_use is not None:
+                # Without a newer one, the present one stays in use until it ends.
+                self.token, fault = self.in_use, None
+            elif fault is None:
+                self.token = token
+                self.renew_later()
+            then(self.token, fault)
+
+        self._ask(take)
+
+    def _ask(self, take: Then) -> None:
+        if self._asking is None:
+            self._asking = []
+            self._machine.effects.append(AskToken())
+        self._asking.append(take)
+
+    def arrived(self, token: Optional[str], fault: Optional[str]) -> None:
+        """The callback's answer."""
+        asking, self._asking = self._asking, None
+        for take in asking or []:
+            take(token, fault)
+
+    def give(self, token: Optional[str]) -> None:
+        """From now on this token is used; None forgets it."""
+        self.token, self._is_given, self._coming = token, token is not None, None
+        if token is None:
+            self._accepted = None
+            return
+        self.arrived(token, None)
+        self.renew_later()
+
+    def renew_later(self) -> None:
+        """Asks for a newer token 30 s before the end of this one, or at half of what is left if that is later."""
+        end = token_time(self.token)
+        if end is not None and self.has_callback:
+            left = end - self._machine.wall
+            self._machine.timer("renewal", max(left - _RENEWAL_SECONDS, left / 2, _EARLY_PAUSE_SECONDS), self._renew)
+
+    def _renew(self) -> None:
+        if not any(stream.is_open for stream in self._machine.streams):
+            return
+        if self._kept() is not None:
+            self.token = self._kept()
+            self._machine.change()
+        else:
+            self._ask(self._renewed)
+
+    def _renewed(self, token: Optional[str], fault: Optional[str]) -> None:
+        if token is not None and fault is None and token != self.token:
+            self.token, self._is_given = token, False
+            self._machine.change()
+            self.renew_later()
+
+    # What daemons say of them.
+
+    def is_early(self, token: Optional[str], answer: Answer) -> bool:
+        """Whether a token is refused because it is not valid yet: two clocks differ."""
+        return "not valid yet" in answer.problem or (token_time(token, "nbf") or 0) > self._machine.wall
+
+    def accept(self, token: Optional[str]) -> None:
+        self._accepted = token
+        if self._coming is not None and self._coming[0] == token:
+            self.token, self._coming = token, None
+
+    def refuse(self, token: Optional[str], answer: Answer) -> bool:
+        """Returns whether the token is not valid yet, so that it is kept."""
+        if token is not None and self.is_early(token, answer):
+            if self._coming is None or self._coming[0] != token:
+                self._coming = (token, self._machine.now + _EARLY_SECONDS)
+            self.token = self.in_use
+            return True
+        if token == self._accepted:
+            self._accepted = None
+        if self._coming is not None and self._coming[0] == token:
+            self._coming = None
+        if token == self.token and self.has_callback:
+            self.token, self._is_given = None, False
+        return False
+
+    def request(
+        self, send: Callable[[Optional[str], Callable[[Answer], None]], None], take: Callable[[Answer], None],
+        is_patient: bool = True, is_wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Sends a request with the token, and again with another one if that is refused, or later if it is not valid yet."""
+        early, is_refused = 0, False
+
+        def begin(token: Optional[str], fault: Optional[str]) -> None:
+            if fault is not None:
+                take(Answer(detail=fault, is_sent=False, lacks_token=True))
+            else:
+                send(token, lambda answer: answered(token, answer))
+
+        def answered(token: Optional[str], answer: Answer) -> None:
+            nonlocal early, is_refused
+            if answer.status != 401:
+                if answer.status is not None:
+                    self.accept(token)
+                take(answer)
+            elif self.refuse(token, answer):
+                early += 1
+                if not is_patient or early > _MOST_EARLY:
+                    take(dataclasses.replace(answer, is_early=True))
+                    return
+                pause = _EARLY_PAUSE_SECONDS if self.in_use is None else 0
+                self._machine.timer(("early", object()), pause, lambda: self.get(begin, is_wanted) if is_wanted() else None)
+            elif is_refused or not self.has_callback:
+                take(answer)
+            else:
+                is_refused = True
+                self.ask(lambda other, fault: take(answer) if fault is not None or other == token else begin(other, None), is_wanted)
+
+        self.get(begin, is_wanted)
