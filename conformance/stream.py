@@ -568,7 +568,8 @@ class Model:
             return self.remove(view)
         if value["mode"] == "reload":
             if not view.expects_reload and version[0] == view.version[0] and version[1] <= view.version[1]:
-                return None
+                # A keyframe of what there is.
+                return self.misfit(view) if version == view.version and value["checksum"] != checksum(view.sections) else None
         elif version[0] != view.version[0]:
             return self.misfit(view)
         elif version[1] <= view.version[1]:
@@ -646,12 +647,10 @@ class Model:
 
     def use(self, then, token, error):
         """Without a newer token, the present one stays in use until it ends."""
-        if self.is_given:
-            return then(self.token, None)
         if token is None and self.in_use() is not None:
             self.token, error = self.in_use(), None
         elif error is None:
-            self.token = token
+            self.token, self.is_given = token, False
             self.renew_later()
         return then(self.token, error)
 
@@ -739,6 +738,7 @@ class Model:
         asking, self.asking = self.asking, None
         for then in asking or []:
             then(token, None)
+        self.is_given = True
         for stream in self.streams:
             if stream.phase == "waiting":
                 self.connect(stream)

@@ -4,12 +4,14 @@ import base64
 import json
 import pathlib
 import random
+import re
 import sys
 
-from run import checksum
+from run import checksum, fast_xxh32
 from stream import Model
 
 FOLDER = pathlib.Path(__file__).parent / "stream"
+PAGE = pathlib.Path(__file__).parent.parent / "docs" / "clients.md"
 URL = "http://a.test"
 
 
@@ -19,7 +21,7 @@ def text(value):
 
 def token(name, **claims):
     """A token with times in seconds; nobody verifies it here."""
-    part = base64.urlsafe_b64encode(text({"sub": name, **claims}).encode()).decode().rstrip("=")
+    part = base64.urlsafe_b64encode(text({"jti": name, **claims}).encode()).decode().rstrip("=")
     return f"e30.{part}.{name}"
 
 
@@ -215,7 +217,7 @@ CASES = [
         *LIVE, (50, follow("g", "other")), (60, {"fail": 2}), (3060, opened(3)), (3070, named(3, "s2")), (8080, show("g", first=1)),
         (8090, answer(4, 503, {"Retry-After": "9"}, code="too-much-waits", detail="too much waits")), (17090, {})]),
     ("a PATCH without an answer for 30 s has failed", {}, [*LIVE, (50, follow("g", "other")), (30049, {}), (30050, {})]),
-    ("one PATCH at a time; what changes meanwhile follows", {}, [
+    ("one PATCH at a time, and what changes meanwhile follows", {}, [
         *LIVE, (50, follow("g", "other")), (60, follow("h", "third"), show("f", first=1)), (70, {"leave": "g"}), (80, answer(2, 200, added=[{"feed": "other", "view": "2"}], changed=[], removed=[])),
         (90, reload(1, "2", 1, "x", feed="other")), (100, answer(3, 200, added=[], changed=[], removed=[]))]),
     ("what changes before the stream has a name follows", {}, [
@@ -242,6 +244,7 @@ CASES = [
 
     # Changesets.
     ("what the view has already is ignored", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b")), (60, added(1, "1", 2, "c", "a", "b")), (70, reload(1, "1", 1, "a", "b")), (80, reload(1, "1", 2, "a", "b", "c")), (90, deleted(1, "1", 3))]),
+    ("a reload of the same revision with another checksum does not fit", {}, [*LIVE, (50, reload(1, "1", 1, "a", "b", "c"))]),
     ("a reload of a live feed leaves it live", {}, [*LIVE, (50, reload(1, "1", 9, "z")), (60, reload(1, "1", 1, "y", epoch="e/2"))]),
     ("a state that was asked for again is taken whatever its revision", {}, [*LIVE, (50, refetch(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, up_to_date(1, "1", 2)), (80, reload(1, "1", 1, "z")), (90, up_to_date(1, "1", 1))]),
     ("another epoch, a wrong index or a wrong checksum does not fit", {}, [
@@ -252,8 +255,10 @@ CASES = [
         *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, reload(1, "1", 4, "a", sum="00000001")),
         (100, reload(1, "1", 4, "a", "d")), (1080, {}), (1090, added(1, "1", 7, "d", "a", "b")), (3090, {})]),
     ("a pause of 30 s is the longest", {}, [
-        *LIVE, (50, added(1, "1", 4, "d", "a", "b")), *(step for number, at in enumerate([60, 1070, 3080, 7090, 15100, 31110, 61120]) for step in (
-            (at, answer(2 + number, 200, added=[], changed=[], removed=[]), refetch(1, "1"), reload(1, "1", 4, "a", sum="00000001")),)), (91120, {}), (91130, {"comment": 1})]),
+        *LIVE, (50, added(1, "1", 4, "d", "a", "b")), *(step for number, (at, wait) in enumerate([(60, 1), (1060, 2), (3060, 4), (7060, 8), (15060, 16), (31060, 30), (61060, 30)]) for step in (
+            (at, answer(2 + number, 200, added=[], changed=[], removed=[]), refetch(1, "1"), reload(1, "1", 4, "a", sum="00000001")), (at + 1000 * wait - 1, {"comment": 1}))), (91060, {})]),
+    ("a stream that is opened again while a state is awaited asks for it itself", {}, [
+        *LIVE, (5030, added(1, "1", 4, "d", "a", "b")), (5040, answer(2, 200, added=[], changed=[], removed=[])), (5050, refetch(1, "1")), (5060, reload(1, "1", 4, "a", sum="00000001")), (5070, {"end": 1}), (5080, opened(3)), (5090, named(3, "s2")), (6100, {})]),
     ("a stream that ends while a state is awaited asks for it without a version, once", {}, [
         *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, {"reconnect": True}), (100, {"end": 1}), (3100, opened(3)), (3110, named(3)), (3200, {}), (4000, reload(3, "1", 4, "a"))]),
     ("data that is not JSON ends the stream", {}, [*LIVE, (50, {"event": 1, "name": "message", "data": "{"}), (3050, {})]),
@@ -287,6 +292,7 @@ CASES = [
     ("a token that another one replaces at once is not asked for twice", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token has ended")), (30, {"token": "t2"}), (40, answer(2, 401, code="invalid-token", detail="the token has ended")), (3040, {"token": "t3"}), (3050, opened(3)), (3060, named(3)),
         (9000, {"end": 3}), (9010, {"token": "t3"}), (9020, answer(4, 401, code="invalid-token", detail="the token has ended")), (9030, {"tokenError": "no session"})]),
+    ("no other token after a refusal is no reason to ask the daemon without one", {"hasToken": True}, [(0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token has ended")), (30, {"token": None}), (3030, {"token": None})]),
     ("a callback that does not answer makes the standing stale", {"hasToken": True}, [(0, follow("f")), (9999, {}), (10000, {}), (60000, {}), (60010, {"token": "t1"}), (63000, {"token": "t2"})]),
     ("setToken is used without the callback, and sent on open streams", {"hasToken": True}, [
         *[(0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1))], (40, {"setToken": "t2"}), (50, answer(2, 200, added=[], changed=[], removed=[])), (60, {"setToken": "t2"}), (70, {"end": 1}), (3070, opened(3)), (3080, named(3)),
@@ -295,6 +301,7 @@ CASES = [
         (0, follow("f")), (10, answer(1, 401, code="token-needed", detail="a token is needed")), (20, {"setToken": "t1"}), (30, answer(2, 401, code="invalid-token", detail="the token has ended")), (6030, {}), (6040, {"setToken": "t2"}), (6050, opened(3)), (6060, named(3)), (6070, answer(4, 200, added=[], changed=[], removed=[]))]),
     ("setToken answers for a callback that is asked", {"hasToken": True}, [(0, follow("f")), (10, {"setToken": "t1"}), (20, {"token": "t0"}), (30, opened(1)), (40, named(1)), (50, {"end": 1})]),
     ("a token of setToken that is refused is asked for", {"hasToken": True}, [(0, {"setToken": "t1"}, follow("f")), (10, answer(1, 401, code="invalid-token", detail="the token has ended")), (20, {"token": "t2"}), (30, opened(2)), (40, {"end": 2}), (3040, {"token": "t3"})]),
+    ("a token of setToken that has ended is asked for", {"hasToken": True}, [(0, {"setToken": token("t1", exp=2)}, follow("f")), (10, {"fail": 1}), (3010, {"token": "t2"}), (3020, {"fail": 2}), (9020, {"token": "t3"})]),
     ("a token that is not valid yet is kept, and sent again without asking", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, answer(2, 401, code="invalid-token", detail="the token is not valid yet")), (9020, opened(3)), (9030, named(3)), (9040, {"end": 3}), (12040, {"token": "t2"})]),
     ("a token that is not valid yet is kept for 5 minutes", {"hasToken": True}, [
@@ -332,7 +339,7 @@ CASES = [
     ("a request for an outcome that fails leaves the write with what POST said", {}, [
         *LIVE, (50, write("w1", patch_item("a", 1))), (60, accepted(2, 7)), (70, {"fail": 3}), (80, write("w2", patch_item("b", 1))), (90, accepted(4, 8)), (100, answer(5, 503, code="stopping", detail="the instance stops")), (110, changed(1, "1", 2, "a", 1, "a", "b", offset=7)), (120, changed(1, "1", 3, "b", 1, "a", "b", offset=8))]),
     ("an outcome that is not known in time leaves the write with what POST said", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (10070, answer(3, 202, feed="news", topic="feeds.items", partition=0, offset=7)), (60000, {"comment": 1}), (70069, {}), (70070, {})]),
-    ("a write that changed nothing is not shown any more", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, published(3, 7, 1, changed=False))]),
+    ("a write that changed nothing is not shown any more", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, published(3, 7, 2, changed=False))]),
     ("a write that changed nothing, and whose feed does not exist, is not shown any more", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, answer(3, 200, feed="news", topic="feeds.items", partition=0, offset=7, changed=True))]),
     ("a published write that no changeset includes is shown for 5 s", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, published(3, 7, 2)), (5069, {}), (5070, {})]),
     ("the time of a pending write is that of a live feed", {}, [
@@ -354,6 +361,7 @@ CASES = [
     ("a key replaces in its own feed, and both get the outcome", {}, [
         (0, write("w1", patch_item("a", 1)), write("w2", patch_item("a", 2), coalesce="k"), write("x", patch_item("a", 3), feed="other"), write("y", patch_item("a", 4), feed="other", coalesce="k")), (10, write("w3", patch_item("a", 5), coalesce="k", wait=0), write("w4", patch_item("a", 6), coalesce="j"), write("w5", patch_item("a", 7))),
         (20, accepted(1, 7)), (30, answer(4, 422, code="unknown-item", detail="there is no a")), (40, accepted(5, 8)), (50, accepted(7, 9))]),
+    ("the wait of the newer write counts", {}, [(0, write("w1", patch_item("a", 1), wait=0), write("w2", patch_item("a", 2), coalesce="k"), write("w3", patch_item("a", 3), coalesce="k", wait=0)), (10, accepted(1, 7)), (20, accepted(2, 8))]),
     ("a write that is being sent is not replaced", {"hasToken": True}, [(0, write("w1", patch_item("a", 1), coalesce="k")), (10, write("w2", patch_item("a", 2), coalesce="k")), (20, {"token": "t1"}), (30, accepted(1, 7)), (40, write("w3", patch_item("a", 3), coalesce="k"))]),
     ("1,000 writes of a feed are pending at most", {}, [(0, *(write(f"w{number}", {"op": "feed.clear"}, wait=0) for number in range(1001))), (10, accepted(1, 7)), (20, write("w", {"op": "feed.clear"}))]),
 
@@ -372,7 +380,7 @@ CASES = [
         (0, follow("f")), (10, opened(1), opened(2)), (20, named(1, "s1"), named(2, "s2")), (30, reload(1, "1", 1, "a"), reload(2, "1", 5, "z"), forbidden(2, "1"), absent(2, "1"))]),
     ("a write goes to the instance that is connected, or else to the first", TWO, [(0, write("v", {"op": "feed.clear"}), follow("f", "other")), (10, opened(3)), (20, write("w", {"op": "feed.clear"}, feed="third")), (30, reload(3, "1", 1, "a", feed="other")), (40, write("x", {"op": "feed.clear"}, feed="other"))]),
     ("several instances share nothing but the feed", TWO, [(0, follow("f")), (10, {"fail": 1}), (20, {"reconnect": True}), (30, {"fail": 2}), (40, {"fail": 3}), (50, {"setToken": "t"})]),
-    ("URLs may end with a slash, and count once", {"urls": ["http://a.test/feeds/", "http://a.test/feeds"]}, [(0, follow("f")), (10, write("w", {"op": "feed.clear"}))]),
+    ("URLs may end with a slash, and count once", {"urls": ["http://a.test/feeds/", "http://a.test/feeds"]}, [(0, follow("f")), (10, write("w", {"op": "feed.clear"})), (20, opened(1)), (30, named(1)), (40, absent(1, "1"))]),
 ]
 
 
@@ -444,6 +452,8 @@ def state_of(model):
 def cells():
     """Each event in each state in which it can happen: the case, and the words of its cell."""
     for name, (states, steps_of) in EVENTS.items():
+        # An event of a request, of a stream, of a wait, or of the program: no cell of these is left out.
+        assert states in (TRYING, STREAMING, ["waiting"], ALL) and set(TRYING + STREAMING + ["waiting", "refused"]) == set(ALL)
         for state in states:
             before, number = STATES[state]
             steps, at = list(before), before[-1][0]
@@ -595,13 +605,30 @@ def files():
     yield "table.ndjson", "".join(line(*case) for _, _, case, _ in cells())
 
 
+def page():
+    """docs/clients.md with the table."""
+    before, _, after = re.split(r"(TABLE\n|(?:\|.*\n)+)", PAGE.read_text("utf-8").partition("## States and events")[2], maxsplit=1)
+    start = PAGE.read_text("utf-8").partition("## States and events")[0]
+    return start + "## States and events" + before + "\n".join(table()) + "\n" + after
+
+
+def note_in_manifest():
+    path = FOLDER.parent / "manifest.json"
+    content = path.read_text("utf-8")
+    for file in sorted(FOLDER.glob("*.ndjson")):
+        data = file.read_bytes()
+        entry = f'"stream/{file.name}":{{"bytes":{len(data)},"xxh32":"{fast_xxh32(data):08x}"}}'
+        content = re.sub(rf'"stream/{file.name}":{{.*?}}', entry, content)
+    path.write_text(content, "utf-8")
+
+
 def main():
-    is_same = True
-    for name, content in files():
-        path = FOLDER / name
-        if "--check" in sys.argv:
-            is_same = is_same and path.read_text("utf-8") == content
-        else:
-            FOLDER.mkdir(exist_ok=True)
+    written = {FOLDER / name: content for name, content in files()}
+    written[PAGE] = page()
+    if "--check" not in sys.argv:
+        FOLDER.mkdir(exist_ok=True)
+        for path, content in written.items():
             path.write_text(content, "utf-8")
-    sys.exit(0 if is_same else "conformance/stream is not what the model makes; run: python3 conformance/stream.py")
+        note_in_manifest()
+    different = [path.name for path, content in written.items() if path.read_text("utf-8") != content]
+    sys.exit(f"{', '.join(different)}: not what the model makes; run: python3 conformance/stream.py" if different else 0)
