@@ -21,7 +21,7 @@ def changes(shown: Sequence[Section[Any]], wanted: Sequence[Union[Section[Any], 
     former = {section.id: section for section in shown}
     items = {item.id: item for section in shown for item in section.items}
     names, kept = {section["id"] for section in sections}, {item["id"] for section in sections for item in section["items"]}
-    events = [
+    events: List[Event] = [
         {"op": "item.delete", "item": item.id} for section in shown if section.id in names for item in section.items if item.id not in kept
     ]
     stay, previous = _staying([section["id"] for section in sections], [section.id for section in shown]), None
@@ -36,7 +36,8 @@ def changes(shown: Sequence[Section[Any]], wanted: Sequence[Union[Section[Any], 
     for section in sections:
         events += _item_events(section, former.get(section["id"]), items)
     events += [{"op": "section.delete", "section": section.id} for section in shown if section.id not in names]
-    return events if len(events) <= _MOST_EVENTS else [{"op": "feed.replace", "sections": sections}]
+    replacement: Event = {"op": "feed.replace", "sections": sections}
+    return events if len(events) <= _MOST_EVENTS else [replacement]
 
 
 def _item_events(section: Mapping[str, Any], there: Any, items: Mapping[str, Item[Any]]) -> List[Event]:

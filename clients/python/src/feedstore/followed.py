@@ -158,6 +158,11 @@ class Followed:
         self._misfit = misfit and (self._misfit or misfit)
 
     def changeset(self, record: Changeset) -> None:
+        head = self.replica.head
+        if record.mode == "reload" and head is not None and (record.epoch, record.revision) == (head.epoch, head.revision):
+            if record.checksum != head.checksum:
+                self.misfit(f"revision {head.revision} has the checksum {head.checksum}, and a reload of it {record.checksum}")
+            return
         try:
             outcome = self.replica.apply(record)
         except ReplicaFault as fault:

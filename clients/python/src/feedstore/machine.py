@@ -74,7 +74,7 @@ class Machine:
 
     def timer(self, key: Hashable, seconds: float, run: Callable[[], object]) -> None:
         self._timed += 1
-        self._timers[key] = (self.now + seconds, self._timed, run)
+        self._timers[key] = (round(self.now + seconds, 6), self._timed, run)
 
     def cancel(self, *keys: Hashable) -> None:
         for key in keys:

@@ -73,13 +73,11 @@ class Tokens:
         def take(token: Optional[str], fault: Optional[str]) -> None:
             if not is_wanted():
                 return
-            if self._is_given:
-                fault = None
-            elif token is None and self.in_use is not None:
+            if token is None and self.in_use is not None:
                 # Without a newer one, the present one stays in use until it ends.
                 self.token, fault = self.in_use, None
             elif fault is None:
-                self.token = token
+                self.token, self._is_given = token, False
                 self.renew_later()
             then(self.token, fault)
 
