@@ -1,14 +1,18 @@
 """The vectors of streams: a store's machine with virtual time, and what it asks for, shows and says."""
 
 import json
+import logging
+import random
 import unittest
 
-from support import CONFORMANCE, plain, vectors
+from support import CONFORMANCE, SEED, RandomRecords, plain, replay, vectors
+from test_replica import check_identities, encoded
 
 from feedstore.effects import Abort, Answer, AskToken, Request, Show
 from feedstore.event_stream import StreamEvent
 from feedstore.machine import Machine
-from feedstore.model import Item, Window
+from feedstore.model import Item, Update, Window
+from feedstore.replica import Replica
 from feedstore.writes import PendingWrite, events_of
 
 
@@ -130,7 +134,6 @@ DO = ("follow", "show", "leave", "write", "setToken", "reconnect", "token", "tok
 
 
 def followed_update(followed):
-    from feedstore.model import Update
     return Update("state" if followed.view.exists else "absent", followed.view)
 
 
@@ -186,6 +189,95 @@ def differs(found, wanted):
     return found != wanted
 
 
+class History:
+    """A stream of what a replay has written of a feed, with disturbances."""
+
+    def __init__(self, lines, rng):
+        self.rng = rng
+        # Changesets as they are sent, and after each the feed as a reload.
+        self.texts, self.reloads, self.last = [], [], Replica("f")
+        for line in lines:
+            key, value = encoded(line)
+            if value is None or key.decode().partition("/")[2] != "f" or line["value"].get("reason") == "keyframe":
+                continue
+            self.last.apply(value)
+            self.texts.append(value.decode())
+            self.reloads.append(self.last.to_reload() if self.last.head else None)
+        self.machine, self.disturbed, self.faults = Machine(["http://a"], rng=lambda: 0), 0, []
+        self.sections, self.stream, self.index = (), None, -1
+        self.followed = self.machine.follow("f", Window(), Item, self.check)
+
+    def check(self, update):
+        try:
+            check_identities(self.sections, update.view.sections)
+        except AssertionError as fault:
+            self.faults.append(fault)
+        self.sections = update.view.sections
+
+    def turn(self, function=lambda: None, seconds=0.0):
+        """Takes an input, and answers what the machine asks for."""
+        self.machine.advance(self.machine.now + seconds)
+        function()
+        self.machine.finish()
+        while self.machine.effects:
+            effect = self.machine.effects.popleft()
+            if isinstance(effect, Show):
+                effect.listener(effect.update)
+            elif isinstance(effect, Request):
+                self.answer(effect)
+
+    def answer(self, request):
+        entry, = json.loads(request.body).get("feeds") or json.loads(request.body)["add"]
+        if request.method == "PATCH":
+            self.machine.answered(request.number, Answer(200))
+            self.send(("must-refetch", {"view": "1", "feed": "f"}))
+            return self.state()
+        self.stream = request.number
+        self.machine.opened(self.stream)
+        self.send(("stream", {"stream": "s"}))
+        known = [
+            number for number in range(self.index + 1)
+            if "epoch" in entry and self.version(number) == (entry["epoch"], entry["revision"]) and self.reloads[number]]
+        if known and self.rng.random() < 0.8:
+            self.send(*self.texts[known[-1] + 1 : self.index + 1], ("up-to-date", {"view": "1", "feed": "f", "partition": None}))
+        elif self.index >= 0:
+            self.state()
+
+    def version(self, index):
+        value = json.loads(self.texts[index])
+        return value["epoch"], value["revision"]
+
+    def send(self, *events):
+        events = [
+            StreamEvent("message", f'{{"view":"1",{event[1:]}') if isinstance(event, str) else StreamEvent(event[0], json.dumps(event[1]))
+            for event in events]
+        self.turn(lambda: self.machine.received(self.stream, events))
+
+    def state(self):
+        reload = self.reloads[self.index]
+        self.send(*(
+            [("absent", {"view": "1", "feed": "f"})] if reload is None else
+            [reload, ("up-to-date", {"view": "1", "feed": "f", "partition": 0})]))
+
+    def play(self):
+        self.turn()
+        while self.index < len(self.texts) - 1:
+            self.index += 1
+            what = self.rng.random()
+            self.disturbed += what < 0.11
+            if what < 0.04:
+                self.turn(lambda: self.machine.answered(self.stream, Answer(detail="it has ended")))
+                self.turn(seconds=60)
+            elif what < 0.08:
+                self.send(("must-refetch", {"view": "1", "feed": "f"}))
+                self.state()
+            elif what > 0.11:
+                # Sometimes twice. Otherwise it is lost.
+                self.send(*[self.texts[self.index]] * (2 if what > 0.95 else 1))
+        self.state()
+        self.turn(seconds=60)
+
+
 class Streams(unittest.TestCase):
     def test_the_vectors(self):
         ran = 0
@@ -212,6 +304,24 @@ class Streams(unittest.TestCase):
                     empty = 0 if name == "tokenAsks" else [] if name == "aborted" else {}
                     wanted, value = then.get(name, empty), found.get(name, empty)
                     self.assertFalse(differs(sorted(value) if name == "aborted" else value, sorted(wanted) if name == "aborted" else wanted), f"{where}: {name}: expected {wanted}, found {value}")
+
+    def test_whatever_happens_to_a_stream_the_end_is_that_of_the_replay(self):
+        print(f"FEEDSTORE_SEED={SEED}")
+        logging.getLogger("feedstore").setLevel(logging.CRITICAL)
+        disturbed = 0
+        for seed in range(SEED, SEED + 10):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                lines = [{**line, "key": "f"} for line in RandomRecords(rng).lines(250)]
+                lines.append({"key": "f", "ts": 10**6, "value": {"op": "item.upsert", "section": "end", "item": "end"}})
+                history = History(replay(lines, ["coalesce.window=0"])["output"], rng)
+                history.play()
+                disturbed += history.disturbed
+                view, head = history.followed.view, history.last.head
+                self.assertEqual((view.epoch, view.revision, view.standing.name), (head.epoch, head.revision, "live"))
+                self.assertEqual(plain(view.sections), plain(history.last.sections))
+                self.assertEqual((view.checksum, history.faults), (head.checksum, []))
+        self.assertGreater(disturbed, 10)
 
 
 if __name__ == "__main__":

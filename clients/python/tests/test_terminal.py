@@ -103,17 +103,17 @@ class Command(unittest.TestCase):
         process = self.start(stdout=subprocess.PIPE, encoding="utf-8")
         self.addCleanup(process.stdout.close)
         stream = self.daemon.stream()
-        self.assertEqual((stream.token, stream.feeds), ("Bearer secret", [{"feed": "news"}]))
+        self.assertEqual((stream.token, stream.content), ("Bearer secret", {"feeds": [{"feed": "news", "view": "1"}]}))
         stream.message(reload("news", TOP))
-        stream.up_to_date("news")
+        stream.up_to_date()
         change = {"reconfigure": [{"id": "a", "section": "top", "index": 0, "data": 1}]}
         stream.message(difference("news", TOP, 2, "reconfigure", items=change))
-        stream.send("absent", {"feed": "news"})
+        stream.send("absent", {"view": "1", "feed": "news"})
         limit = threading.Timer(PATIENCE_SECONDS, process.kill)
         limit.start()
         self.addCleanup(limit.cancel)
-        self.assertEqual([process.stdout.readline() for _ in range(4)], [
-            "news state revision 1: 2 sections, 2 items\n", "news: live\n", "news reconfigure revision 2: 2 sections, 2 items\n",
+        self.assertEqual([process.stdout.readline() for _ in range(5)], [
+            "news: catching-up\n", "news state revision 1: 2 sections, 2 items\n", "news: live\n", "news reconfigure revision 2: 2 sections, 2 items\n",
             "news: there is no such feed\n"])
 
     def test_in_a_terminal_it_draws_what_fits(self):
@@ -122,10 +122,10 @@ class Command(unittest.TestCase):
         process = self.start(stdout=other, stdin=other, stderr=other)
         os.close(other)
         stream = self.daemon.stream()
-        first = stream.feeds[0]["first"]
+        first = stream.content["feeds"][0]["first"]
         window = {"window": [{"section": "top", "from": 0, "shown": 2, "of": 2}, {"section": "more", "from": 0, "shown": 0, "of": 0}]}
         stream.message(reload("news", TOP, **window))
-        stream.up_to_date("news")
+        stream.up_to_date()
         text = b""
         while b"live" not in text:
             self.assertTrue(select.select([main], [], [], PATIENCE_SECONDS)[0], text)

@@ -123,7 +123,9 @@ class FeedWrites:
 
     def close(self) -> None:
         for write in self._writes:
-            _end(write, WriteFailed(None, f"the store was closed{'; nothing was written' if write.phase == 'queued' else f'. {ADVICE}'}"))
+            if write.phase != "done":
+                rest = "; nothing was written" if write.phase == "queued" else f". {ADVICE}"
+                _end(write, WriteFailed(None, f"the store was closed{rest}"))
         self._writes = []
 
     def advanced(self, followed: "Followed") -> None:
