@@ -53,9 +53,9 @@ class Followed:
         self.known: Optional[Tuple[str, int]] = None
         self.through: Mapping[str, int] = {}
         self._partition: Optional[int] = None
-        self._lived, self._live_since = 0.0, None
-
-    _live_since: Optional[float]
+        self._lived = 0.0
+        self._live_since: Optional[float] = None
+        self.persons = machine.persons
 
     @property
     def key(self) -> Tuple[str, Window, Type[Item[Any]]]:
@@ -90,6 +90,15 @@ class Followed:
         self.window, self.fault = window, None
         self._expect_reload()
         self.refresh()
+        self._machine.touch(self)
+
+    def forget(self) -> None:
+        """Shows nothing of a former person."""
+        self.persons = self._machine.persons
+        self.replica.remove()
+        self.home = self.head = self.known = self._misfit = None
+        self.confirmed, self.through, self.is_absent, self.expects_reload = (), {}, False, True
+        self.refresh("state" if self.view.exists else "pending")
         self._machine.touch(self)
 
     # What daemons say.
@@ -284,7 +293,7 @@ class Followed:
                     is_pending, self._partition,
                 ))
                 self._emit(kind, change if kind == "changed" else None)
-        elif kind == "absent":
+        elif kind in ("absent", "state"):
             self._set_view(FeedView(self.feed, self._standing(), partition=self._partition))
             self._emit(kind)
         self.writes.forget_later(self)

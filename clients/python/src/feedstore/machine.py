@@ -39,6 +39,8 @@ class Machine:
         self._requests: Dict[int, Callable[[Answer], None]] = {}
         self._timers: Dict[Hashable, Tuple[float, int, Callable[[], object]]] = {}
         self._requested = self._timed = self._named = 0
+        #: How often the tokens were those of another person than before.
+        self.persons = 0
         self._is_changed = False
         self._touched: Dict[Followed, None] = {}
 
@@ -92,7 +94,7 @@ class Machine:
             self._named += 1
             followed = self._views[feed, window, item] = Followed(self, str(self._named), feed, window, item)
             self.touch(followed)
-        if former is not None and not followed.is_known:
+        if former is not None and former.persons == self.persons and not followed.is_known:
             followed.begin_with(former)
         followed.listeners.append(listener)
         self.change()
@@ -122,8 +124,8 @@ class Machine:
         is_there = (followed.feed, window, followed.item) in self._views
         other = self.follow(followed.feed, window, followed.item, listener, followed)
         self.leave(followed, listener)
-        if is_there and other.view.exists:
-            self.effects.append(Show(listener, Update("state", other.view)))
+        if is_there and other.is_known:
+            self.effects.append(Show(listener, Update("state" if other.view.exists else "absent", other.view)))
         return other
 
     def write(self, feed: str, write: PendingWrite) -> None:
@@ -155,7 +157,7 @@ class Machine:
         for stream in self.streams:
             stream.close()
         for writes in list(self._writes.values()):
-            writes.close()
+            writes.close("the store was closed")
         self.streams, self._views, self._timers, self._touched, self._is_changed = [], {}, {}, {}, False
 
     # What happens to requests.
@@ -202,6 +204,21 @@ class Machine:
     def abort(self, number: int) -> None:
         if self._requests.pop(number, None) is not None:
             self.effects.append(Abort(number))
+
+    def is_waiting(self, number: Optional[int]) -> bool:
+        """Whether a request has not ended."""
+        return number in self._requests
+
+    def change_person(self) -> None:
+        """Forgets the former person's views and writes, and has new streams opened."""
+        self.persons += 1
+        for writes in list(self._writes.values()):
+            writes.close("another person's token is in use")
+        for followed in self._views.values():
+            followed.forget()
+        for stream in self.streams:
+            stream.forget()
+        self.change()
 
     def change(self) -> None:
         """Notes that streams may have to follow something else."""

@@ -77,6 +77,11 @@ class Stream:
             place.reset()
         self._touch()
 
+    def forget(self) -> None:
+        if self._phase != "asking":
+            self.close()
+            self.trouble = None
+
     def try_again(self) -> None:
         if self._phase == "waiting":
             self._connect()

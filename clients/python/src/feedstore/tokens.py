@@ -5,7 +5,7 @@ import binascii
 import dataclasses
 import json
 import math
-from typing import TYPE_CHECKING, Callable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
 
 from .effects import Answer, AskToken
 
@@ -22,14 +22,19 @@ _RENEWAL_SECONDS = 30.0
 Then = Callable[[Optional[str], Optional[str]], None]
 
 
-def token_time(token: Optional[str], claim: str = "exp") -> Optional[float]:
-    """When a JSON Web Token ends (`exp`) or begins (`nbf`), in seconds since 1970; None if it does not say so."""
+def claim(token: Optional[str], name: str) -> Any:
+    """A member of a JSON Web Token, which is not verified; None if it does not have it."""
     try:
-        claims = (token or "").split(".")[1]
-        end = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))[claim]
-        return float(end) if isinstance(end, (int, float)) else None
+        text = (token or "").split(".")[1]
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[name]
     except (IndexError, ValueError, KeyError, TypeError, binascii.Error, RecursionError):
         return None
+
+
+def token_time(token: Optional[str], name: str = "exp") -> Optional[float]:
+    """When a token ends (`exp`) or begins (`nbf`), in seconds since 1970."""
+    value = claim(token, name)
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 class Tokens:
@@ -42,14 +47,16 @@ class Tokens:
         self._accepted: Optional[str] = None
         self._coming: Optional[Tuple[str, float]] = None
         self._asking: Optional[List[Then]] = None
+        #: The person of the last token, by its `sub`; empty if it does not say so.
+        self._person: Optional[str] = None
 
     @property
     def in_use(self) -> Optional[str]:
         """The last token that was accepted, if it has not ended."""
-        return None if self._accepted is None or self._has_ended(self._accepted) else self._accepted
+        return self._valid(self._accepted)
 
-    def _has_ended(self, token: str) -> bool:
-        return (token_time(token) or math.inf) <= self._machine.wall
+    def _valid(self, token: Optional[str]) -> Optional[str]:
+        return None if token is None or (token_time(token) or math.inf) <= self._machine.wall else token
 
     def _kept(self) -> Optional[str]:
         """The token that is not valid yet."""
@@ -62,7 +69,7 @@ class Tokens:
         kept, token = self._kept(), self.token
         if kept is not None and (is_stream or token is None):
             then(self.in_use or kept, None)
-        elif not self.has_callback or (token is not None and not self._has_ended(token) and (self._is_given or not is_stream)):
+        elif not self.has_callback or (self._valid(token) is not None and (self._is_given or not is_stream)):
             then(token, None)
         else:
             self.ask(then, is_wanted)
@@ -73,13 +80,15 @@ class Tokens:
         def take(token: Optional[str], fault: Optional[str]) -> None:
             if not is_wanted():
                 return
-            if token is None and self.in_use is not None:
+            present = self._valid(self.token) or self.in_use
+            if token is None and present is not None:
                 # Without a newer one, the present one stays in use until it ends.
-                self.token, fault = self.in_use, None
+                self.token, fault = present, None
             elif fault is None:
-                self.token, self._is_given = token, False
-                self.renew_later()
-            then(self.token, fault)
+                self._become(token)
+            # A write of another person is not wanted any more.
+            if is_wanted():
+                then(self.token, fault)
 
         self._ask(take)
 
@@ -97,12 +106,22 @@ class Tokens:
 
     def give(self, token: Optional[str]) -> None:
         """From now on this token is used; None forgets it."""
-        self.token, self._is_given, self._coming = token, token is not None, None
+        self._coming = None
         if token is None:
-            self._accepted = None
+            self.token = self._accepted = None
+            self._is_given = False
             return
+        self._become(token, True)
         self.arrived(token, None)
+
+    def _become(self, token: Optional[str], is_given: bool = False) -> None:
+        """Takes a token into use. What one person saw and wrote is not for another one."""
+        self.token, self._is_given = token, is_given
         self.renew_later()
+        former, self._person = self._person, self._person if token is None else str(claim(token, "sub") or "")
+        if former not in (None, self._person):
+            self._accepted = self._coming = None
+            self._machine.change_person()
 
     def renew_later(self) -> None:
         """Asks for a newer token 30 s before the end of this one, or at half of what is left if that is later."""
@@ -122,9 +141,8 @@ class Tokens:
 
     def _renewed(self, token: Optional[str], fault: Optional[str]) -> None:
         if token is not None and fault is None and token != self.token:
-            self.token, self._is_given = token, False
+            self._become(token)
             self._machine.change()
-            self.renew_later()
 
     # What daemons say of them.
 

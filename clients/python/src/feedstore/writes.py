@@ -62,6 +62,8 @@ class PendingWrite:
         self.phase = "queued"
         self.written: Optional[Written] = None
         self.is_published = False
+        #: The number of its request.
+        self.request: Optional[int] = None
         #: By view, the live time at which it is over; 0 if the view includes it.
         self.ends: Dict["Followed", float] = {}
 
@@ -121,12 +123,12 @@ class FeedWrites:
         self._refresh()
         self._send_next()
 
-    def close(self) -> None:
-        for write in self._writes:
+    def close(self, reason: str) -> None:
+        writes, self._writes = self._writes, []
+        for write in writes:
             if write.phase != "done":
-                rest = "; nothing was written" if write.phase == "queued" else f". {ADVICE}"
-                _end(write, WriteFailed(None, f"the store was closed{rest}"))
-        self._writes = []
+                is_sent = write.phase == "asking" or self._machine.is_waiting(write.request)
+                _end(write, WriteFailed(None, f"{reason}. {ADVICE}" if is_sent else f"{reason}; nothing was written"))
 
     def advanced(self, followed: "Followed") -> None:
         """A changeset has come. This is what writes without an offset wait for."""
@@ -186,7 +188,7 @@ class FeedWrites:
                     server = other
                     send(token, then)
 
-            self._machine.request("POST", server + path, answered, token, write.text, limit=_ANSWER_SECONDS)
+            write.request = self._machine.request("POST", server + path, answered, token, write.text, limit=_ANSWER_SECONDS)
 
         def take(answer: Answer) -> None:
             written = _written(answer)
@@ -202,11 +204,11 @@ class FeedWrites:
                 self._finish(write, written, answer.status == 200)
             self._send_next()
 
-        self._machine.tokens.request(send, take)
+        self._machine.tokens.request(send, take, is_wanted=lambda: write in self._writes)
 
     def _get_outcome(self, write: PendingWrite, url: str) -> None:
         def send(token: Optional[str], then: Callable[[Answer], None]) -> None:
-            self._machine.request("GET", url, then, token, wait=write.wait, limit=write.wait + _ANSWER_SECONDS)
+            write.request = self._machine.request("GET", url, then, token, wait=write.wait, limit=write.wait + _ANSWER_SECONDS)
 
         def take(answer: Answer) -> None:
             if write not in self._writes:
@@ -218,7 +220,7 @@ class FeedWrites:
                 self._finish(write, published or write.written, published is not None)
             self._send_next()
 
-        self._machine.tokens.request(send, take)
+        self._machine.tokens.request(send, take, is_wanted=lambda: write in self._writes)
 
     def _finish(self, write: PendingWrite, written: Written, is_published: bool) -> None:
         write.phase, write.written, write.is_published = "done", written, is_published
