@@ -131,17 +131,6 @@ class Replicas(unittest.TestCase):
                         self.assertEqual(page_after(dict(pages[feed]), sections, items), shown)
                     pages[feed] = shown
 
-    def test_a_reload_keeps_equal_elements_also_after_a_restart(self):
-        replica = Replica("f")
-        replica.apply(reload("f", [section("s", "a", ("b", 1)), section("t", "c")]))
-        before = replica.sections
-        replica.restart()
-        self.assertEqual(replica.apply(reload("f", [section("s", "a", ("b", 2)), section("t", "c")])).type, "applied")
-        s, t = replica.sections
-        self.assertIs(t, before[1])
-        self.assertIs(s.items[0], before[0].items[0])
-        self.assertIsNot(s.items[1], before[0].items[1])
-
     def test_views_cannot_be_changed(self):
         replica = Replica("f")
         replica.apply(reload("f", [section("s", ("a", {"x": 1}))]))

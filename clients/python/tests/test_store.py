@@ -362,7 +362,7 @@ class Writes(StoreTest):
         seen = self.followed(store)[1]
         seen.end()
         machine = store._machine
-        self.assertEqual(store._run(lambda: (machine._writes, machine._views, machine._requests, machine.streams)), ({}, {}, {}, []))
+        self.assertEqual(store._run(lambda: (machine.all_writes, machine._views, machine.requests, machine.streams)), ({}, {}, {}, []))
 
     def test_a_store_that_is_closed_ends_writes(self):
         store = self.store()

@@ -73,7 +73,7 @@ class Program:
         elif kind == "write":
             write = PendingWrite(*events_of(one["events"]), one.get("wait", 10), one.get("coalesce"))
             self.writes[one["write"]] = write.handles[0]
-            machine.write(one["feed"], write)
+            machine.writes(one["feed"]).add(write)
         elif kind == "setToken":
             machine.set_token(one["setToken"])
         elif kind == "reconnect":

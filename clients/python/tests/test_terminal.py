@@ -31,14 +31,6 @@ class Drawing(unittest.TestCase):
             "news  live  revision 1: 2 sections, 2 items", '▌top  {"title":"Top"}', '  a  {"title":"Apples"}', '  b  "日本"', "▌more"])
         self.assertEqual(len(lines_of(view([section("s", *map(str, range(1000)))]), 24)), 24)
 
-    def test_standings(self):
-        for standing, exists, text in (
-            (Standing("connecting"), False, "news  connecting  no state yet"),
-            (Standing("live"), False, "news  live  there is no such feed; waiting for it"),
-            (Standing("stale", "disconnected", "refused"), False, "news  stale: disconnected (refused)  no state yet"),
-        ):
-            self.assertEqual(lines_of(FeedView("news", standing, exists), 24)[0], text)
-
     def test_what_could_control_a_terminal_is_shown_as_text(self):
         self.assertEqual(clean("a\x1b[2Jb\u202ec\x9b"), "a\\x1b[2Jb\\u202ec\\x9b")
         lines = lines_of(view([section("s\x1b", ("i\n", "\x9b"))]), 24)

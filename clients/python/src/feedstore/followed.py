@@ -88,7 +88,7 @@ class Followed:
 
     def change_window(self, window: Window) -> None:
         self.window, self.fault = window, None
-        self._expect_reload()
+        self.expect_reload()
         self.refresh()
         self._machine.touch(self)
 
@@ -129,7 +129,7 @@ class Followed:
         if self.home is not None:
             self.home = None
             self._machine.change()
-        self._expect_reload()
+        self.expect_reload()
         url = url.rstrip("/") if isinstance(url, str) else ""
         if url and url not in self._machine.urls and url not in self.named:
             self.named.append(url)
@@ -144,14 +144,11 @@ class Followed:
         if self._is_nowhere():
             self._become_absent()
 
-    def must_refetch(self, reason: str) -> None:
-        self._expect_reload(reason)
-
     def misfit(self, fault: str) -> None:
         """A changeset does not fit: the feed is asked for again, the more often in a row the later."""
         log.warning("feed %s does not continue (%s); asking for it again", self.feed, fault)
-        self._expect_reload(f"a changeset does not fit: {fault}")
-        if not self._machine.has_timer(("refetch", self)):
+        self.expect_reload(f"a changeset does not fit: {fault}")
+        if not ("refetch", self) in self._machine.timers:
             wait = min(2.0 ** (self._refetches - 1), _MOST_WAIT) * (1 + self._machine.random() / 4) if self._refetches else 0
             self._refetches = min(self._refetches + 1, 16)
             self._machine.timer(("refetch", self), wait, self._refetch)
@@ -160,7 +157,7 @@ class Followed:
         self._round += 1
         self._machine.change()
 
-    def _expect_reload(self, misfit: Optional[str] = None) -> None:
+    def expect_reload(self, misfit: Optional[str] = None) -> None:
         self.replica.restart()
         self.expects_reload = True
         # The first reason counts.
@@ -362,7 +359,7 @@ class Place:
             followed.leave(url)
         elif name == "must-refetch":
             self.is_up_to_date = False
-            followed.must_refetch(str(value.get("reason", "")))
+            followed.expect_reload(str(value.get("reason", "")))
         elif name in ("up-to-date", "window") and not (followed.expects_reload and (name == "window" or "partition" in value)):
             followed.settle(self)
             self.told = None

@@ -14,7 +14,7 @@ from .followed import Followed, Place
 from .model import LIVE, Item, Standing, Update, Window
 from .stream import Stream
 from .tokens import Tokens
-from .writes import FeedWrites, PendingWrite
+from .writes import FeedWrites
 
 log = logging.getLogger("feedstore")
 
@@ -35,9 +35,9 @@ class Machine:
         self.tokens = Tokens(self, has_callback)
         self.streams: List[Stream] = []
         self._views: Dict[Tuple[str, Window, Type[Item[Any]]], Followed] = {}
-        self._writes: Dict[str, FeedWrites] = {}
-        self._requests: Dict[int, Callable[[Answer], None]] = {}
-        self._timers: Dict[Hashable, Tuple[float, int, Callable[[], object]]] = {}
+        self.all_writes: Dict[str, FeedWrites] = {}
+        self.requests: Dict[int, Callable[[Answer], None]] = {}
+        self.timers: Dict[Hashable, Tuple[float, int, Callable[[], object]]] = {}
         self._requested = self._timed = self._named = 0
         #: How often the tokens were those of another person than before.
         self.persons = 0
@@ -54,16 +54,16 @@ class Machine:
     @property
     def due(self) -> Optional[float]:
         """When a timer is due."""
-        return min((due for due, _, _ in self._timers.values()), default=None)
+        return min((due for due, _, _ in self.timers.values()), default=None)
 
     def advance(self, now: float, offset: float = 0.0) -> None:
         """Goes on to a time. Timers that are due before run at theirs."""
         self._offset = offset
-        while self._timers:
-            key, (due, _, run) = min(self._timers.items(), key=lambda timer: timer[1][:2])
+        while self.timers:
+            key, (due, _, run) = min(self.timers.items(), key=lambda timer: timer[1][:2])
             if due > now:
                 break
-            del self._timers[key]
+            del self.timers[key]
             self.now = max(self.now, due)
             run()
             self._update()
@@ -76,14 +76,11 @@ class Machine:
 
     def timer(self, key: Hashable, seconds: float, run: Callable[[], object]) -> None:
         self._timed += 1
-        self._timers[key] = (round(self.now + seconds, 6), self._timed, run)
+        self.timers[key] = (round(self.now + seconds, 6), self._timed, run)
 
     def cancel(self, *keys: Hashable) -> None:
         for key in keys:
-            self._timers.pop(key, None)
-
-    def has_timer(self, key: Hashable) -> bool:
-        return key in self._timers
+            self.timers.pop(key, None)
 
     # What a program does.
 
@@ -128,9 +125,6 @@ class Machine:
             self.effects.append(Show(listener, Update("state" if other.view.exists else "absent", other.view)))
         return other
 
-    def write(self, feed: str, write: PendingWrite) -> None:
-        self.writes(feed).add(write)
-
     def token_arrived(self, token: Optional[str], fault: Optional[str] = None) -> None:
         """The callback has returned a token, or has failed."""
         self.tokens.arrived(token, fault)
@@ -154,11 +148,12 @@ class Machine:
         return max((one.view.standing for one in self._views.values()), key=lambda one: _STANDINGS.index(one.name), default=LIVE)
 
     def close(self) -> None:
+        """Ends everything."""
         for stream in self.streams:
             stream.close()
-        for writes in list(self._writes.values()):
+        for writes in list(self.all_writes.values()):
             writes.close("the store was closed")
-        self.streams, self._views, self._timers, self._touched, self._is_changed = [], {}, {}, {}, False
+        self.streams, self._views, self.timers, self._touched, self._is_changed = [], {}, {}, {}, False
 
     # What happens to requests.
 
@@ -177,7 +172,7 @@ class Machine:
 
     def answered(self, number: int, answer: Answer) -> None:
         """A request has ended."""
-        take = self._requests.pop(number, None)
+        take = self.requests.pop(number, None)
         self.cancel(("answer", number))
         if take is not None:
             take(answer)
@@ -190,7 +185,7 @@ class Machine:
     ) -> int:
         self._requested += 1
         number = self._requested
-        self._requests[number] = take
+        self.requests[number] = take
         self.effects.append(Request(number, method, url, token, body, wait))
 
         def give_up() -> None:
@@ -202,17 +197,13 @@ class Machine:
         return number
 
     def abort(self, number: int) -> None:
-        if self._requests.pop(number, None) is not None:
+        if self.requests.pop(number, None) is not None:
             self.effects.append(Abort(number))
-
-    def is_waiting(self, number: Optional[int]) -> bool:
-        """Whether a request has not ended."""
-        return number in self._requests
 
     def change_person(self) -> None:
         """Forgets the former person's views and writes, and has new streams opened."""
         self.persons += 1
-        for writes in list(self._writes.values()):
+        for writes in list(self.all_writes.values()):
             writes.close("another person's token is in use")
         for followed in self._views.values():
             followed.forget()
@@ -229,13 +220,10 @@ class Machine:
         self._touched[followed] = None
 
     def writes(self, feed: str) -> FeedWrites:
-        writes = self._writes.get(feed)
+        writes = self.all_writes.get(feed)
         if writes is None:
-            writes = self._writes[feed] = FeedWrites(self, feed)
+            writes = self.all_writes[feed] = FeedWrites(self, feed)
         return writes
-
-    def drop_writes(self, feed: str) -> None:
-        self._writes.pop(feed, None)
 
     def views_of(self, feed: str) -> List[Followed]:
         return [followed for followed in self._views.values() if followed.feed == feed]

@@ -14,7 +14,7 @@ from typing import (
 )
 
 from .apply import changes
-from .effects import Abort, Answer, AskToken, Effect, Request, Show
+from .effects import Abort, Answer, Effect, Request, Show
 from .engine import Engine, resolved, running_loop
 from .errors import FeedStoreError
 from .event_stream import StreamEvent
@@ -155,10 +155,8 @@ class FeedStore:
             exchange = self._exchanges.pop(effect.number, None)
             if exchange is not None:
                 exchange.close()
-        elif isinstance(effect, AskToken) and callable(self._token):
-            threading.Thread(target=self._ask_token, name="feedstore token", daemon=True).start()
         else:
-            self._take_token(lambda: self._token)
+            threading.Thread(target=self._ask_token, name="feedstore token", daemon=True).start()
 
     def _send(self, request: Request) -> None:
         number = request.number
@@ -182,13 +180,9 @@ class FeedStore:
 
     def _ask_token(self) -> None:
         """Calls the program's function, in a thread of its own."""
-        asked = self._token
-        self._take_token(lambda: resolved(asked() if callable(asked) else asked, self._loop))
-
-    def _take_token(self, ask: Callable[[], Any]) -> None:
-        token = fault = None
+        asked, token, fault = self._token, None, None
         try:
-            token = ask()
+            token = resolved(asked() if callable(asked) else asked, self._loop)
         except Exception as error:
             # It is a program's own function: whatever it raises, the next attempt asks it again.
             fault = f"the token's function failed: {error!r}"
@@ -303,7 +297,7 @@ class Feed(Generic[D]):
         write = PendingWrite(listed, text, math.ceil(wait), coalesce)
         # A write that replaces another one hands over its handles.
         handle = write.handles[0]
-        self._store._run(lambda: self._store._machine.write(self.id, write))
+        self._store._run(lambda: self._store._machine.writes(self.id).add(write))
         return handle
 
     def __iter__(self) -> Iterator[Update[D]]:
@@ -322,7 +316,7 @@ class Feed(Generic[D]):
         iteration = _Iteration(self, asyncio.get_running_loop())
         try:
             while True:
-                update = iteration.next_if_any()
+                update = iteration.next(blocks=False)
                 if update is not None:
                     yield update
                 elif iteration.has_ended:
@@ -409,13 +403,9 @@ class _Iteration(Generic[D]):
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._event.set)
 
-    def next(self) -> Optional[Update[D]]:
+    def next(self, blocks: bool = True) -> Optional[Update[D]]:
         with self._changed:
-            self._changed.wait_for(lambda: self._updates or self.has_ended)
-            return self._updates.popleft() if self._updates else None
-
-    def next_if_any(self) -> Optional[Update[D]]:
-        with self._changed:
+            self._changed.wait_for(lambda: self._updates or self.has_ended or not blocks)
             return self._updates.popleft() if self._updates else None
 
     async def wait(self) -> None:

@@ -82,16 +82,15 @@ class Stream:
             self.close()
             self.trouble = None
 
-    def try_again(self) -> None:
+    def try_again(self, is_first: bool = False) -> None:
         if self._phase == "waiting":
+            self._failures = 0 if is_first else self._failures
             self._connect()
 
     def reconnect(self) -> None:
-        if self._phase == "waiting":
-            self._failures = 0
-            self._connect()
-        elif self.is_open and self._machine.now - self._heard >= _IDLE_SECONDS:
-            self._fail(Standing("stale", "disconnected", f"{self.url} was silent for {_IDLE_SECONDS:g} s"), is_at_once=True)
+        self.try_again(is_first=True)
+        if self.is_open and self._machine.now - self._heard >= _IDLE_SECONDS:
+            self._fail(self._silent(_IDLE_SECONDS), is_at_once=True)
 
     def _wanted(self) -> List[Place]:
         return [place for place in self.places if place.followed.fault is None]
@@ -130,8 +129,10 @@ class Stream:
 
     def _listen(self) -> None:
         self._heard = self._machine.now
-        silent = Standing("stale", "disconnected", f"{self.url} was silent for {_SILENCE_SECONDS:g} s")
-        self._machine.timer(("silence", self), _SILENCE_SECONDS, lambda: self._fail(silent))
+        self._machine.timer(("silence", self), _SILENCE_SECONDS, lambda: self._fail(self._silent(_SILENCE_SECONDS)))
+
+    def _silent(self, seconds: float) -> Standing:
+        return Standing("stale", "disconnected", f"{self.url} was silent for {seconds:g} s")
 
     def opened(self) -> None:
         self._machine.cancel(("late", self))

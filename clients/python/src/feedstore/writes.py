@@ -127,7 +127,7 @@ class FeedWrites:
         writes, self._writes = self._writes, []
         for write in writes:
             if write.phase != "done":
-                is_sent = write.phase == "asking" or self._machine.is_waiting(write.request)
+                is_sent = write.phase == "asking" or write.request in self._machine.requests
                 _end(write, WriteFailed(None, f"{reason}. {ADVICE}" if is_sent else f"{reason}; nothing was written"))
 
     def advanced(self, followed: "Followed") -> None:
@@ -150,7 +150,7 @@ class FeedWrites:
         views = self._machine.views_of(self._feed)
         self._writes = [write for write in self._writes if write.phase != "done" or any(map(write.is_shown, views))]
         if not self._writes and not views:
-            self._machine.drop_writes(self._feed)
+            self._machine.all_writes.pop(self._feed, None)
 
     def _refresh(self) -> None:
         for followed in self._machine.views_of(self._feed):
