@@ -1,6 +1,5 @@
 """The package as it is published: types, the wheel in a clean environment, and the README's blocks in it."""
 
-import ast
 import os
 import pathlib
 import re
@@ -85,11 +84,6 @@ class Sources(unittest.TestCase):
                 capture_output=True, encoding="utf-8", env={**os.environ, "MYPYPATH": str(SOURCES)})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return re.findall(r'Revealed type is "(.*)"', result.stdout)
-
-    def test_it_is_written_in_python_3_9(self):
-        for path in SOURCES.rglob("*.py"):
-            with self.subTest(path.name):
-                ast.parse(path.read_text(), feature_version=(3, 9))
 
 
 class Published(unittest.TestCase):

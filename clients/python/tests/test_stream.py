@@ -110,12 +110,12 @@ class Program:
             default = {"name": "live"} if kind == "store" else None if kind == "shown" else ()
             # A vector has only the details that are prescribed.
             is_named = kind in then if name is None else name in then.get(kind, {})
-            if is_named or without_detail(self.said.get((kind, name), default)) != without_detail(value):
+            if is_named or differs(value, self.said.get((kind, name), default)):
                 if name is None:
                     self.then[kind] = value
                 else:
                     self.then.setdefault(kind, {})[name] = value
-        self.said = now
+        self.said = {key: {**value, "detail": None} if "name" in (value or ()) else value for key, value in now.items()}
         return self.then
 
     def match(self):
@@ -140,10 +140,6 @@ def plain_standing(standing):
     found = {"name": standing.name, "reason": standing.reason, "detail": standing.detail}
     until = None if standing.until is None else round(1000 * standing.until)
     return {name: value for name, value in {**found, "until": until}.items() if value is not None}
-
-
-def without_detail(value):
-    return {name: member for name, member in value.items() if name != "detail"} if isinstance(value, dict) else value
 
 
 def plain_view(view):

@@ -87,12 +87,10 @@ class Command(unittest.TestCase):
         self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
         self.assertIn(b"\x1b[?7h", os.read(main, 65536))
 
-    def test_a_wrong_url(self):
+    def test_a_wrong_url_and_help(self):
         result = run_command("watch", "news", "--url", "news")
         self.assertEqual(result.returncode, 1)
         self.assertIn("expected one such as http://127.0.0.1:8321", result.stderr)
-
-    def test_help(self):
         self.assertIn("usage: python -m feedstore ", run_command("--help").stdout)
         self.assertEqual(run_command().returncode, 2)
 

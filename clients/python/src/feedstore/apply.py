@@ -4,7 +4,7 @@ import json
 from bisect import bisect_left
 from typing import Any, Dict, List, Mapping, Sequence, Set, Union
 
-from .jsontext import data_of, text_of
+from .jsontext import data_of
 from .model import Item, Section
 
 Event = Dict[str, Any]
@@ -20,14 +20,16 @@ def changes(shown: Sequence[Section[Any]], wanted: Sequence[Union[Section[Any], 
     _check_ids([item["id"] for section in sections for item in section["items"]], "item")
     former = {section.id: section for section in shown}
     items = {item.id: item for section in shown for item in section.items}
-    names, kept = {section["id"] for section in sections}, {item["id"] for section in sections for item in section["items"]}
+    names = {section["id"] for section in sections}
+    kept = {item["id"] for section in sections for item in section["items"]}
     events: List[Event] = [
-        {"op": "item.delete", "item": item.id} for section in shown if section.id in names for item in section.items if item.id not in kept
+        {"op": "item.delete", "item": item.id}
+        for section in shown if section.id in names for item in section.items if item.id not in kept
     ]
     stay, previous = _staying([section["id"] for section in sections], [section.id for section in shown]), None
     for section in sections:
         name, there = section["id"], former.get(section["id"])
-        fields = {key: section[key] for key in ("data", "order", "keep") if key in section and not _is_same(there, key, section[key])}
+        fields = _different(there, section, "data", "order", "keep")
         if there is None or name not in stay:
             fields["at"] = "first" if previous is None else {"after": previous}
         if there is None or fields:
@@ -47,7 +49,7 @@ def _item_events(section: Mapping[str, Any], there: Any, items: Mapping[str, Ite
     stay = _staying([item["id"] for item in section["items"]], [item.id for item in there.items] if there else [])
     for wanted in section["items"]:
         item = items.get(wanted["id"])
-        fields = {key: wanted[key] for key in ("kind", "data") if key in wanted and not _is_same(item, key, wanted[key])}
+        fields = _different(item, wanted, "kind", "data")
         is_elsewhere = item is None or item.section != name
         if is_elsewhere:
             fields["section"] = name
@@ -64,7 +66,7 @@ def _item_events(section: Mapping[str, Any], there: Any, items: Mapping[str, Ite
 def _section(wanted: Union[Section[Any], Mapping[str, Any]]) -> Dict[str, Any]:
     """As `feed.replace` lists it."""
     if isinstance(wanted, Section):
-        fields: Event = {"id": wanted.id, "data": wanted.data, "order": wanted.order, "keep": wanted.keep, "items": wanted.items}
+        fields: Event = {name: getattr(wanted, name) for name in ("id", "data", "order", "keep", "items")}
     else:
         fields = {name: wanted[name] for name in ("id", "data", "order", "keep", "items") if name in wanted}
     return {**fields, "items": [_item(item) for item in fields.get("items", ())]}
@@ -73,22 +75,30 @@ def _section(wanted: Union[Section[Any], Mapping[str, Any]]) -> Dict[str, Any]:
 def _item(wanted: Union[Item[Any], Mapping[str, Any], str]) -> Dict[str, Any]:
     if isinstance(wanted, Item):
         return {"id": wanted.id, "kind": wanted.kind, "data": data_of(wanted.data_text)}
-    return {"id": wanted} if isinstance(wanted, str) else {name: wanted[name] for name in ("id", "kind", "data") if name in wanted}
+    if isinstance(wanted, str):
+        return {"id": wanted}
+    return {name: wanted[name] for name in ("id", "kind", "data") if name in wanted}
 
 
 def _check_ids(ids: Sequence[str], what: str) -> None:
     seen: Set[str] = set()
     for name in ids:
-        if not isinstance(name, str) or name in seen:
-            raise ValueError(f"{what} {name!r} is listed twice" if name in seen else f"the id of a {what} is {name!r}; expected a string")
+        if not isinstance(name, str):
+            raise ValueError(f"the id of a {what} is {name!r}; expected a string")
+        if name in seen:
+            raise ValueError(f"{what} {name!r} is listed twice")
         seen.add(name)
+
+
+def _different(there: Any, wanted: Mapping[str, Any], *names: str) -> Event:
+    return {name: wanted[name] for name in names if name in wanted and not _is_same(there, name, wanted[name])}
 
 
 def _is_same(there: Any, key: str, value: Any) -> bool:
     """Whether an element has this value; one that is not there has the protocol's defaults."""
     if key == "data":
         text = "null" if there is None else there.data_text
-        return text_of(value) == text or _sorted(value) == _sorted(data_of(text))
+        return _sorted(value) == _sorted(data_of(text))
     return bool((getattr(there, key, None) or None) == (value or None))
 
 

@@ -1,7 +1,6 @@
 """One feed and window that a store follows: its replica, its view, and where it is."""
 
 import dataclasses
-import json
 import logging
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type
 
@@ -82,7 +81,8 @@ class Followed:
     def begin_with(self, former: "Followed") -> None:
         """Shows the state of another window until there is one of this window."""
         self.replica.begin_with(former.confirmed)
-        self.confirmed, self.head, self.known, self.through = former.confirmed, former.head, former.known, former.through
+        self.confirmed, self.head = former.confirmed, former.head
+        self.known, self.through = former.known, former.through
         self.view = dataclasses.replace(former.view, standing=self.view.standing)
         self.refresh()
 
@@ -122,7 +122,8 @@ class Followed:
         """An instance has the feed; the others are not asked for it any more."""
         if self.home is None:
             self.home, self.named = place, []
-            self._machine.change()
+            if len(self.places) > 1:
+                self._machine.change()
 
     def leave(self, url: Any) -> None:
         """An instance does not have the feed, or not any more."""
@@ -149,7 +150,8 @@ class Followed:
         log.warning("feed %s does not continue (%s); asking for it again", self.feed, fault)
         self.expect_reload(f"a changeset does not fit: {fault}")
         if not ("refetch", self) in self._machine.timers:
-            wait = min(2.0 ** (self._refetches - 1), _MOST_WAIT) * (1 + self._machine.random() / 4) if self._refetches else 0
+            wait = min(2.0 ** (self._refetches - 1), _MOST_WAIT) if self._refetches else 0
+            wait *= 1 + self._machine.random() / 4
             self._refetches = min(self._refetches + 1, 16)
             self._machine.timer(("refetch", self), wait, self._refetch)
 
@@ -165,9 +167,10 @@ class Followed:
 
     def changeset(self, record: Changeset) -> None:
         head = self.replica.head
-        if record.mode == "reload" and head is not None and (record.epoch, record.revision) == (head.epoch, head.revision):
+        is_there = head is not None and (record.epoch, record.revision) == (head.epoch, head.revision)
+        if head is not None and is_there and record.mode == "reload":
             if record.checksum != head.checksum:
-                self.misfit(f"revision {head.revision} has the checksum {head.checksum}, and a reload of it {record.checksum}")
+                self.misfit(f"a reload of revision {head.revision} has another checksum")
             return
         try:
             outcome = self.replica.apply(record)
@@ -228,7 +231,7 @@ class Followed:
     def _is_nowhere(self) -> bool:
         """Whether all instances have said that they do not have the feed."""
         told = [place.told for place in self.places.values()]
-        return len(told) >= len(self._machine.urls) and "absent" in told and all(one in ("absent", "moved") for one in told)
+        return len(told) >= len(self._machine.urls) and "absent" in told and {*told} <= {"absent", "moved"}
 
     # What is shown.
 
@@ -286,8 +289,8 @@ class Followed:
                 kind = "standing"
             if kind not in ("pending", "standing") or not is_same:
                 self._set_view(FeedView(
-                    self.feed, self._standing(), True, head.epoch, head.revision, head.time, head.checksum, head.through, sections,
-                    is_pending, self._partition,
+                    self.feed, self._standing(), True, head.epoch, head.revision, head.time, head.checksum, head.through,
+                    sections, is_pending, self._partition,
                 ))
                 self._emit(kind, change if kind == "changed" else None)
         elif kind in ("absent", "state"):
@@ -337,11 +340,14 @@ class Place:
     def message(self, record: Changeset) -> None:
         followed = self.followed
         # Until a reload, everything else is of a state that there is not.
-        is_other = (record.mode == "delete" and followed.is_absent) or (record.mode in ("diff", "reconfigure") and followed.expects_reload)
+        is_other = followed.is_absent if record.mode == "delete" else followed.expects_reload and record.mode != "reload"
         if self._is_current() and not is_other:
-            followed.settle(self)
-            self.told = None
+            self._served()
             followed.changeset(record)
+
+    def _served(self) -> None:
+        self.followed.settle(self)
+        self.told = None
 
     def event(self, name: str, value: Dict[str, Any]) -> None:
         followed = self.followed
@@ -355,17 +361,17 @@ class Place:
             return
         elif name in ("absent", "moved"):
             url = value.get("url")
-            self.told, self.detail, self.is_up_to_date = name, f"it is at {url}" if url else "another instance has it", False
+            self.told, self.is_up_to_date = name, False
+            self.detail = f"it is at {url}" if url else "another instance has it"
             followed.leave(url)
         elif name == "must-refetch":
             self.is_up_to_date = False
             followed.expect_reload(str(value.get("reason", "")))
-        elif name in ("up-to-date", "window") and not (followed.expects_reload and (name == "window" or "partition" in value)):
-            followed.settle(self)
-            self.told = None
-            if name == "up-to-date":
-                followed.up_to_date(self, value)
-            else:
-                followed.totals(value)
+        elif name == "up-to-date" and not (followed.expects_reload and "partition" in value):
+            self._served()
+            followed.up_to_date(self, value)
+        elif name == "window" and not followed.expects_reload:
+            self._served()
+            followed.totals(value)
         elif name == "other-partitions":
-            log.warning("feed %s is in several partitions, a mistake of its producers: %s", followed.feed, json.dumps(value))
+            log.warning("feed %s is in several partitions, a mistake of its producers: %s", followed.feed, value)

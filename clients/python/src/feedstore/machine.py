@@ -1,4 +1,4 @@
-"""What a store follows and writes, without input and output: each method is an input, and `effects` has what is to be done.
+"""What a store follows and writes, without input and output: each method is an input, and `effects` has the outputs.
 
 Time is a value. Call `advance` before an input and `finish` after it, and `advance` again at `due`.
 """
@@ -84,7 +84,9 @@ class Machine:
 
     # What a program does.
 
-    def follow(self, feed: str, window: Window, item: Type[Item[Any]], listener: Listener, former: Optional[Followed] = None) -> Followed:
+    def follow(
+        self, feed: str, window: Window, item: Type[Item[Any]], listener: Listener, former: Optional[Followed] = None
+    ) -> Followed:
         """Has a listener follow a feed. Until there is a state, it sees that of `former`."""
         followed = self._views.get((feed, window, item))
         if followed is None:
@@ -145,10 +147,10 @@ class Machine:
     @property
     def standing(self) -> Standing:
         """The worst of all followed feeds."""
-        return max((one.view.standing for one in self._views.values()), key=lambda one: _STANDINGS.index(one.name), default=LIVE)
+        standings = [followed.view.standing for followed in self._views.values()]
+        return max(standings, key=lambda standing: _STANDINGS.index(standing.name), default=LIVE)
 
     def close(self) -> None:
-        """Ends everything."""
         for stream in self.streams:
             stream.close()
         for writes in list(self.all_writes.values()):
@@ -159,16 +161,16 @@ class Machine:
 
     def opened(self, number: int) -> None:
         """The response is a stream."""
-        self._of_stream(number, lambda stream: stream.opened())
+        for stream in self._with_request(number):
+            stream.opened()
 
     def received(self, number: int, events: Sequence[StreamEvent], retry: Optional[float] = None) -> None:
         """Bytes of a stream have arrived, with the events that are complete."""
-        self._of_stream(number, lambda stream: stream.received(events, retry))
+        for stream in self._with_request(number):
+            stream.received(events, retry)
 
-    def _of_stream(self, number: int, take: Callable[[Stream], None]) -> None:
-        for stream in self.streams:
-            if stream.request == number:
-                take(stream)
+    def _with_request(self, number: int) -> List[Stream]:
+        return [stream for stream in self.streams if stream.request == number]
 
     def answered(self, number: int, answer: Answer) -> None:
         """A request has ended."""
@@ -180,8 +182,8 @@ class Machine:
     # For its parts.
 
     def request(
-        self, method: str, url: str, take: Callable[[Answer], None], token: Optional[str], body: Optional[str] = None, wait: int = 0,
-        limit: Optional[float] = None,
+        self, method: str, url: str, take: Callable[[Answer], None], token: Optional[str], body: Optional[str] = None,
+        wait: int = 0, limit: Optional[float] = None,
     ) -> int:
         self._requested += 1
         number = self._requested

@@ -36,15 +36,16 @@ _MOST_UPDATES = 16
 class FeedStore:
     """The feeds of a daemon, or of several instances. All feeds share one stream.
 
-    `token` is the bearer token, or a function that returns it, also an `async` one: it is asked for each connection, and again
-    when a token has been refused or is about to end (`exp` of a JSON Web Token). `ssl_context` is for authorities of your own
+    `token` is the bearer token, or a function that returns it, also an `async` one: it is called for each connection, and
+    when a token was refused or is about to end (`exp` of a JSON Web Token). `ssl_context` is for authorities of your own
     and for client certificates.
 
     It works in a thread of its own. Views are values: every thread may use them.
     """
 
     def __init__(
-        self, urls: Union[str, Sequence[str]], token: Optional[Token] = None, *, ssl_context: Optional[ssl.SSLContext] = None
+        self, urls: Union[str, Sequence[str]], token: Optional[Token] = None, *,
+        ssl_context: Optional[ssl.SSLContext] = None,
     ):
         listed = list(dict.fromkeys(map(check_url, [urls] if isinstance(urls, str) else urls)))
         if not listed:
@@ -71,8 +72,8 @@ class FeedStore:
     def feed(self, feed: str, window: Window = WHOLE, *, data: Any = None) -> "Feed[Any]":
         """A feed, or a window of it. It is followed while there is a listener; equal windows are followed once.
 
-        `data` is the type of the items' data: a `TypedDict`, which is not checked, or a function that makes a value from the
-        data, and whose errors `item.data` raises.
+        `data` is the type of the items' data: a `TypedDict`, which is not checked, or a function that makes a value from
+        the data, and whose errors `item.data` raises.
         """
         if not isinstance(feed, str) or not 1 <= len(feed.encode()) <= 255:
             raise ValueError(f"{feed!r} is not the id of a feed; expected a string of 1 to 255 bytes")
@@ -230,8 +231,8 @@ class Feed(Generic[D]):
     ) -> Callable[[], None]:
         """Calls a function with each update, first with the present state if there is one. Returns what ends that.
 
-        In a program with an event loop the function is called there: in the loop that runs now, or in `loop`. Otherwise it is
-        called in the store's thread, and must not block.
+        In a program with an event loop the function is called there: in the loop that runs now, or in `loop`. Otherwise it
+        is called in the store's thread, and must not block.
         """
         target = loop or running_loop()
 
@@ -264,25 +265,27 @@ class Feed(Generic[D]):
     ) -> Write[Written]:
         """Writes one event or several, all of them or nothing. Views show the effect at once, as pending.
 
-        The result says what became of it: `feed.write(event).result()`, or `await feed.write(event)`. `wait` is how many seconds
-        the daemon waits for the outcome, at most 30; with 0 only for the brokers' confirmation. The writes of one feed keep their
-        order. A write replaces one with the same `coalesce` key that has not been sent yet.
+        The result is the outcome: `feed.write(event).result()`, or `await feed.write(event)`. `wait` is how many seconds the
+        daemon waits for it, at most 30; with 0 only for the brokers' confirmation. The writes of one feed keep their order.
+        A write replaces one with the same `coalesce` key that has not been sent yet.
         """
         write: Write[Written] = self._write(events, wait, coalesce)
         return write
 
-    def apply(self, sections: Sequence[Union[Section[D], Mapping[str, Any]]], wait: float = 10) -> Write[Optional[Written]]:
+    def apply(
+        self, sections: Sequence[Union[Section[D], Mapping[str, Any]]], wait: float = 10
+    ) -> Write[Optional[Written]]:
         """Makes the feed what `sections` says, from what is shown now, with the fewest moves. Views show it at once.
 
-        Sections and items are those of views, or mappings as in `feed.replace`; fields that these omit stay as they are. The
-        result is None if there is nothing to do.
+        Sections and items are those of views, or mappings as in `feed.replace`; fields that these omit stay as they are.
+        The result is None if there is nothing to do.
         """
         if self._window != WHOLE:
-            raise FeedStoreError(f"feed {self.id} is shown in {self._window}; apply needs the whole feed: store.feed({self.id!r})")
+            raise FeedStoreError(f"feed {self.id} is shown in a window; apply needs the whole feed: store.feed({self.id!r})")
         view = self.view
         if not self._listeners or not view.exists or view.standing.name == "stale":
             standing = view.standing.name if self._listeners else "not followed"
-            raise FeedStoreError(f"feed {self.id} is {standing}, so its newest state is not known; subscribe to it, and wait until it is live")
+            raise FeedStoreError(f"feed {self.id} is {standing}; subscribe to it, and wait until it is live")
         events = changes(view.sections, sections)
         if events:
             return self._write(events, wait, None)
@@ -301,7 +304,7 @@ class Feed(Generic[D]):
         return handle
 
     def __iter__(self) -> Iterator[Update[D]]:
-        """Updates, one after the other. A slow iteration gets the newest state in place of the updates that it missed."""
+        """Updates, one after the other. A slow iteration gets the newest state in place of those that it missed."""
         iteration = _Iteration(self)
         try:
             while True:
@@ -334,7 +337,8 @@ class Feed(Generic[D]):
             self._followed = self._store._machine.follow(self.id, self._window, self._item, self._take, self._followed)
         followed = self._followed
         if followed is not None and followed.is_known:
-            self._store._machine.effects.append(Show(listener, Update("state" if followed.view.exists else "absent", followed.view)))
+            update = Update("state" if followed.view.exists else "absent", followed.view)
+            self._store._machine.effects.append(Show(listener, update))
 
     def _remove(self, listener: Callable[[Update[D]], None]) -> None:
         if listener in self._listeners:

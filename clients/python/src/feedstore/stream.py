@@ -108,7 +108,8 @@ class Stream:
         attempt = self._attempt
         self._machine.timer(("late", self), _LATE_SECONDS, self._late)
         self._listen()
-        self._machine.tokens.get(then or self._open, lambda: self._phase == "asking" and self._attempt == attempt, is_stream=True)
+        tokens = self._machine.tokens
+        tokens.get(then or self._open, lambda: (self._phase, self._attempt) == ("asking", attempt), is_stream=True)
 
     def _open(self, token: Optional[str], fault: Optional[str]) -> None:
         if fault is not None:
@@ -118,13 +119,13 @@ class Stream:
         places = self._wanted()
         self._sent = {place.followed.name: place for place in places}
         body = json.dumps({"feeds": [place.ask() for place in places]})
-        self.request = self._machine.request("POST", f"{self.url}/v1/streams", lambda answer: self._ended(answer, places), token, body)
+        url = f"{self.url}/v1/streams"
+        self.request = self._machine.request("POST", url, lambda answer: self._ended(answer, places), token, body)
 
     def _late(self) -> None:
-        if self._phase == "asking":
-            self.trouble = Standing("stale", "token-needed", f"the token's callback has not answered for {_LATE_SECONDS:g} s")
-        else:
-            self.trouble = Standing("stale", "disconnected", f"{self.url} has not answered for {_LATE_SECONDS:g} s")
+        is_asking = self._phase == "asking"
+        reason, who = ("token-needed", "the token's callback") if is_asking else ("disconnected", self.url)
+        self.trouble = Standing("stale", reason, f"{who} has not answered for {_LATE_SECONDS:g} s")
         self._touch()
 
     def _listen(self) -> None:
@@ -161,8 +162,8 @@ class Stream:
 
     def _ask_again(self, answer: Answer) -> None:
         """Another token may be there already."""
-        former, self._was_refused = self._token, True
-        self._connect(lambda token, fault: self._open(token, answer.problem if fault is None and token in (former, None) else fault))
+        former, self._was_refused = (self._token, None), True
+        self._connect(lambda token, fault: self._open(token, fault or (answer.problem if token in former else None)))
 
     def _refuse_entry(self, answer: Answer, name: str, places: List[Place]) -> bool:
         """Leaves out the entry for which a request was refused; returns whether there is one."""
@@ -241,7 +242,8 @@ class Stream:
             elif answer.status != 400 or not self._refuse_entry(answer, "add", add):
                 log.warning("%s does not change the stream: %s", self.url, answer.problem)
                 # A stream that the daemon does not know has ended.
-                self._fail(_trouble(dataclasses.replace(answer, status=None if answer.status == 404 else answer.status)), answer.after)
+                ended = dataclasses.replace(answer, status=None, detail=answer.problem)
+                self._fail(_trouble(ended if answer.status == 404 else answer), answer.after)
 
         tokens.request(send, take, False, is_current)
 

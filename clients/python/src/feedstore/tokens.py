@@ -174,8 +174,11 @@ class Tokens:
         self, send: Callable[[Optional[str], Callable[[Answer], None]], None], take: Callable[[Answer], None],
         is_patient: bool = True, is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Sends a request with the token, and again with another one if that is refused, or later if it is not valid yet."""
+        """Sends a request with the token; again with another one if that is refused, or later if it is not valid yet."""
         early, is_refused = 0, False
+
+        def again() -> None:
+            self.get(begin, is_wanted)
 
         def begin(token: Optional[str], fault: Optional[str]) -> None:
             if fault is not None:
@@ -195,11 +198,11 @@ class Tokens:
                     take(dataclasses.replace(answer, is_early=True))
                     return
                 pause = _EARLY_PAUSE_SECONDS if self.in_use is None else 0
-                self._machine.timer(("early", object()), pause, lambda: self.get(begin, is_wanted) if is_wanted() else None)
+                self._machine.timer(("early", object()), pause, lambda: again() if is_wanted() else None)
             elif is_refused or not self.has_callback:
                 take(answer)
             else:
                 is_refused = True
-                self.ask(lambda other, fault: take(answer) if fault is not None or other == token else begin(other, None), is_wanted)
+                self.ask(lambda other, fault: take(answer) if fault or other == token else begin(other, None), is_wanted)
 
-        self.get(begin, is_wanted)
+        again()

@@ -25,9 +25,9 @@ def check_url(url: str) -> str:
 
 
 class Exchange:
-    """A request and its response. `on_open` and `on_events` are called for a stream, `on_end` always and last, in its thread.
+    """A request and its response. `on_open` and `on_events` are called for a stream, `on_end` at the end, in its thread.
 
-    `on_events` returns at once; for each call of it, call `taken` when the events are taken. What is not taken is bounded.
+    `on_events` returns at once; for each call, call `taken` when the events are taken. What is not taken is bounded.
     """
 
     def __init__(

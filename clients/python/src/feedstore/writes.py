@@ -4,7 +4,9 @@ import asyncio
 import math
 import urllib.parse
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
+)
 
 from .effects import Answer
 from .errors import WriteFailed, WriteRejected
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 MOST_PENDING = 1000
 _MOST_UNFINISHED = 4
 _ANSWER_SECONDS = 30.0
-# How long a write that nothing covers is shown while the feed is live: one that is published, and one that only the brokers have.
+# How long a write that nothing covers is shown while the feed is live: a published one, and one that the brokers have.
 _PUBLISHED_SECONDS = 5.0
 _SENT_SECONDS = 60.0
 
@@ -111,12 +113,14 @@ class FeedWrites:
         return [write for write in self._writes if write.is_shown(followed)]
 
     def add(self, write: PendingWrite) -> None:
-        former = next((one for one in self._writes if one.phase == "queued" and write.key is not None and one.key == write.key), None)
+        queued = [one for one in self._writes if one.phase == "queued"]
+        former = next((one for one in queued if one.key is not None and one.key == write.key), None)
         if former is not None:
             former.handles += write.handles
             former.events, former.text, former.wait = write.events, write.text, write.wait
         elif len(self._writes) >= MOST_PENDING:
-            _end(write, WriteFailed("too-many-writes", f"{MOST_PENDING} writes of feed {self._feed} are pending; nothing was written"))
+            text = f"{MOST_PENDING} writes of feed {self._feed} are pending; nothing was written"
+            _end(write, WriteFailed("too-many-writes", text))
             return
         else:
             self._writes.append(write)
@@ -142,7 +146,8 @@ class FeedWrites:
         self._machine.cancel(key)
         if self._writes:
             self.forget()
-            left = [write.left(followed) for write in self._writes if followed in write.ends and write.left(followed) > 0]
+            left = [write.left(followed) for write in self._writes if followed in write.ends]
+            left = [seconds for seconds in left if seconds > 0]
             if left and followed.view.standing == LIVE:
                 self._machine.timer(key, min(left), followed.refresh)
 
@@ -168,7 +173,7 @@ class FeedWrites:
     def _post(self, write: PendingWrite) -> None:
         write.phase = "sending"
         # Any instance takes it. The one that has the feed knows the outcome first.
-        homes = [followed.home.stream.url for followed in self._machine.views_of(self._feed) if followed.home is not None]
+        homes = [one.home.stream.url for one in self._machine.views_of(self._feed) if one.home is not None]
         connected = [stream.url for stream in self._machine.streams if stream.is_open]
         urls = iter(dict.fromkeys([*homes, *connected[:1], *self._machine.urls]))
         path = f"/v1/feeds/{_segment(self._feed)}/events"
@@ -188,7 +193,8 @@ class FeedWrites:
                     server = other
                     send(token, then)
 
-            write.request = self._machine.request("POST", server + path, answered, token, write.text, limit=_ANSWER_SECONDS)
+            url = server + path
+            write.request = self._machine.request("POST", url, answered, token, write.text, limit=_ANSWER_SECONDS)
 
         def take(answer: Answer) -> None:
             written = _written(answer)
@@ -208,7 +214,8 @@ class FeedWrites:
 
     def _get_outcome(self, write: PendingWrite, url: str) -> None:
         def send(token: Optional[str], then: Callable[[Answer], None]) -> None:
-            write.request = self._machine.request("GET", url, then, token, wait=write.wait, limit=write.wait + _ANSWER_SECONDS)
+            limit = write.wait + _ANSWER_SECONDS
+            write.request = self._machine.request("GET", url, then, token, wait=write.wait, limit=limit)
 
         def take(answer: Answer) -> None:
             if write not in self._writes:
@@ -246,10 +253,8 @@ def _segment(feed: str) -> str:
 def _written(answer: Answer) -> Optional[Written]:
     value = answer.value
     try:
-        return Written(
-            value["feed"], value["topic"], value["partition"], value.get("offset"), value.get("epoch"), value.get("revision"),
-            value.get("changed"),
-        )
+        optional = map(value.get, ("offset", "epoch", "revision", "changed"))
+        return Written(value["feed"], value["topic"], value["partition"], *optional)
     except KeyError:
         return None
 
