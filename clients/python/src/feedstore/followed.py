@@ -136,7 +136,7 @@ class Followed:
             self.named.append(url)
             self._machine.change()
         if self._is_nowhere():
-            if any(place.told == "moved" for place in self.places.values()):
+            if any(place.notice == "moved" for place in self.places.values()):
                 self._machine.timer(("moving", self), _MOVING_SECONDS, self._has_moved)
             else:
                 self._become_absent()
@@ -230,8 +230,8 @@ class Followed:
 
     def _is_nowhere(self) -> bool:
         """Whether all instances have said that they do not have the feed."""
-        told = [place.told for place in self.places.values()]
-        return len(told) >= len(self._machine.urls) and "absent" in told and {*told} <= {"absent", "moved"}
+        notices = [place.notice for place in self.places.values()]
+        return len(notices) >= len(self._machine.urls) and "absent" in notices and {*notices} <= {"absent", "moved"}
 
     # What is shown.
 
@@ -252,10 +252,10 @@ class Followed:
             return LIVE
         if any(place.is_served for place in places):
             return CATCHING_UP
-        for told in ("moved", "forbidden"):
+        for notice in ("moved", "forbidden"):
             for place in places:
-                if place.told == told:
-                    return Standing("stale", told, place.detail)
+                if place.notice == notice:
+                    return Standing("stale", notice, place.detail)
         return next((place.stream.trouble for place in places if place.stream.trouble is not None), CONNECTING)
 
     def update_standing(self) -> None:
@@ -315,13 +315,13 @@ class Place:
         self.asked: Optional[Tuple[Window, int]] = None
         self.changes = 0
         #: `absent`, `moved` or `forbidden`, if the daemon has said that.
-        self.told: Optional[str] = None
+        self.notice: Optional[str] = None
         self.detail: Optional[str] = None
         self.is_up_to_date = False
 
     @property
     def is_served(self) -> bool:
-        return self.stream.is_open and self.told is None
+        return self.stream.is_open and self.notice is None
 
     def ask(self, is_change: Optional[bool] = None) -> Dict[str, Any]:
         """Notes that the daemon is asked; by a new stream unless it says whether that is a change of one."""
@@ -347,21 +347,21 @@ class Place:
 
     def _served(self) -> None:
         self.followed.settle(self)
-        self.told = None
+        self.notice = None
 
     def event(self, name: str, value: Dict[str, Any]) -> None:
         followed = self.followed
         if name == "forbidden":
             self.changes, self.is_up_to_date = 0, False
-            self.told, self.detail = "forbidden", str(value.get("reason", ""))
+            self.notice, self.detail = "forbidden", str(value.get("reason", ""))
         elif name == "must-refetch" and self.changes > 0:
             self.changes -= 1
-            self.told, self.is_up_to_date = None, False
+            self.notice, self.is_up_to_date = None, False
         elif not self._is_current():
             return
         elif name in ("absent", "moved"):
             url = value.get("url")
-            self.told, self.is_up_to_date = name, False
+            self.notice, self.is_up_to_date = name, False
             self.detail = f"it is at {url}" if url else "another instance has it"
             followed.leave(url)
         elif name == "must-refetch":

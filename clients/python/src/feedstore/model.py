@@ -1,5 +1,6 @@
 """What a program sees of a feed: values that never change."""
 
+import functools
 import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, Generic, Mapping, Optional, Sequence, Tuple, Type, TypeVar
@@ -58,14 +59,12 @@ class Item(_Data[D]):
         )
 
 
+@functools.lru_cache(256)
 def item_type(data: Any) -> Type[Item[Any]]:
     """The class of items whose data is of this type, or is made by this function."""
     if data is None or (isinstance(data, type) and issubclass(data, dict)):
         return Item
-    return _ITEM_TYPES.setdefault(data, type("Item", (Item,), {"__slots__": (), "_made": staticmethod(data)}))
-
-
-_ITEM_TYPES: Dict[Any, Type[Item[Any]]] = {}
+    return type("Item", (Item,), {"__slots__": (), "_made": staticmethod(data)})
 
 
 @dataclass(frozen=True, eq=False)

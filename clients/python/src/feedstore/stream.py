@@ -207,7 +207,7 @@ class Stream:
         former, sent, request = [(place, place.asked, place.changes) for place in add], self._sent, self.request
         body: Dict[str, Any] = {}
         if add:
-            body["add"] = [place.ask(is_change=place.asked is not None and place.told != "forbidden") for place in add]
+            body["add"] = [place.ask(is_change=place.asked is not None and place.notice != "forbidden") for place in add]
         if remove:
             body["remove"] = [{"feed": place.followed.feed, "view": place.followed.name} for place in remove]
         self._sent = {name: place for name, place in sent.items() if place not in remove}
