@@ -118,7 +118,7 @@ class Followed:
         if self.home is place and (self._machine.urls != (place.stream.url,) or self.named):
             self.home = None
 
-    def settle(self, place: "Place") -> None:
+    def set_home(self, place: "Place") -> None:
         """An instance has the feed; the others are not asked for it any more."""
         if self.home is None:
             self.home, self.named = place, []
@@ -346,7 +346,7 @@ class Place:
             followed.changeset(record)
 
     def _served(self) -> None:
-        self.followed.settle(self)
+        self.followed.set_home(self)
         self.notice = None
 
     def event(self, name: str, value: Dict[str, Any]) -> None:
