@@ -88,6 +88,10 @@ class Followed:
 
     def change_window(self, window: Window) -> None:
         self.window, self.fault = window, None
+        home = self.home
+        if home is not None and home.changes == 0 and home.asked is not None and home.asked[0] == window:
+            # Back again before the daemon was asked: it would send no state.
+            self._round += 1
         self.expect_reload()
         self.refresh()
         self._machine.touch(self)
@@ -115,7 +119,7 @@ class Followed:
 
     def lost(self, place: "Place") -> None:
         """The stream has ended. Another instance may have the feed now."""
-        if self.home is place and (self._machine.urls != (place.stream.url,) or self.named):
+        if self.home is place and self._machine.urls != (place.stream.url,):
             self.home = None
 
     def set_home(self, place: "Place") -> None:
@@ -166,12 +170,6 @@ class Followed:
         self._misfit = misfit and (self._misfit or misfit)
 
     def changeset(self, record: Changeset) -> None:
-        head = self.replica.head
-        is_there = head is not None and (record.epoch, record.revision) == (head.epoch, head.revision)
-        if head is not None and is_there and record.mode == "reload":
-            if record.checksum != head.checksum:
-                self.misfit(f"a reload of revision {head.revision} has another checksum")
-            return
         try:
             outcome = self.replica.apply(record)
         except ReplicaFault as fault:
