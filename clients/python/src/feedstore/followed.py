@@ -131,10 +131,12 @@ class Followed:
 
     def leave(self, url: Any) -> None:
         """An instance does not have the feed, or not any more."""
+        self._misfit = None
+        # Otherwise another instance may have been asked with the version.
         if self.home is not None:
             self.home = None
+            self.expect_reload()
             self._machine.change()
-        self.expect_reload()
         url = url.rstrip("/") if isinstance(url, str) else ""
         if url and url not in self._machine.urls and url not in self.named:
             self.named.append(url)
