@@ -18,7 +18,7 @@ SOURCES = PACKAGE / "src"
 sys.path[:0] = [str(SOURCES), str(ROOT / "Tests" / "SchemaTests")]
 
 from random_records import RandomRecords  # noqa: E402, F401
-from repository import FEEDSTORE, GOLDEN, replay  # noqa: E402, F401
+from repository import FEEDSTORE, replay  # noqa: E402, F401
 
 from feedstore.checksum import item_term, section_term  # noqa: E402
 from feedstore.jsontext import text_of  # noqa: E402

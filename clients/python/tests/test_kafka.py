@@ -9,6 +9,7 @@ import pathlib
 import random
 import tempfile
 import threading
+import types
 import unittest
 from contextlib import closing
 from unittest import mock
@@ -25,28 +26,11 @@ from feedstore import kafka, kafka_clients
 from feedstore.kafka import Follower, Producer
 
 
-class Message:
+def Message(key, value, partition=0, offset=7):
     """A record as the consumer gives it."""
-
-    def __init__(self, key, value, partition=0, offset=7):
-        self._key = key.encode() if isinstance(key, str) else key
-        self._value = value.encode() if isinstance(value, str) else value
-        self._partition, self._offset = partition, offset
-
-    def key(self):
-        return self._key
-
-    def value(self):
-        return self._value
-
-    def partition(self):
-        return self._partition
-
-    def offset(self):
-        return self._offset
-
-    def error(self):
-        return None
+    key, value = (text.encode() if isinstance(text, str) else text for text in (key, value))
+    return types.SimpleNamespace(
+        key=lambda: key, value=lambda: value, partition=lambda: partition, offset=lambda: offset, error=lambda: None)
 
 
 class Consumer:
@@ -385,7 +369,7 @@ class OnABroker(unittest.TestCase):
         with closing(Daemon()) as daemon, Producer({"bootstrap.servers": daemon.servers, "message.max.bytes": 2000}) as producer:
             with self.assertRaisesRegex(WriteFailed, "nothing was written"):
                 producer.write("f", {"op": "item.upsert", "item": "a", "data": "x" * 3000}).result(PATIENCE_SECONDS)
-            with self.assertRaisesRegex(ValueError, "this is no event"):
+            with self.assertRaisesRegex(ValueError, "this is not an event"):
                 producer.write("f", "text")
         with self.assertRaises(KafkaRefused):
             with mock.patch.object(kafka_clients, "WAIT_SECONDS", 0.1):

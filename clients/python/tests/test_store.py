@@ -1,95 +1,75 @@
-"""What a store shows and writes, with a daemon that does what the test says."""
+"""What a program has of a store: updates in threads and event loops, views, tokens and writes, over HTTP."""
 
 import asyncio
+import dataclasses
+import ssl
+import subprocess
+import tempfile
 import threading
-import unittest
+import typing
+from unittest import main, mock
 
-from fake_daemon import CHANGE, CHANGED, TWO, Clock, StoreTest
-from support import PATIENCE_SECONDS, Seen, deletion, difference, plain, reload, section
+from fake_daemon import CHANGE, CHANGED, TWO, StoreTest
+from support import PATIENCE_SECONDS, Seen, difference, reload, section
 
 import feedstore
 from feedstore import FeedStore, Window
-from feedstore.jsontext import text_of
+from feedstore.followed import Followed
 
-ONE = {"window": [{"section": "top", "from": 0, "shown": 1, "of": 3}, {"section": "more", "from": 0, "shown": 0, "of": 0}]}
-FIRST = [section("top", "a"), section("more")]
+PATCH = {"op": "item.patch", "item": "a", "data": {"starred": True}}
+WRITTEN = {"feed": "news", "topic": "t", "partition": 0, "offset": 5}
 
 
 class Following(StoreTest):
     def test_a_feed_is_shown_and_changes(self):
         feed, seen, stream = self.followed()
         before = feed.view
-        self.assertEqual(plain(before.sections), plain_of(TWO))
-        self.assertEqual((before.exists, before.revision, before.partition), (True, 1, 0))
+        self.assertEqual((before.exists, before.revision, before.partition, len(before.sections)), (True, 1, 0, 2))
         stream.message(difference("news", CHANGED, 2, **CHANGE))
         update = seen.kind("changed")
         self.assertEqual((update.change.mode, update.change.items.reconfigure[0].id), ("reconfigure", "a"))
-        self.assertEqual(update.view.item("a").data, 7)
+        self.assertEqual((update.view.item("a").data, before.item("a").data, update.view.standing.name), (7, None, "live"))
         self.assertIs(update.view.item("b"), before.item("b"))
         self.assertIs(update.view.section("more"), before.section("more"))
         self.assertIsNot(update.view.section("top"), before.section("top"))
-        self.assertIs(before.item("a").data, None)
-        self.assertEqual(update.view.standing.name, "live")
 
-    def test_a_deletion_and_a_later_life(self):
+    def test_windows_of_a_feed_share_a_stream_and_keep_their_view_until_the_next_one(self):
         feed, seen, stream = self.followed()
-        stream.message(deletion("news", 2))
-        view = seen.kind("absent").view
-        self.assertEqual((view.exists, view.sections, view.standing.name), (False, (), "live"))
-        stream.message(reload("news", TWO, 1, epoch="t/9"))
-        self.assertEqual(seen.kind("state").view.epoch, "t/9")
+        window = feed._store.feed("news", Window(sections=["top"], first=1))
+        shown = Seen(window)
+        request = self.daemon.next("PATCH")
+        self.assertEqual(request.content, {"add": [{"feed": "news", "view": "2", "sections": ["top"], "first": 1}]})
+        request.reply(200, {})
+        totals = [{"section": "top", "from": 0, "shown": 1, "of": 3}]
+        stream.message(reload("news", [section("top", "a")], window=totals), view="2")
+        first = shown.kind("state").view
+        self.assertEqual((first.section("top").of, len(first.section("top").items)), (3, 1))
+        window.show(Window(first=2))
+        self.daemon.next("PATCH").reply(200, {})
+        self.assertIs(window.view.sections, first.sections)
+        stream.send("must-refetch", {"view": "2", "feed": "news"})
+        stream.message(reload("news", [section("top", "a", "b")], window=[{**totals[0], "shown": 2}]), view="2")
+        second = shown.kind("state").view
+        self.assertIs(second.item("a"), first.item("a"))
+        stream.send("window", {"view": "2", "feed": "news", "epoch": "t/0", "revision": 9, "window": [{**totals[0], "of": 312}]})
+        third = shown.wait(lambda update: update.view.section("top").of == 312)
+        self.assertEqual((third.kind, third.view.item("a") is first.item("a"), third.view.revision), ("standing", True, 1))
 
-    def test_a_feed_that_does_not_exist(self):
-        seen = Seen(self.store().feed("news"))
-        stream = self.daemon.stream()
-        stream.send("absent", {"feed": "news", "reason": "unknown-feed"})
-        self.assertEqual(seen.kind("absent").view.standing.name, "live")
-        stream.message(reload("news", TWO))
-        self.assertTrue(seen.kind("state").view.exists)
-
-    def test_feeds_of_one_program_share_a_stream(self):
-        store = self.store()
-        one, two = Seen(store.feed("news")), Seen(store.feed("news"))
-        stream = self.daemon.stream()
-        # The same feed with another window needs another stream.
-        other = Seen(store.feed("news", Window(first=1)))
-        window = self.daemon.stream()
-        weather = Seen(store.feed("weather"))
-        added = self.daemon.patch().content
-        self.assertEqual([feed["feed"] for feed in stream.feeds], ["news"])
-        self.assertEqual(window.feeds, [{"feed": "news", "first": 1}])
-        self.assertEqual(added, {"add": [{"feed": "weather"}]})
-        stream.message(reload("news", TWO), reload("weather", []))
-        window.message(reload("news", FIRST, **ONE))
-        for seen in (one, two, weather):
-            seen.kind("state")
-        self.assertEqual([one.of for one in other.kind("state").view.sections], [3, 0])
-        # The last one that leaves ends it.
-        one.end()
-        other.end()
-        self.wait_for_end(window)
-        weather.end()
-        self.assertEqual(self.daemon.patch().content, {"remove": ["weather"]})
-        two.end()
-        self.wait_for_end(stream)
-
-    def test_more_than_256_feeds_have_several_streams(self):
-        store = self.store()
-        for number in range(300):
-            Seen(store.feed(f"f{number}"))
-        asked = set()
-        streams = [self.daemon.stream()]
-        asked.update(feed["feed"] for feed in streams[0].feeds)
-        while len(asked) < 300:
-            while not self.daemon.patches.empty():
-                asked.update(feed["feed"] for feed in self.daemon.patch().content["add"])
-            while not self.daemon.streams.empty():
-                streams.append(self.daemon.stream())
-                asked.update(feed["feed"] for feed in streams[-1].feeds)
-        self.assertEqual(len(streams), 2)
+    def test_a_feed_that_is_left_keeps_its_view_and_its_objects(self):
+        feed, seen, stream = self.followed()
+        before = feed.view
+        seen.end()
+        stream.connection.settimeout(PATIENCE_SECONDS)
+        self.assertEqual(stream.connection.recv(1), b"")
+        self.assertIs(feed.view, before)
+        again = Seen(feed)
+        self.assertIs(again.kind("state").view.sections, before.sections)
+        self.daemon.stream().message(reload("news", CHANGED, 7), view="2")
+        view = again.wait(lambda update: update.view.revision == 7).view
+        self.assertIs(view.item("b"), before.item("b"))
 
     def test_iterations_end_with_the_store_and_begin_with_the_state(self):
-        feed, seen, stream = self.followed()
+        feed, _, stream = self.followed()
         found = []
 
         def iterate():
@@ -109,7 +89,7 @@ class Following(StoreTest):
             feed.write({"op": "feed.clear"})
 
     def test_async_iterations(self):
-        feed, seen, stream = self.followed()
+        feed, _, stream = self.followed()
 
         async def main():
             kinds, called = [], []
@@ -143,13 +123,49 @@ class Following(StoreTest):
         self.assertEqual((kinds[0], set(kinds[1:])), ("state", {"changed"}))
         updates.close()
 
-    def test_a_listener_that_fails_does_not_disturb_others(self):
+    def test_listeners_may_fail_and_write(self):
         feed, seen, stream = self.followed()
         feed.subscribe(lambda update: 1 / 0)
-        stream.message(difference("news", CHANGED, 2, **CHANGE))
-        seen.kind("changed")
+        revisions, kinds = [], []
 
-    def test_what_is_asked_wrongly_is_refused_at_once(self):
+        def write(update):
+            if update.kind == "changed":
+                feed.write(PATCH, wait=0)
+                revisions.append(feed.view.is_pending)
+
+        feed.subscribe(write)
+        feed.subscribe(lambda update: kinds.append(update.kind))
+        stream.message(difference("news", CHANGED, 2, **CHANGE))
+        seen.kind("pending")
+        # The others see the change before the write.
+        self.assertEqual((revisions, kinds), ([True], ["state", "changed", "pending"]))
+
+    def test_data_has_the_program_s_type(self):
+        class Album(typing.TypedDict):
+            title: str
+
+        @dataclasses.dataclass
+        class Song:
+            title: str
+
+        data = {"title": "Blue"}
+        for kind, wanted in ((Album, data), (lambda value: Song(**value), Song("Blue"))):
+            feed, seen, stream = self.followed(data=kind)
+            for revision, text in enumerate((reload("news", [section("top", ("b", data))], 5), reload("news", [section("top", ("b", 7))], 6))):
+                stream.message(text)
+                item = seen.wait(lambda update: update.view.revision == 5 + revision).view.item("b")
+                if kind is not Album and revision == 1:
+                    # What the function raises is the item's.
+                    self.assertRaises(TypeError, lambda: item.data)
+                else:
+                    self.assertEqual(item.data, 7 if revision else wanted)
+                self.assertIs(feed.view.item("b"), item)
+            feed.write({"op": "item.upsert", "item": "c", "section": "top", "data": data}, wait=0)
+            self.assertEqual(feed.view.item("c").data, wanted)
+            feed._store.close()
+            self.daemon.next("POST")
+
+    def test_wrong_arguments_are_refused_at_once(self):
         store = self.store()
         with self.assertRaisesRegex(ValueError, "expected one such as http://127"):
             FeedStore("news")
@@ -164,270 +180,223 @@ class Following(StoreTest):
                 store.feed("news").write(event)
 
 
-class Windows(StoreTest):
-    def test_a_window_is_changed_and_the_old_view_stays_until_the_new_one_is_there(self):
-        feed, seen, stream = self.windowed()
-        a = feed.view.item("a")
-        feed.show(Window(first=2))
-        self.assertEqual(self.daemon.patch().content, {"add": [{"feed": "news", "first": 2}]})
-        # What is on its way is of the former window.
-        stream.message(difference("news", [section("top", ("a", 1)), section("more")], 2, **CHANGE, window=ONE["window"]))
-        stream.send("must-refetch", {"feed": "news", "reason": "the stream was asked for it again"})
-        self.assertEqual(len(feed.view.section("top").items), 1)
-        two = {"window": [{**ONE["window"][0], "shown": 2}, ONE["window"][1]]}
-        stream.message(reload("news", [section("top", "a", "b"), section("more")], 2, **two))
-        view = seen.kind("state").view
-        self.assertEqual(([item.id for item in view.section("top").items], view.section("top").of), (["a", "b"], 3))
-        self.assertIs(view.item("a"), a)
-        self.assertEqual(feed.window, Window(first=2))
-
-    def windowed(self):
-        store = self.store()
-        feed = store.feed("news", Window(first=1))
-        seen = Seen(feed)
-        stream = self.daemon.stream()
-        stream.message(reload("news", FIRST, **ONE))
-        stream.up_to_date("news")
-        seen.live()
-        return feed, seen, stream
-
-    def test_windows_that_change_fast_lead_to_the_last_one(self):
-        feed, seen, stream = self.windowed()
-        for first in range(2, 50):
-            feed.show(Window(first=first))
-        asked = self.daemon.patch().content["add"]
-        while asked != [{"feed": "news", "first": 49}]:
-            # The next one is asked for once the stream has come to this one.
-            stream.send("must-refetch", {"feed": "news", "reason": "the stream was asked for it again"})
-            asked = self.daemon.patch().content["add"]
-        stream.send("must-refetch", {"feed": "news", "reason": "the stream was asked for it again"})
-        whole = {"window": [{**ONE["window"][0], "shown": 3}, ONE["window"][1]]}
-        stream.message(reload("news", TWO, 2, **whole))
-        self.assertEqual(len(seen.kind("state").view.section("top").items), 3)
-
-    def test_totals_that_change(self):
-        feed, seen, stream = self.windowed()
+class Connections(StoreTest):
+    def test_a_lost_connection_is_resumed_from_the_version_that_there_is(self):
+        feed, seen, stream = self.followed()
         before = feed.view
-        totals = [{**ONE["window"][0], "of": 312}, ONE["window"][1]]
-        stream.send("window", {"feed": "news", "epoch": "t/0", "revision": 9, "window": totals})
-        view = seen.kind("standing").view
-        self.assertEqual((view.section("top").of, view.revision), (312, 1))
-        self.assertIsNot(view.section("top"), before.section("top"))
-        self.assertIs(view.section("more"), before.section("more"))
-        self.assertIs(view.item("a"), before.item("a"))
+        # Within a message.
+        stream.raw('data: {"view":"1",' + difference("news", CHANGED, 2, **CHANGE)[1:50])
+        stream.cut()
+        standing = seen.standing("stale", "disconnected").standing
+        self.assertEqual((standing.detail, standing.until > 0), (f"the connection to {self.daemon.url} was lost", True))
+        request = self.daemon.next("POST")
+        self.assertEqual(request.content, {"feeds": [{"feed": "news", "view": "1", "epoch": "t/0", "revision": 1}]})
+        request.open().message(difference("news", CHANGED, 2, **CHANGE))
+        self.assertEqual(seen.kind("changed").view.item("a").data, 7)
+        self.assertIs(feed.view.section("more"), before.section("more"))
 
-    def test_a_feed_that_comes_back_with_another_window_takes_no_state_of_the_former_one(self):
-        store = self.store()
-        weather = Seen(store.feed("weather"))
-        seen = Seen(store.feed("news", Window(first=1)))
+    def test_details_say_why(self):
+        daemon = self.new_daemon()
+        daemon.close()
+        feed = self.store(daemon.url).feed("news")
+        detail = Seen(feed).standing("stale", "disconnected").standing.detail
+        self.assertRegex(detail, f"{daemon.url} cannot be reached: .*refused")
+        with self.assertRaisesRegex(feedstore.WriteFailed, f"{daemon.url} cannot be reached.*nothing was written"):
+            feed.write(PATCH).result(PATIENCE_SECONDS)
+        for status, value, headers, reason, text in (
+            (200, b"<html>", {}, "unavailable", "not a stream"),
+            (503, {"code": "restoring", "detail": "it starts"}, {"Retry_After": "2"}, "unavailable", "it starts"),
+            (500, b"[]", {"Retry_After": "Sat, 1 Jan 2000 00:00:00 GMT"}, "unavailable", "answers 500"),
+        ):
+            with FeedStore(self.daemon.url) as store:
+                seen = Seen(store.feed("news"))
+                self.daemon.next("POST").reply(status, value, **headers)
+                self.assertIn(text, seen.standing("stale", reason).standing.detail)
+                self.assertEqual(store.standing.reason, reason)
+
+    def test_a_malformed_stream_is_opened_again(self):
+        feed, seen, stream = self.followed()
+        stream.raw("data: no changeset\n\n")
+        seen.standing("stale", "disconnected")
         stream = self.daemon.stream()
-        stream.message(reload("weather", []))
-        weather.kind("state")
-        if len(stream.feeds) == 1:
-            self.daemon.patch()
-        stream.message(reload("news", FIRST, **ONE))
-        seen.kind("state")
-        seen.end()
-        self.assertEqual(self.daemon.patch().content, {"remove": ["news"]})
-        again = Seen(store.feed("news", Window(first=2)))
-        self.assertEqual(self.daemon.patch().content["add"], [{"feed": "news", "first": 2}])
-        stream.message(reload("news", FIRST, **ONE))
-        two = {"window": [{**ONE["window"][0], "shown": 2}, ONE["window"][1]]}
-        stream.message(reload("news", [section("top", "a", "b"), section("more")], 2, **two))
-        self.assertEqual(len(again.kind("state").view.section("top").items), 2)
+        for text in ("event: new\ndata: {}\n\n", ":\n", "id: x\n\n", 'event: window\ndata: {"view":"1","window":[7]}\n\n'):
+            stream.raw(text)
+        stream.message(difference("news", CHANGED, 2, **CHANGE))
+        seen.kind("changed")
+        # A changeset that is not valid concerns its view alone.
+        stream.raw('data: {"view":"1","feed":7}\n\n')
+        self.assertIn("feed is not valid", seen.standing("stale", "must-refetch").standing.detail)
+
+    def test_a_fault_of_the_client_itself_does_not_stop_a_stream(self):
+        feed, seen, stream = self.followed()
+        with mock.patch.object(Followed, "changeset", side_effect=ZeroDivisionError):
+            stream.message(difference("news", CHANGED, 2, **CHANGE))
+            self.assertIn("ZeroDivisionError", seen.standing("stale", "disconnected").standing.detail)
+        self.daemon.stream().message(difference("news", CHANGED, 2, **CHANGE))
+        seen.kind("changed")
+
+    def test_https(self):
+        folder = self.stack.enter_context(tempfile.TemporaryDirectory())
+        certificate, key = f"{folder}/certificate", f"{folder}/key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
+             certificate, "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.daemon.server.socket = context.wrap_socket(self.daemon.server.socket, server_side=True)
+        self.daemon.url = self.daemon.url.replace("http:", "https:")
+        seen = Seen(self.store().feed("news"))
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", seen.standing("stale", "disconnected").standing.detail)
+        feed, seen, stream = self.followed(self.store(ssl_context=ssl.create_default_context(cafile=certificate)))
+        feed._store.close()
+        stream.connection.settimeout(PATIENCE_SECONDS)
+        self.assertEqual(stream.connection.recv(1), b"")
+
+
+class Tokens(StoreTest):
+    def test_a_token_may_be_a_text_a_function_or_a_coroutine(self):
+        async def token():
+            return "three"
+
+        for given, sent in (("one", "one"), (lambda: "two", "two"), (token, "three")):
+            store = self.store(token=given)
+            Seen(store.feed("news"))
+            stream = self.daemon.stream()
+            self.assertEqual(stream.token, f"Bearer {sent}")
+            store.set_token("new")
+            request = self.daemon.next("PATCH")
+            self.assertEqual((request.path, request.token, request.content), ("/v1/streams/s", "Bearer new", {}))
+            store.close()
+
+    def test_reconnect_tries_at_once(self):
+        feed, seen, stream = self.followed()
+        stream.raw("retry: 30000\n\n")
+        stream.cut()
+        seen.standing("stale", "disconnected")
+        feed._store.reconnect()
+        self.daemon.stream().up_to_date()
+        seen.live()
+
+    def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(self):
+        for token in ("secret\n", "secret\u20ac"):
+            feed = self.store(token=token).feed("news")
+            standing = Seen(feed).standing("stale", "token-needed").standing
+            self.assertIn("the token", standing.detail)
+            with self.assertRaisesRegex(feedstore.WriteFailed, "^nothing was written: the token") as caught:
+                feed.write(PATCH).result(PATIENCE_SECONDS)
+            with self.assertRaisesRegex(ValueError, "header") as other:
+                feed._store.set_token(token)
+            self.assertNotIn("secret", f"{standing} {caught.exception} {other.exception}")
+
+    def test_the_error_of_a_function_is_in_the_standing_and_in_a_write(self):
+        feed = self.store(token=lambda: 1 / 0).feed("news")
+        self.assertIn("ZeroDivisionError", Seen(feed).standing("stale", "token-needed").standing.detail)
+        with self.assertRaisesRegex(feedstore.WriteFailed, "^nothing was written: .*ZeroDivisionError"):
+            feed.write(PATCH).result(PATIENCE_SECONDS)
 
 
 class Writes(StoreTest):
-    PATCH = {"op": "item.patch", "item": "a", "data": {"starred": True}}
-
     def test_a_write_is_shown_at_once_and_confirmed_by_its_revision(self):
         feed, seen, stream = self.followed()
         before = feed.view
-        write = feed.write(self.PATCH)
+        write = feed.write(PATCH)
         pending = feed.view
         self.assertEqual((pending.item("a").data, pending.item("a").is_pending), ({"starred": True}, True))
         self.assertTrue(pending.is_pending and pending.section("top").is_pending)
         self.assertIs(pending.item("b"), before.item("b"))
-        self.assertIs(pending.section("more"), before.section("more"))
         self.assertIs(before.item("a").data, None)
-        asked = self.daemon.write()
-        self.assertEqual((asked.path, asked.content, asked.headers["Prefer"]), ("/v1/feeds/news/events", self.PATCH, "wait=10"))
-        asked.reply(200, feed="news", topic="t", partition=0, offset=5, epoch="t/0", revision=2)
-        self.assertEqual(write.result(PATIENCE_SECONDS), feedstore.Written("news", "t", 0, 5, "t/0", 2))
-        # Until the changeset is there.
+        request = self.daemon.next("POST")
+        self.assertEqual((request.path, request.content, request.headers["Prefer"]), ("/v1/feeds/news/events", PATCH, None))
+        request.reply(202, WRITTEN)
+        request = self.daemon.next("GET")
+        self.assertEqual((request.path, request.headers["Prefer"]), ("/v1/feeds/news/events?partition=0&offset=5", "wait=10"))
+        request.reply(200, {**WRITTEN, "epoch": "t/0", "revision": 2, "changed": True})
+        self.assertEqual(write.result(PATIENCE_SECONDS), feedstore.Written("news", "t", 0, 5, "t/0", 2, True))
         self.assertIs(feed.view.item("a"), pending.item("a"))
         starred = [section("top", ("a", {"starred": True}), "b", "c"), section("more")]
         change = {"reconfigure": [{"id": "a", "section": "top", "index": 0, "data": {"starred": True}}]}
         stream.message(difference("news", starred, 2, items=change, through={"t": 5}))
         view = seen.wait(lambda update: update.view.revision == 2).view
         self.assertEqual((view.item("a").data, view.is_pending), ({"starred": True}, False))
-        self.assertIs(view.item("b"), before.item("b"))
 
-    def test_it_is_applied_again_to_what_arrives(self):
-        feed, seen, stream = self.followed()
-        write = feed.write(self.PATCH)
-        a = feed.view.item("a")
-        later = [section("top", "a", "b"), section("more", "c")]
-        move = {"move": [{"id": "c", "from": {"section": "top", "index": 2}, "to": {"section": "more", "index": 0}}]}
-        stream.message(difference("news", later, 2, items=move))
-        view = seen.wait(lambda update: update.view.revision == 2)
-        self.assertEqual((view.kind, view.change), ("pending", None))
-        self.assertIs(view.view.item("a"), a)
-        self.assertEqual(view.view.item("c").section, "more")
-        # Another writer deletes the item: the operation shows nothing any more.
-        last = [section("top", "b"), section("more", "c")]
-        stream.message(difference("news", last, 3, items={"delete": [{"id": "a", "section": "top", "index": 0}]}))
-        view = seen.wait(lambda update: update.view.revision == 3).view
-        self.assertEqual((view.item("a"), view.is_pending), (None, False))
-        self.daemon.write().reply(202, feed="news", topic="t", partition=0, offset=5)
-        self.assertIsNone(write.result(PATIENCE_SECONDS).revision)
-
-    def test_a_202_is_confirmed_by_through(self):
-        feed, seen, stream = self.followed()
-        write = feed.write(self.PATCH, wait=0)
-        asked = self.daemon.write()
-        self.assertIsNone(asked.headers["Prefer"])
-        asked.reply(202, feed="news", topic="t", partition=0, offset=5)
-        self.assertEqual(write.result(PATIENCE_SECONDS).offset, 5)
-        stream.message(difference("news", CHANGED, 2, **CHANGE, through={"t": 4}))
-        self.assertTrue(seen.wait(lambda update: update.view.revision == 2).view.is_pending)
-        stream.message(difference("news", CHANGED, 3, **CHANGE, through={"t": 6}))
-        self.assertFalse(seen.wait(lambda update: update.view.revision == 3).view.is_pending)
-
-    def test_a_202_without_an_offset_is_confirmed_by_the_next_changeset(self):
-        feed, seen, stream = self.followed()
-        write = feed.write(self.PATCH)
-        self.daemon.write().reply(202, feed="news", topic="t", partition=0)
-        write.result(PATIENCE_SECONDS)
-        self.assertTrue(feed.view.is_pending)
-        stream.message(difference("news", CHANGED, 2, **CHANGE))
-        self.assertFalse(seen.wait(lambda update: update.view.revision == 2).view.is_pending)
-
-    def test_what_nothing_covers_is_shown_for_a_minute_in_which_the_feed_is_live(self):
-        for status, more in ((202, {"offset": 5}), (202, {}), (200, {"offset": 5, "epoch": "t/0", "revision": 9})):
-            with self.subTest(status=status, more=more):
-                store = self.store()
-                clock = Clock(store)
-                feed, seen, stream = self.followed(store)
-                before = feed.view
-                write = feed.write(self.PATCH)
-                self.daemon.write().reply(status, feed="news", topic="t", partition=0, **more)
+    def test_failures_say_whether_the_write_may_be_published(self):
+        feed, _, _ = self.followed()
+        before = feed.view
+        for status, value, fault, text in (
+            (422, {"code": "unknown-anchor", "detail": "because"}, feedstore.WriteRejected, "^because$"),
+            (503, {"code": "not-written", "detail": "no leader"}, feedstore.WriteFailed, "no leader.*may be published.*10.2"),
+            (202, {}, feedstore.WriteFailed, "may be published"), (None, None, feedstore.WriteFailed, "was lost.*may be published"),
+        ):
+            write = feed.write(PATCH)
+            request = self.daemon.next("POST")
+            if status is None:
+                request.cut()
+            else:
+                request.reply(status, value)
+            with self.assertRaisesRegex(fault, text) as caught:
                 write.result(PATIENCE_SECONDS)
-                clock.advance(30)
-                stream.end()
-                seen.standing("stale", "disconnected")
-                clock.advance(600)
-                stream = self.daemon.stream()
-                seen.standing("catching-up")
-                clock.advance(600)
-                stream.up_to_date("news")
-                seen.live()
-                clock.advance(29)
-                self.assertTrue(feed.view.is_pending)
-                clock.advance(1)
-                self.assertEqual(seen.updates[-1].kind, "pending")
-                self.assertIs(feed.view.section("top"), before.section("top"))
-                self.assertFalse(store._writes["news"])
+            self.assertEqual(caught.exception.code, value.get("code") if value else None)
+            self.assertIs(feed.view.section("top"), before.section("top"))
 
-    def test_a_rejected_write_is_taken_back(self):
-        for status, code in ((422, "unknown-anchor"), (403, "forbidden"), (413, "record-too-large")):
-            with self.subTest(status):
-                feed, seen, _ = self.followed()
-                before = feed.view
-                write = feed.write(self.PATCH)
-                self.daemon.write().reply(status, code=code, detail="because")
-                with self.assertRaisesRegex(feedstore.WriteRejected, "because") as caught:
-                    write.result(PATIENCE_SECONDS)
-                self.assertEqual(caught.exception.code, code)
-                self.assertIs(feed.view.section("top"), before.section("top"))
-                self.assertFalse(feed.view.is_pending)
+    def test_a_write_goes_to_an_instance_that_can_be_reached(self):
+        away = self.new_daemon()
+        away.close()
+        write = self.store(away.url, self.daemon.url).feed("news").write(PATCH, wait=0)
+        self.daemon.next("POST").reply(202, WRITTEN)
+        self.assertEqual(write.result(PATIENCE_SECONDS).offset, 5)
 
-    def test_a_write_without_an_answer_is_taken_back_and_may_be_published(self):
-        feed, seen, _ = self.followed()
-        write = feed.write(self.PATCH)
-        self.daemon.write().answer.put(None)
-        with self.assertRaisesRegex(feedstore.WriteFailed, "may be published.*10.2"):
-            write.result(PATIENCE_SECONDS)
-        self.assertFalse(feed.view.is_pending)
-        write = feed.write(self.PATCH)
-        self.daemon.write().reply(503, code="not-written", detail="no leader")
-        with self.assertRaisesRegex(feedstore.WriteFailed, "no leader.*may be published") as caught:
-            write.result(PATIENCE_SECONDS)
-        self.assertEqual(caught.exception.code, "not-written")
-
-    def test_no_instance_that_can_be_reached(self):
-        daemon = self.new_daemon()
-        daemon.close()
-        with self.assertRaisesRegex(feedstore.WriteFailed, "nothing was written"):
-            self.store(daemon.url).feed("news").write(self.PATCH).result(PATIENCE_SECONDS)
-        # Any instance takes writes.
-        write = self.store(daemon.url, self.daemon.url).feed("news").write(self.PATCH)
-        self.daemon.write().reply(202, feed="news", topic="t", partition=0, offset=1)
-        write.result(PATIENCE_SECONDS)
-
-    def test_the_writes_of_a_feed_are_sent_one_after_the_other_and_shown_in_their_order(self):
-        feed, seen, _ = self.followed()
-        first = feed.write({"op": "item.upsert", "item": "a", "data": 1})
-        second = feed.write({"op": "item.upsert", "item": "a", "data": 2})
-        self.assertEqual(feed.view.item("a").data, 2)
-        asked = self.daemon.write()
-        self.assertTrue(self.daemon.writes.empty())
-        asked.reply(422, code="limit-exceeded", detail="")
-        self.assertEqual(self.daemon.write().content["data"], 2)
-        with self.assertRaises(feedstore.WriteRejected):
-            first.result(PATIENCE_SECONDS)
-        self.assertEqual((feed.view.item("a").data, second.done()), (2, False))
-
-    def test_a_token_that_was_refused_is_asked_for_again(self):
-        tokens = iter(["a", "b", "c"])
-        write = self.store(token=lambda: next(tokens)).feed("news").write(self.PATCH)
-        self.daemon.write().reply(401, code="invalid-token", detail="")
-        asked = self.daemon.write()
-        self.assertEqual(asked.headers["Authorization"], "Bearer b")
-        asked.reply(202, feed="news", topic="t", partition=0, offset=1)
-        write.result(PATIENCE_SECONDS)
+    def test_coalesced_writes_have_the_same_outcome(self):
+        feed = self.store().feed("news")
+        writes = [feed.write({**PATCH, "data": value}, wait=0, coalesce="slider") for value in range(3)]
+        for value in (0, 2):
+            request = self.daemon.next("POST")
+            self.assertEqual(request.content["data"], value)
+            request.reply(202, WRITTEN)
+        self.assertEqual({write.result(PATIENCE_SECONDS).offset for write in writes}, {5})
 
     def test_nothing_is_kept_of_feeds_that_are_neither_followed_nor_written(self):
         store = self.store()
-        write = store.feed("weather").write(self.PATCH, wait=0)
-        self.daemon.write().reply(202, feed="weather", topic="t", partition=0, offset=1)
+        write = store.feed("weather").write(PATCH, wait=0)
+        self.daemon.next("POST").reply(202, WRITTEN)
         write.result(PATIENCE_SECONDS)
-        seen = Seen(store.feed("news"))
-        self.daemon.stream().message(reload("news", TWO))
-        seen.kind("state")
+        seen = self.followed(store)[1]
         seen.end()
-        self.assertEqual((store._run(lambda: dict(store._writes)), store._followed), ({}, {}))
-
-    def test_pending_writes_are_bounded(self):
-        feed = self.store().feed("news")
-        writes = [feed.write(self.PATCH) for _ in range(1001)]
-        with self.assertRaisesRegex(feedstore.WriteFailed, "1000 writes"):
-            writes[-1].result(0)
-        self.assertFalse(writes[-2].done())
+        machine = store._machine
+        self.assertEqual(store._run(lambda: (machine.all_writes, machine._views, machine.requests, machine.streams)), ({}, {}, {}, []))
 
     def test_a_store_that_is_closed_ends_writes(self):
         store = self.store()
-        write = store.feed("news").write(self.PATCH)
-        self.daemon.write()
+        writes = [store.feed("news").write(PATCH) for _ in range(2)]
+        self.daemon.next("POST")
         store.close()
-        with self.assertRaisesRegex(feedstore.WriteFailed, "closed"):
-            write.result(0)
+        for write, text in zip(writes, ("closed. It may be published", "closed; nothing was written")):
+            with self.assertRaisesRegex(feedstore.WriteFailed, text):
+                write.result(0)
+
+    def test_a_list_is_applied_to_the_feed_that_is_shown(self):
+        feed, seen, stream = self.followed()
+        write = feed.apply([section("top", "c", "a", "b"), section("more")])
+        self.assertEqual([item.id for item in feed.view.section("top").items], ["c", "a", "b"])
+        request = self.daemon.next("POST")
+        self.assertEqual(request.content, [{"op": "item.move", "item": "c", "at": "first"}])
+        request.reply(200, WRITTEN)
+        self.assertEqual(write.result(PATIENCE_SECONDS).offset, 5)
+        self.assertIsNone(feed.apply(feed.view.sections).result(0))
+        for other, text in (
+            (feed._store.feed("news", Window(first=2)), r"needs the whole feed: store.feed\('news'\)"), (feed._store.feed("x"), "not followed"),
+        ):
+            with self.assertRaisesRegex(feedstore.FeedStoreError, text):
+                other.apply([])
 
     def test_writes_can_be_awaited(self):
         async def main():
             async with FeedStore(self.daemon.url) as store:
-                write = store.feed("news").write(self.PATCH)
-                (await asyncio.to_thread(self.daemon.write)).reply(202, feed="news", topic="t", partition=0, offset=1)
+                write = store.feed("news").write(PATCH, wait=0)
+                (await asyncio.to_thread(self.daemon.next, "POST")).reply(202, WRITTEN)
                 return (await write).offset
 
-        self.assertEqual(asyncio.run(main()), 1)
-
-
-def plain_of(sections):
-    return [
-        (one["id"], text_of(one["data"]), None, None, [(item["id"], "", text_of(item["data"])) for item in one["items"]])
-        for one in sections]
+        self.assertEqual(asyncio.run(main()), 5)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -8,10 +8,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
 
 from feedstore.errors import ReplicaFault  # noqa: E402
-from feedstore.followed import Followed  # noqa: E402
-from feedstore.model import Window, sections_json  # noqa: E402
+from feedstore.model import sections_json  # noqa: E402
 from feedstore.replica import Replica, ReplicaPartition  # noqa: E402
-from feedstore.writes import FeedWrites  # noqa: E402
 
 
 def bytes_of(line, name):
@@ -30,33 +28,26 @@ def answer(replica):
     return f'{json.dumps(state)[:-1]}, "sections": {sections_json(replica.sections)}}}'
 
 
-class AnyWindow(Window):
-    """The window that the vector is of, which may change."""
-
-    def fits(self, totals):
-        return True
-
-
-def take_event(followed, line):
+def take_event(known, line):
     """The replica of a message's feed, after the message."""
     value = json.loads(line["data"])
-    feed = value["feed"]
     # The id may be in two partitions: a replica that has the epoch, or one that has nothing.
-    known = followed.setdefault(feed, [])
-    heads = [one.replica.head and one.replica.head.epoch for one in known]
-    if value.get("epoch") in heads:
-        one = known[heads.index(value.get("epoch"))]
-    elif None in heads:
-        one = known[heads.index(None)]
-    else:
-        one = Followed(feed, AnyWindow(), ("url",), FeedWrites(feed, list, lambda *_: None, lambda *_: None))
-        known.append(one)
+    replicas = known.setdefault(value["feed"], [])
+    epochs = [replica.head and replica.head.epoch for replica in replicas]
+    wanted = value.get("epoch") if value.get("epoch") in epochs else None
+    if wanted not in epochs:
+        replicas.append(Replica(value["feed"]))
+        epochs.append(None)
+    replica = replicas[epochs.index(wanted)]
     if line["event"] == "message":
-        if one.message("url", line["data"]):
-            one.replica.become_stale()
-    else:
-        one.event("url", line["event"], value)
-    return one.replica
+        replica.apply(line["data"])
+    elif line["event"] == "window":
+        replica.note_window(value["window"])
+    elif line["event"] == "absent":
+        replica.remove()
+    elif line["event"] in ("must-refetch", "moved", "forbidden"):
+        replica.restart()
+    return replica
 
 
 def take(partitions, line):

@@ -4,15 +4,12 @@ import argparse
 import errno
 import logging
 import os
-import queue
 import shutil
-import signal
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
-from . import FeedStore, Update, Window, __version__
+from . import FeedStore, FeedView, Standing, Update, Window, __version__
 from .errors import FeedStoreError
-from .terminal import Screen, clean, described, lines_of, size
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -40,56 +37,62 @@ def _parser() -> argparse.ArgumentParser:
 
 def _watch(feed: str, urls: List[str]) -> None:
     token: Optional[str] = os.environ.get("FEEDSTORE_HTTP_TOKEN")
+    height = _height()
     with FeedStore(urls, token) as store:
-        if sys.stdout.isatty():
-            _draw(store, feed)
-        else:
+        if not sys.stdout.isatty():
             for update in store.feed(feed):
                 print(_line(update), flush=True)
+        try:
+            # Without wrapping: the terminal cuts lines.
+            print(_NO_WRAP, end="")
+            for update in store.feed(feed, Window(first=height)):
+                print(_CLEAR + "\n".join(lines_of(update.view, _height())), end="", flush=True)
+        finally:
+            print(_WRAP, flush=True)
 
 
-def _line(update: Update) -> str:
+_NO_WRAP, _WRAP, _CLEAR = "\x1b[?7l", "\x1b[?7h", "\x1b[H\x1b[2J"
+
+
+def _height() -> int:
+    # Before Python 3.11 a terminal without a size has 0 lines.
+    return shutil.get_terminal_size().lines or 24
+
+
+def clean(text: str) -> str:
+    """The text without what could control a terminal."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
+def _described(standing: Standing) -> str:
+    detail = "".join(f" ({clean(part)})" for part in [standing.detail] if part)
+    return standing.name if standing.reason is None else f"{standing.name}: {standing.reason}{detail}"
+
+
+def _size(view: FeedView[Any]) -> str:
+    return f"{len(view.sections)} sections, {sum(section.of for section in view.sections)} items"
+
+
+def _line(update: Update[Any]) -> str:
     view, feed = update.view, clean(update.view.feed)
     if update.kind in ("state", "changed", "pending"):
         mode = update.change.mode if update.change else "state"
-        return f"{feed} {mode} revision {view.revision}: {size(view)}"
-    return f"{feed}: {described(view.standing) if update.kind == 'standing' else 'there is no such feed'}"
+        return f"{feed} {mode} revision {view.revision}: {_size(view)}"
+    return f"{feed}: {_described(view.standing) if update.kind == 'standing' else 'there is no such feed'}"
 
 
-def _terminal_size() -> os.terminal_size:
-    # Before Python 3.11 a terminal without a size has 0 lines.
-    columns, lines = shutil.get_terminal_size()
-    return os.terminal_size((columns or 80, lines or 24))
-
-
-def _draw(store: FeedStore, feed_id: str) -> None:
-    # What there is to do: "update" once at a time, or "resize". A signal may come while it is used.
-    work: "queue.SimpleQueue[str]" = queue.SimpleQueue()
-    waiting = [False]
-
-    def on_update(_: Update) -> None:
-        if not waiting[0]:
-            waiting[0] = True
-            work.put("update")
-
-    screen, terminal = Screen(), _terminal_size()
-    feed = store.feed(feed_id, Window(first=terminal.lines))
-    feed.subscribe(on_update)
-    # Otherwise it would end without giving back the screen.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    resized = getattr(signal, "SIGWINCH", None)
-    if resized is not None:
-        signal.signal(resized, lambda *_: work.put("resize"))
-    try:
-        print(Screen.BEGIN, end="")
-        while True:
-            print(screen.drawn(lines_of(feed.view, terminal.lines), terminal.columns), end="", flush=True)
-            if work.get() == "resize":
-                terminal = _terminal_size()
-                feed.show(Window(first=terminal.lines))
-            waiting[0] = False
-    finally:
-        print(Screen.END, end="", flush=True)
+def lines_of(view: FeedView[Any], height: int) -> List[str]:
+    """What a screen of that height shows of a feed."""
+    state = f"revision {view.revision}: {_size(view)}" if view.exists else "no state yet"
+    if not view.exists and view.standing.name == "live":
+        state = "there is no such feed; waiting for it"
+    lines = [f"{clean(view.feed)}  {_described(view.standing)}  {state}"]
+    for section in view.sections:
+        shown = "" if section.of == len(section.items) else f" ({len(section.items)} of {section.of})"
+        lines.append(f"▌{clean(section.id)}{shown}{'' if section.data_text == 'null' else f'  {clean(section.data_text)}'}")
+        for item in section.items:
+            lines.append(f"  {clean(item.id)}{f' [{clean(item.kind)}]' if item.kind else ''}  {clean(item.data_text)}")
+    return lines[:height]
 
 
 def _follow(servers: str, topic: str, once: bool) -> None:
@@ -108,7 +111,7 @@ def _follow(servers: str, topic: str, once: bool) -> None:
             if update.kind == "absent":
                 print(f"{clean(feed)} [{partition}] gone", flush=True)
             elif update.change is not None:
-                print(f"{clean(feed)} [{partition}] {update.change.mode} revision {update.view.revision}: {size(update.view)}", flush=True)
+                print(f"{clean(feed)} [{partition}] {update.change.mode} revision {update.view.revision}: {_size(update.view)}", flush=True)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

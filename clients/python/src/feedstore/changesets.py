@@ -65,6 +65,8 @@ class Changeset:
     items: Any
     #: What a window shows of each section, if it is of one.
     window: Any
+    #: The view that it is of, if it came over a stream.
+    view: Any = None
 
 
 def changeset(value: Union[str, bytes]) -> Changeset:
@@ -88,6 +90,7 @@ def changeset(value: Union[str, bytes]) -> Changeset:
     return Changeset(
         **{name: members[name] for name in _FIELDS}, reason=reason,
         sections=members.get("sections", ABSENT), items=members.get("items", ABSENT), window=members.get("window"),
+        view=members.get("view"),
     )
 
 

@@ -47,16 +47,6 @@ class Engine:
             raise FeedStoreError("the store is closed")
         return future.result()
 
-    def in_thread(self, function: Callable[[], _T], then: Callable[[_T], None]) -> None:
-        """Calls a function that blocks in a thread of its own, and then another one in this one."""
-        threading.Thread(target=lambda: self.post(then, function()), name="feedstore request", daemon=True).start()
-
-    def later(self, seconds: float, function: Callable[[], None]) -> asyncio.TimerHandle:
-        return self.loop.call_later(seconds, function)
-
-    def now(self) -> float:
-        return self.loop.time()
-
     def stop(self) -> None:
         with self._lock:
             if self._is_stopped:

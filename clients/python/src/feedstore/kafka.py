@@ -33,7 +33,7 @@ class FeedUpdate(NamedTuple):
 
     partition: int
     feed: str
-    update: Update
+    update: Update[Any]
 
 
 class Follower:
@@ -80,7 +80,7 @@ class Follower:
         self._ended: Dict[int, None] = {}
         # An iteration that was cancelled may still read, in its thread.
         self._lock = threading.RLock()
-        self._views: Dict[Tuple[int, str], FeedView] = {}
+        self._views: Dict[Tuple[int, str], FeedView[Any]] = {}
         if saved is not None:
             self._load(saved)
         self._consumer.assign([
@@ -94,11 +94,11 @@ class Follower:
         return len(self._ended) == len(self.partitions)
 
     @property
-    def views(self) -> Dict[Tuple[int, str], FeedView]:
+    def views(self) -> Dict[Tuple[int, str], FeedView[Any]]:
         """The feeds, by partition and id."""
         return dict(self._views)
 
-    def view(self, feed: str) -> Optional[FeedView]:
+    def view(self, feed: str) -> Optional[FeedView[Any]]:
         """The feed of that id in the lowest partition; None if there is none."""
         return next((self._views[key] for key in sorted(self._views) if key[1] == feed), None)
 
@@ -266,7 +266,7 @@ _PASSING = {
 }
 
 
-def _view(replica: Replica, partition: int, standing: Standing) -> FeedView:
+def _view(replica: Replica, partition: int, standing: Standing) -> FeedView[Any]:
     head = replica.head
     standing = _STALE if replica.is_stale else standing
     if head is None:

@@ -70,7 +70,7 @@ class Producer:
         for thread in self._threads:
             thread.start()
 
-    def write(self, feed: str, events: Union[Event, Sequence[Event]]) -> Write:
+    def write(self, feed: str, events: Union[Event, Sequence[Event]]) -> Write[Written]:
         """Writes one event or several as one record: all of them are applied, or nothing.
 
         The result is where the record is, once the brokers have it: `producer.write(…).result()`, or `await producer.write(…)`.
@@ -78,13 +78,13 @@ class Producer:
         """
         return self._produce(feed, events_of(events)[1].encode())
 
-    def delete(self, feed: str) -> Write:
+    def delete(self, feed: str) -> Write[Written]:
         """Deletes a feed."""
         return self._produce(feed, None)
 
-    def _produce(self, feed: str, value: Optional[bytes]) -> Write:
+    def _produce(self, feed: str, value: Optional[bytes]) -> Write[Written]:
         partition = partition_of(feed, self._partitions)
-        write = Write()
+        write: Write[Written] = Write()
 
         def report(error: Any, message: Any) -> None:
             if error is not None:

@@ -1,37 +1,44 @@
 """What a program sees of a feed: values that never change."""
 
+import functools
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Generic, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
 from .jsontext import data_of
 
 OrderKey = Mapping[str, str]
+#: The type of the items' data.
+D = TypeVar("D")
 
 
-class _Data:
+class _Data(Generic[D]):
     """An element's data, parsed when it is first asked for."""
 
     __slots__ = ("_parsed",)
     data_text: str
 
+    @staticmethod
+    def _made(value: Any) -> Any:
+        return value
+
     @property
-    def data(self) -> Any:
-        """The data as Python's values. Treat it as read-only.
+    def data(self) -> D:
+        """The data as Python's values, or what the program makes of it. Treat it as read-only.
 
         What Python cannot hold is its JSON text: numbers of more than 4000 digits, numbers like 1e999, and data that is nested
         deeper than Python's parser goes.
         """
         try:
-            return getattr(self, "_parsed")
+            value: D = getattr(self, "_parsed")
         except AttributeError:
-            value = data_of(self.data_text)
+            value = self._made(data_of(self.data_text))
             object.__setattr__(self, "_parsed", value)
-            return value
+        return value
 
 
 @dataclass(frozen=True, eq=False)
-class Item(_Data):
+class Item(_Data[D]):
     """A new object if its kind, its data or its section changed; not if it moved within the section."""
 
     __slots__ = ("id", "kind", "section", "data_text", "is_pending")
@@ -45,15 +52,23 @@ class Item(_Data):
     #: Whether a write is shown that is not confirmed yet.
     is_pending: bool
 
-    def is_same(self, other: "Item") -> bool:
+    def is_same(self, other: "Item[Any]") -> bool:
         return (
             self.data_text == other.data_text and self.kind == other.kind and self.section == other.section
             and self.is_pending == other.is_pending and self.id == other.id
         )
 
 
+@functools.lru_cache(256)
+def item_type(data: Any) -> Type[Item[Any]]:
+    """The class of items whose data is of this type, or is made by this function."""
+    if data is None or (isinstance(data, type) and issubclass(data, dict)):
+        return Item
+    return type("Item", (Item,), {"__slots__": (), "_made": staticmethod(data)})
+
+
 @dataclass(frozen=True, eq=False)
-class Section(_Data):
+class Section(_Data[Any], Generic[D]):
     """A new object if its own content or one of its items changed."""
 
     __slots__ = ("id", "data_text", "order", "keep", "items", "from_", "of", "is_pending", "_positions")
@@ -62,7 +77,7 @@ class Section(_Data):
     data_text: str
     order: Optional[Sequence[OrderKey]]
     keep: Optional[int]
-    items: Tuple[Item, ...]
+    items: Tuple[Item[D], ...]
     #: The position of the first item that is shown.
     from_: int
     #: How many items the section has, shown or not.
@@ -79,7 +94,7 @@ class Section(_Data):
             object.__setattr__(self, "_positions", positions)
         return positions.get(item)
 
-    def is_same(self, other: "Section") -> bool:
+    def is_same(self, other: "Section[Any]") -> bool:
         return (
             self.data_text == other.data_text and self.from_ == other.from_ and self.of == other.of
             and self.is_pending == other.is_pending and self.order == other.order and self.keep == other.keep
@@ -92,7 +107,7 @@ class Section(_Data):
 class Standing:
     """How new a view is.
 
-    - `connecting`: there is no state, and nothing was missed yet.
+    - `connecting`: there is no answer yet, for at most 10 seconds.
     - `catching-up`: connected; the state is not the newest yet.
     - `live`: the view is the newest state, or there is no such feed.
     - `stale`: the view may be outdated, for the `reason`: `disconnected` (it is tried again at `until`), `must-refetch` (a change
@@ -112,7 +127,7 @@ CONNECTING, CATCHING_UP, LIVE = Standing("connecting"), Standing("catching-up"),
 
 
 @dataclass(frozen=True, eq=False)
-class FeedView:
+class FeedView(Generic[D]):
     """A feed, or a window of it, at one moment. What did not change is the same object (`is`) in the next view."""
 
     feed: str
@@ -126,16 +141,16 @@ class FeedView:
     checksum: Optional[str] = None
     #: For each input topic, the offset of the newest record in the state.
     through: Optional[Mapping[str, int]] = None
-    sections: Tuple[Section, ...] = ()
+    sections: Tuple[Section[D], ...] = ()
     #: Whether a write is shown that is not confirmed yet.
     is_pending: bool = False
     #: The feed's partition, where it is known.
     partition: Optional[int] = None
 
-    def section(self, section: str) -> Optional[Section]:
+    def section(self, section: str) -> Optional[Section[D]]:
         return next((found for found in self.sections if found.id == section), None)
 
-    def item(self, item: str) -> Optional[Item]:
+    def item(self, item: str) -> Optional[Item[D]]:
         for section in self.sections:
             position = section.position(item)
             if position is not None:
@@ -149,10 +164,10 @@ class FeedView:
         return f'{json.dumps(known)[:-1]}, "sections": {sections_json(self.sections)}}}'
 
 
-def sections_json(sections: Sequence[Section]) -> str:
+def sections_json(sections: Sequence[Section[Any]]) -> str:
     """Sections as a reload lists them, with empty lists of items."""
 
-    def listed(section: Section) -> str:
+    def listed(section: Section[Any]) -> str:
         settings = "".join(
             f', "{name}": {json.dumps(value)}' for name, value in (("order", section.order), ("keep", section.keep)) if value is not None
         )
@@ -239,7 +254,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Update:
+class Update(Generic[D]):
     """What happened to a feed.
 
     - `state`: show the whole view. It is the first update, comes after a reload, and in place of missed ones.
@@ -250,7 +265,7 @@ class Update:
     """
 
     kind: str
-    view: FeedView
+    view: FeedView[D]
     change: Optional[Change] = None
 
 
@@ -259,7 +274,7 @@ class Window:
     """A part of a feed; without any member the whole feed."""
 
     #: The ids of the sections that are shown; without it all are.
-    sections: Optional[Tuple[str, ...]] = None
+    sections: Optional[Sequence[str]] = None
     #: How many items of each section, from its first; 0 for the data of sections alone.
     first: Optional[int] = None
     #: With `count`, of exactly one section: the position of the first item.
@@ -277,27 +292,13 @@ class Window:
         members = {"sections": self.sections, "first": self.first, "from": self.from_, "count": self.count}
         return {name: value for name, value in members.items() if value is not None}
 
-    def fits(self, totals: Any) -> bool:
-        """Whether a changeset with these totals can be one of this window."""
-        if totals is None or self == WHOLE:
-            return totals is None and self == WHOLE
-        from_ = self.from_ or 0
-        most = self.first if self.count is None else self.count
-        for total in totals:
-            count = max(total["of"] - from_, 0)
-            if self.sections is not None and total["section"] not in self.sections:
-                return False
-            if total["shown"] != (count if most is None else min(count, most)):
-                return False
-        return True
-
 
 WHOLE = Window()
 
 
 @dataclass(frozen=True)
 class Written:
-    """Where a write is. `epoch` and `revision` are there if what is published covers it."""
+    """Where a write is. `epoch`, `revision` and `changed` are there if what is published covers it."""
 
     feed: str
     topic: str
@@ -305,3 +306,5 @@ class Written:
     offset: Optional[int] = None
     epoch: Optional[str] = None
     revision: Optional[int] = None
+    #: Whether it changed anything.
+    changed: Optional[bool] = None

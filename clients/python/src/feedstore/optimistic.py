@@ -1,9 +1,9 @@
 """Shows writes before they are published: a state with the writes that are still pending, in their order."""
 
 from functools import cmp_to_key, partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Type
 
-from .jsontext import text_of
+from .jsontext import data_of, text_of
 from .merge_patch import merged
 from .model import Item, OrderKey, Section, Window
 
@@ -13,7 +13,7 @@ Event = Mapping[str, Any]
 class _Draft:
     """A section that writes change."""
 
-    def __init__(self, section: Section):
+    def __init__(self, section: Section[Any]):
         self.section = section
         self.data_text, self.order, self.keep = section.data_text, section.order, section.keep
         self.items = list(section.items)
@@ -26,7 +26,7 @@ class _Draft:
     def index(self, item: str) -> Optional[int]:
         return next((index for index, found in enumerate(self.items) if found.id == item), None)
 
-    def put(self, item: Item, at: Any = None) -> None:
+    def put(self, item: Item[Any], at: Any = None) -> None:
         """Adds an item; it is not shown if the window does not show the place."""
         end, start = self.of - self.section.from_, -self.section.from_
         if self.order is not None:
@@ -41,7 +41,7 @@ class _Draft:
         if 0 <= place <= len(self.items):
             self.items.insert(place, item)
 
-    def change(self, index: int, item: Item) -> None:
+    def change(self, index: int, item: Item[Any]) -> None:
         """Gives an item other content, which may give it another place in an ordered section."""
         if self.order is not None and self.is_whole:
             del self.items[index]
@@ -63,10 +63,11 @@ class _Draft:
 
 
 def shown(
-    confirmed: Tuple[Section, ...], window: Window, writes: Sequence[Sequence[Event]], former: Sequence[Section]
-) -> Tuple[Section, ...]:
+    confirmed: Tuple[Section[Any], ...], window: Window, writes: Sequence[Sequence[Event]], former: Sequence[Section[Any]],
+    item: Type[Item[Any]] = Item,
+) -> Tuple[Section[Any], ...]:
     """The sections with the effect of writes. What is equal in what was shown before is the same object."""
-    drafts = _Drafts(confirmed, window)
+    drafts = _Drafts(confirmed, window, item)
     for events in writes:
         for event in events:
             try:
@@ -79,16 +80,17 @@ def shown(
     return drafts.finish({section.id: section for section in former})
 
 
-def same(sections: Sequence[Section], others: Sequence[Section]) -> bool:
+def same(sections: Sequence[Section[Any]], others: Sequence[Section[Any]]) -> bool:
     """Whether the sections are the same objects."""
     return len(sections) == len(others) and all(one is other for one, other in zip(sections, others))
 
 
 class _Drafts:
-    def __init__(self, confirmed: Tuple[Section, ...], window: Window):
+    def __init__(self, confirmed: Tuple[Section[Any], ...], window: Window, item: Type[Item[Any]]):
+        self.item = item
         self.confirmed = confirmed
         self.window = window
-        self.sections: Dict[str, Section] = {section.id: section for section in confirmed}
+        self.sections: Dict[str, Section[Any]] = {section.id: section for section in confirmed}
         self.drafts: Dict[str, _Draft] = {}
         #: Sections that a write moved, and items that one put somewhere.
         self.moved: Set[str] = set()
@@ -106,7 +108,7 @@ class _Drafts:
                 draft, index = found
                 item = draft.items[index]
                 data = merged(item.data_text, text_of(event["data"]))
-                draft.change(index, Item(item.id, item.kind, item.section, data, True))
+                draft.change(index, self.item(item.id, item.kind, item.section, data, True))
         elif op == "item.delete":
             found = self.find(_text(event, "item"))
             if found is not None:
@@ -122,7 +124,7 @@ class _Drafts:
         kind = _text(event, "kind") if "kind" in event else former.kind if former else ""
         data = text_of(event["data"]) if "data" in event else former.data_text if former else "null"
         if self.is_place(section, name, event.get("at")):
-            self.relocate(found, Item(name, kind, section, data, True), event)
+            self.relocate(found, self.item(name, kind, section, data, True), event)
 
     def move(self, event: Event) -> None:
         found = self.find(_text(event, "item"))
@@ -130,9 +132,9 @@ class _Drafts:
             item = found[0].items[found[1]]
             section = _text(event, "section") if "section" in event else item.section
             if (section != item.section or "at" in event) and self.is_place(section, item.id, event.get("at")):
-                self.relocate(found, Item(item.id, item.kind, section, item.data_text, True), event)
+                self.relocate(found, self.item(item.id, item.kind, section, item.data_text, True), event)
 
-    def relocate(self, found: Optional[Tuple[_Draft, int]], item: Item, event: Event) -> None:
+    def relocate(self, found: Optional[Tuple[_Draft, int]], item: Item[Any], event: Event) -> None:
         if found is not None:
             draft, index = found
             if item.section == draft.section.id and "at" not in event:
@@ -203,16 +205,16 @@ class _Drafts:
             draft = self.drafts[section] = _Draft(found)
         return draft
 
-    def finish(self, former: Dict[str, Section]) -> Tuple[Section, ...]:
+    def finish(self, former: Dict[str, Section[Any]]) -> Tuple[Section[Any], ...]:
         confirmed = {section.id: section for section in self.confirmed}
         return tuple(
             self.finished(self.drafts[name], confirmed.get(name), former.get(name)) if name in self.drafts else section
             for name, section in self.sections.items()
         )
 
-    def finished(self, draft: _Draft, confirmed: Optional[Section], former: Optional[Section]) -> Section:
+    def finished(self, draft: _Draft, confirmed: Optional[Section[Any]], former: Optional[Section[Any]]) -> Section[Any]:
         is_moved = confirmed is None or [item.id for item in draft.items] != [item.id for item in confirmed.items]
-        items: List[Item] = []
+        items: List[Item[Any]] = []
         for item in draft.items:
             before = _in(confirmed, item.id)
             if before is not item and before is not None and not (is_moved and item.id in self.placed):
@@ -241,7 +243,7 @@ def _order(order: Any) -> Optional[List[Dict[str, str]]]:
     return [{"by": key["by"], **({"direction": "descending"} if key.get("direction") == "descending" else {})} for key in order]
 
 
-def _place(item: Item, items: Sequence[Item], order: Sequence[OrderKey]) -> int:
+def _place(item: Item[Any], items: Sequence[Item[Any]], order: Sequence[OrderKey]) -> int:
     """Where an item belongs among those of an ordered section."""
     low, high = 0, len(items)
     while low < high:
@@ -253,14 +255,19 @@ def _place(item: Item, items: Sequence[Item], order: Sequence[OrderKey]) -> int:
     return low
 
 
-def _compared(order: Sequence[OrderKey], one: Item, other: Item) -> int:
+def _compared(order: Sequence[OrderKey], one: Item[Any], other: Item[Any]) -> int:
     """The order of section 2.13 of the protocol, except that numbers are compared as Python has them."""
     for key in order:
-        first, second = _rank(_value(one.data, key["by"])), _rank(_value(other.data, key["by"]))
+        first, second = (_rank(_value(_raw(item), key["by"])) for item in (one, other))
         if first != second:
             is_reversed = key.get("direction") == "descending" and _UNSORTABLE not in (first, second)
             return -1 if (first < second) != is_reversed else 1
     return -1 if one.id.encode("utf-8", "surrogatepass") < other.id.encode("utf-8", "surrogatepass") else 1
+
+
+def _raw(item: Item[Any]) -> Any:
+    """The data as Python's values, which are kept unless a program makes something else of them."""
+    return item.data if type(item) is Item else data_of(item.data_text)
 
 
 _UNSORTABLE: Tuple[int, Any] = (3, 0)
@@ -294,6 +301,6 @@ def _text(event: Event, name: str) -> str:
     return value
 
 
-def _in(section: Optional[Section], item: str) -> Optional[Item]:
+def _in(section: Optional[Section[Any]], item: str) -> Optional[Item[Any]]:
     position = None if section is None else section.position(item)
     return None if section is None or position is None else section.items[position]

@@ -5,7 +5,7 @@ and items are values: those that a changeset does not change are the same object
 """
 
 from dataclasses import dataclass
-from typing import Any, Container, Dict, Generic, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, TypeVar, Union
+from typing import Any, Container, Dict, Generic, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, Type, TypeVar, Union
 
 from .changesets import ABSENT, Changeset, Entry, changeset, data_text, entries, invalid, is_count, joined, parsed_key, text
 from .checksum import item_term, section_term
@@ -59,7 +59,7 @@ class _State:
     """Elements in order, and their terms of the checksum. The terms are replaced in place, once a changeset is known to fit."""
 
     def __init__(self) -> None:
-        self.sections: Tuple[Section, ...] = ()
+        self.sections: Tuple[Section[Any], ...] = ()
         #: The sum of the terms.
         self.total = 0
         self.section_terms: Dict[str, int] = {}
@@ -69,17 +69,18 @@ class _State:
 class Replica:
     """A copy of one feed."""
 
-    def __init__(self, feed: str):
+    def __init__(self, feed: str, item: Type[Item[Any]] = Item):
         self.feed = feed
+        self._item = item
         self.head: Optional[Head] = None
         self._state: Optional[_State] = None
         #: The sections before a restart, from which a reload takes what is equal.
-        self._former: Tuple[Section, ...] = ()
+        self._former: Tuple[Section[Any], ...] = ()
         self._parts: List[Changeset] = []
         self._is_stale = False
 
     @property
-    def sections(self) -> Tuple[Section, ...]:
+    def sections(self) -> Tuple[Section[Any], ...]:
         """The sections with their items, in order; none without a state."""
         return self._state.sections if self._state else ()
 
@@ -111,7 +112,7 @@ class Replica:
         """Notes that something was missed: no difference is applied until the next reload."""
         self._is_stale, self._parts = True, []
 
-    def begin_with(self, sections: Tuple[Section, ...]) -> None:
+    def begin_with(self, sections: Tuple[Section[Any], ...]) -> None:
         """Elements of the first reload that are equal to these become the same objects."""
         self._former = sections
 
@@ -194,12 +195,13 @@ class Replica:
         return Outcome("applied", change)
 
     def _reload(self, parts: List[Changeset]) -> Change:
-        self._state = _reloaded(parts, self.sections or self._former)
+        self._state = _reloaded(parts, self.sections or self._former, self._item)
         return _change_of(parts[-1], SectionChanges(), ItemChanges())
 
     def _change(self, parts: List[Changeset]) -> Change:
         assert self._state is not None
-        difference = _Difference(self._state, joined([part.sections for part in parts]), joined([part.items for part in parts]))
+        sections, items = (joined([getattr(part, name) for part in parts]) for name in ("sections", "items"))
+        difference = _Difference(self._state, sections, items, self._item)
         difference.apply(parts[-1])
         return _change_of(parts[-1], difference.section_changes(), difference.item_changes())
 
@@ -224,7 +226,7 @@ def _totals(window: Any) -> Dict[str, Tuple[int, int]]:
     return found
 
 
-def _with_totals(sections: Iterable[Section], window: Any) -> Iterable[Section]:
+def _with_totals(sections: Iterable[Section[Any]], window: Any) -> Iterable[Section[Any]]:
     totals = _totals(window)
     for section in sections:
         from_, of = totals.get(section.id, (0, len(section.items)))
@@ -234,12 +236,12 @@ def _with_totals(sections: Iterable[Section], window: Any) -> Iterable[Section]:
             yield Section(section.id, section.data_text, section.order, section.keep, section.items, from_, of, section.is_pending)
 
 
-def shared(sections: Sequence[Section], former: Sequence[Section]) -> Tuple[Section, ...]:
+def shared(sections: Sequence[Section[Any]], former: Sequence[Section[Any]]) -> Tuple[Section[Any], ...]:
     """The sections, each as the former object if that is equal, and so their items."""
     former_sections = {section.id: section for section in former}
     former_items = {item.id: item for section in former for item in section.items}
 
-    def kept(item: Item) -> Item:
+    def kept(item: Item[Any]) -> Item[Any]:
         other = former_items.get(item.id)
         return other if other is not None and item.is_same(other) else item
 
@@ -261,10 +263,10 @@ def _settings(entry: Entry) -> Tuple[str, Any, Any]:
     return data_text(entry), entry.get("order"), entry.get("keep")
 
 
-def _reloaded(parts: List[Changeset], former: Sequence[Section]) -> _State:
+def _reloaded(parts: List[Changeset], former: Sequence[Section[Any]], item_type: Type[Item[Any]]) -> _State:
     """The state that a reload describes."""
     state, total = _State(), 0
-    sections: List[Tuple[str, Tuple[str, Any, Any], List[Item]]] = []
+    sections: List[Tuple[str, Tuple[str, Any, Any], List[Item[Any]]]] = []
     for entry in (entry for part in parts for entry in entries(part.sections)):
         name = text(entry, "id")
         # A section that continues from the previous part is listed again, without its data.
@@ -277,7 +279,7 @@ def _reloaded(parts: List[Changeset], former: Sequence[Section]) -> _State:
         items = sections[-1][2]
         previous = items[-1].id if items else ""
         for listed in entries(entry.get("items", ABSENT)):
-            item = Item(text(listed, "id"), text(listed, "kind", 0), name, data_text(listed), False)
+            item = item_type(text(listed, "id"), text(listed, "kind", 0), name, data_text(listed), False)
             _check_new(item.id, state.item_terms)
             term = item_term(name, previous, item.id, item.kind)
             state.item_terms[item.id] = term
@@ -370,12 +372,14 @@ class _ListEdit(Generic[_E]):
 class _Difference:
     """Applies the entries of a difference to a state: the algorithm of section 11.5 of the protocol."""
 
-    def __init__(self, state: _State, sections: Dict[str, List[Entry]], items: Dict[str, List[Entry]]):
-        self._state = state
+    def __init__(
+        self, state: _State, sections: Dict[str, List[Entry]], items: Dict[str, List[Entry]], item: Type[Item[Any]]
+    ):
+        self._state, self._item = state, item
         self._section_entries, self._item_entries = sections, items
         self._sections = {section.id: section for section in state.sections}
         self._order = _ListEdit(state.sections)
-        self._edits: Dict[str, _ListEdit[Item]] = {}
+        self._edits: Dict[str, _ListEdit[Item[Any]]] = {}
         #: What is new of the checksum's terms; None for what is gone.
         self._section_terms: Dict[str, Optional[int]] = {}
         self._item_terms: Dict[str, Optional[int]] = {}
@@ -403,7 +407,7 @@ class _Difference:
                 else:
                     terms[name] = term
 
-    def _take_items(self) -> List[Tuple[Item, Any]]:
+    def _take_items(self) -> List[Tuple[Item[Any], Any]]:
         """Called before sections change, because `delete` and `from` refer to the old ones. Returns what moves, and where to."""
         for entry in self._item_entries["delete"]:
             item = self._edit(entry).take(entry.get("id"), entry.get("index"))
@@ -417,6 +421,7 @@ class _Difference:
 
     def _edit_sections(self) -> None:
         order = self._order
+        section: Section[Any]
         for entry in self._section_entries["delete"]:
             section = order.take(entry.get("id"), entry.get("index"))
             # Items that are still in it are deleted with it, unlisted.
@@ -435,18 +440,18 @@ class _Difference:
             order.place(section, entry.get("index"))
         order.finish()
 
-    def _place_items(self, moved: List[Tuple[Item, Any]]) -> None:
+    def _place_items(self, moved: List[Tuple[Item[Any], Any]]) -> None:
         for item, to in moved:
             edit = self._edit(to)
             if item.section != to["section"]:
-                item = Item(item.id, item.kind, to["section"], item.data_text, False)
+                item = self._item(item.id, item.kind, to["section"], item.data_text, False)
             edit.place(item, _index(to))
         for entry in self._item_entries["insert"]:
             name = text(entry, "id")
             if self._item_terms.get(name, self._state.item_terms.get(name)) is not None:
                 _check_new(name, {name})
             edit = self._edit(entry)
-            edit.place(Item(name, text(entry, "kind", 0), entry["section"], data_text(entry), False), entry.get("index"))
+            edit.place(self._item(name, text(entry, "kind", 0), entry["section"], data_text(entry), False), entry.get("index"))
             self._item_terms[name] = 0
         for edit in self._edits.values():
             edit.finish()
@@ -463,7 +468,7 @@ class _Difference:
                 edit = self._edit(entry)
                 item = _at(edit.result, entry.get("id"), entry.get("index"))
                 kind = item.kind if name == "reconfigure" else text(entry, "kind", 0)
-                new = Item(item.id, kind, item.section, data_text(entry), False)
+                new = self._item(item.id, kind, item.section, data_text(entry), False)
                 if not new.is_same(item):
                     edit.result[entry["index"]] = new
                 if kind != item.kind:
@@ -478,7 +483,7 @@ class _Difference:
                 item = edit.result[index]
                 self._item_terms[item.id] = item_term(section, edit.result[index - 1].id if index else "", item.id, item.kind)
 
-    def _result(self, section: Section, totals: Optional[Mapping[str, Tuple[int, int]]]) -> Section:
+    def _result(self, section: Section[Any], totals: Optional[Mapping[str, Tuple[int, int]]]) -> Section[Any]:
         edit, former = self._edits.get(section.id), self._sections[section.id]
         if edit is None and section is former and totals is None:
             return section
@@ -487,7 +492,7 @@ class _Difference:
         new = Section(section.id, section.data_text, section.order, section.keep, items, from_, of, False)
         return former if new.is_same(former) else new
 
-    def _edit(self, place: Any) -> "_ListEdit[Item]":
+    def _edit(self, place: Any) -> "_ListEdit[Item[Any]]":
         """The list of the section that a place names."""
         name = text(place, "section")
         section = self._sections.get(name)

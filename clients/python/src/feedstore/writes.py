@@ -1,51 +1,55 @@
-"""The writes of one feed: sent one after the other, and shown until they are published."""
+"""The writes of one feed: sent in their order, and shown until they are published."""
 
 import asyncio
 import math
-import time
-from collections import deque
+import urllib.parse
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
+)
 
+from .effects import Answer
 from .errors import WriteFailed, WriteRejected
 from .jsontext import text_of
 from .model import LIVE, Written
-from .replica import Head
-from .transport import EARLY_PAUSE_SECONDS, Answer, Origin, Problem, Tokens, answer_of
 
 if TYPE_CHECKING:
     from .followed import Followed
+    from .machine import Machine
 
 MOST_PENDING = 1000
-# How long a write that was accepted is shown while the feed is live. It may be rejected later, or change nothing.
-PENDING_SECONDS = 60.0
-_LOOK_SECONDS = 5.0
+_MOST_UNFINISHED = 4
 _ANSWER_SECONDS = 30.0
+# How long a write that nothing covers is shown while the feed is live: a published one, and one that the brokers have.
+_PUBLISHED_SECONDS = 5.0
+_SENT_SECONDS = 60.0
 
 Event = Mapping[str, Any]
+R = TypeVar("R", bound=Optional[Written])
 ADVICE = "It may be published nevertheless; docs/protocol.md, section 10.2, says which events may be sent again."
 
 
-class Write:
+class Write(Generic[R]):
     """A write that is on its way: `await` it, or call `result()`.
 
     Both return `Written`, or raise `WriteRejected` or `WriteFailed`; then its effect is taken back.
     """
 
     def __init__(self) -> None:
-        self._future: "Future[Written]" = Future()
+        self._future: "Future[Any]" = Future()
 
     def done(self) -> bool:
         return self._future.done()
 
-    def result(self, timeout: Optional[float] = None) -> Written:
-        return self._future.result(timeout)
+    def result(self, timeout: Optional[float] = None) -> R:
+        result: R = self._future.result(timeout)
+        return result
 
-    def __await__(self) -> Generator[Any, None, Written]:
+    def __await__(self) -> Generator[Any, None, R]:
         # Shielded: who gives up waiting does not end the write.
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
-    def _end(self, outcome: Union[Written, Exception]) -> None:
+    def _end(self, outcome: Union[Written, Exception, None]) -> None:
         if isinstance(outcome, Exception):
             self._future.set_exception(outcome)
         else:
@@ -53,29 +57,39 @@ class Write:
 
 
 class PendingWrite:
-    def __init__(self, events: Sequence[Event], text: str, wait: float):
-        self.events = events
-        self.text = text
-        self.wait = wait
-        self.handle = Write()
+    def __init__(self, events: Sequence[Event], text: str, wait: int, key: Optional[str] = None):
+        self.events, self.text, self.wait, self.key = events, text, wait, key
+        self.handles: List[Write[Any]] = [Write()]
+        #: `queued`, `sending`, `asking` (for its outcome) or `done`.
+        self.phase = "queued"
         self.written: Optional[Written] = None
-        #: The states at the time of an answer that does not say where the write is.
-        self._heads: Dict["Followed", Optional[Head]] = {}
+        self.is_published = False
+        #: The number of its request.
+        self.request: Optional[int] = None
+        #: By view, the live time at which it is over; 0 if the view includes it.
+        self.ends: Dict["Followed", float] = {}
 
-    def is_covered(self, followed: "Followed") -> bool:
-        """Whether the state of the feed includes the write."""
-        head, written = followed.replica.head, self.written
-        if written is None or head is None:
-            return False
-        if written.epoch is not None and written.epoch == head.epoch and head.revision >= (written.revision or 0):
+    def is_covered(self, followed: "Followed", written: Written) -> bool:
+        """Whether the state of a feed includes it."""
+        offset, revision, known = written.offset, written.revision, followed.known
+        if offset is not None and followed.through.get(written.topic, -1) >= offset:
             return True
-        if written.offset is None:
-            return self._heads.get(followed, head) is not head
-        return head.through.get(written.topic, -1) >= written.offset
+        if revision is not None and known is not None and known[0] == written.epoch and known[1] >= revision:
+            return True
+        return self.is_published and (revision is None or written.changed is False)
 
-    def answered(self, written: Written, followed: List["Followed"]) -> None:
-        self.written = written
-        self._heads = {one: one.replica.head for one in followed}
+    def is_shown(self, followed: "Followed") -> bool:
+        if self.written is None:
+            return True
+        if self.is_covered(followed, self.written):
+            self.ends[followed] = 0
+        elif self.phase == "done" and followed not in self.ends:
+            self.ends[followed] = followed.live_seconds + (_PUBLISHED_SECONDS if self.is_published else _SENT_SECONDS)
+        return self.left(followed) > 0
+
+    def left(self, followed: "Followed") -> float:
+        """For how many live seconds it is still shown, to the microsecond."""
+        return round(self.ends.get(followed, math.inf) - followed.live_seconds, 6)
 
 
 def events_of(events: Union[Event, Sequence[Event]]) -> Tuple[List[Event], str]:
@@ -83,146 +97,176 @@ def events_of(events: Union[Event, Sequence[Event]]) -> Tuple[List[Event], str]:
     listed = [events] if isinstance(events, Mapping) else list(events)
     for event in listed:
         if not isinstance(event, Mapping) or not isinstance(event.get("op"), str):
-            raise ValueError(f"this is no event: {event!r}; expected one such as {{'op': 'item.delete', 'item': 'a'}}")
+            raise ValueError(f"this is not an event: {event!r}; expected one such as {{'op': 'item.delete', 'item': 'a'}}")
     return listed, text_of(events if isinstance(events, Mapping) else listed)
 
 
 class FeedWrites:
     """The pending writes of one feed, whatever windows of it are shown."""
 
-    def __init__(
-        self,
-        feed: str,
-        followed: Callable[[], List["Followed"]],
-        send: Callable[[str, PendingWrite, Callable[[Union[Written, Exception]], None]], None],
-        later: Callable[[float, Callable[[], None]], Any],
-    ):
-        self.feed = feed
-        self._followed = followed
-        self._send, self._later = send, later
+    def __init__(self, machine: "Machine", feed: str):
+        self._machine, self._feed = machine, feed
         self._writes: List[PendingWrite] = []
-        self._queue: Deque[PendingWrite] = deque()
 
-    def __bool__(self) -> bool:
-        return bool(self._writes)
-
-    def pending(self, followed: "Followed") -> List[PendingWrite]:
-        """What the state of a feed does not include yet."""
-        return [write for write in self._writes if not write.is_covered(followed)]
+    def shown(self, followed: "Followed") -> List[PendingWrite]:
+        """What a view does not include yet."""
+        return [write for write in self._writes if write.is_shown(followed)]
 
     def add(self, write: PendingWrite) -> None:
-        if len(self._writes) >= MOST_PENDING:
-            write.handle._end(WriteFailed(None, f"{MOST_PENDING} writes of feed {self.feed} are pending; nothing was written"))
+        queued = [one for one in self._writes if one.phase == "queued"]
+        former = next((one for one in queued if one.key is not None and one.key == write.key), None)
+        if former is not None:
+            former.handles += write.handles
+            former.events, former.text, former.wait = write.events, write.text, write.wait
+        elif len(self._writes) >= MOST_PENDING:
+            text = f"{MOST_PENDING} writes of feed {self._feed} are pending; nothing was written"
+            _end(write, WriteFailed("too-many-writes", text))
             return
-        self._writes.append(write)
-        self._queue.append(write)
-        self._show()
-        if len(self._queue) == 1:
-            self._begin()
-
-    def close(self) -> None:
-        for write in self._writes:
-            if not write.handle.done():
-                is_sent = write is self._queue[0]
-                write.handle._end(WriteFailed(None, f"the store was closed{f'. {ADVICE}' if is_sent else '; nothing was written'}"))
-        self._writes, self._queue = [], deque()
-
-    def forget_covered(self) -> None:
-        """Called after each change of a state."""
-        if not self._writes:
-            return
-        # Of a feed that does not exist there is nothing to show.
-        followed = [one for one in self._followed() if one.replica.head is not None or not one.is_known]
-        self._writes = [write for write in self._writes if write.written is None or not all(map(write.is_covered, followed))]
-
-    def _begin(self) -> None:
-        # One after the other: requests at the same time are applied in any order.
-        write = self._queue[0]
-        self._send(self.feed, write, lambda outcome: self._answered(write, outcome))
-
-    def _answered(self, write: PendingWrite, outcome: Union[Written, Exception]) -> None:
-        if write not in self._writes:
-            return
-        self._queue.popleft()
-        if isinstance(outcome, Exception):
-            self._writes.remove(write)
         else:
-            write.answered(outcome, self._followed())
-            self._look_later(write, PENDING_SECONDS)
-        self.forget_covered()
-        self._show()
-        write.handle._end(outcome)
-        if self._queue:
-            self._begin()
+            self._writes.append(write)
+        self._refresh()
+        self._send_next()
 
-    def _look_later(self, write: PendingWrite, left: float) -> None:
-        def look() -> None:
+    def close(self, reason: str) -> None:
+        writes, self._writes = self._writes, []
+        for write in writes:
+            if write.phase != "done":
+                is_sent = write.phase == "asking" or write.request in self._machine.requests
+                _end(write, WriteFailed(None, f"{reason}. {ADVICE}" if is_sent else f"{reason}; nothing was written"))
+
+    def advanced(self, followed: "Followed") -> None:
+        """A changeset has come. This is what writes without an offset wait for."""
+        for write in self._writes:
+            if write.written is not None and write.written.offset is None:
+                write.ends[followed] = 0
+
+    def forget_later(self, followed: "Followed") -> None:
+        """Forgets what no view shows any more, now and when the live time of a write is over."""
+        key = ("pending", followed)
+        self._machine.cancel(key)
+        if self._writes:
+            self.forget()
+            left = [write.left(followed) for write in self._writes if followed in write.ends]
+            left = [seconds for seconds in left if seconds > 0]
+            if left and followed.view.standing == LIVE:
+                self._machine.timer(key, min(left), followed.refresh)
+
+    def forget(self) -> None:
+        views = self._machine.views_of(self._feed)
+        self._writes = [write for write in self._writes if write.phase != "done" or any(map(write.is_shown, views))]
+        if not self._writes and not views:
+            self._machine.all_writes.pop(self._feed, None)
+
+    def _refresh(self) -> None:
+        for followed in self._machine.views_of(self._feed):
+            followed.refresh()
+        self.forget()
+
+    # Requests.
+
+    def _send_next(self) -> None:
+        """One POST at a time decides the order."""
+        phases = [write.phase for write in self._writes]
+        if "queued" in phases and "sending" not in phases and phases.count("asking") < _MOST_UNFINISHED:
+            self._post(self._writes[phases.index("queued")])
+
+    def _post(self, write: PendingWrite) -> None:
+        write.phase = "sending"
+        # Any instance takes it. The one that has the feed knows the outcome first.
+        homes = [one.home.stream.url for one in self._machine.views_of(self._feed) if one.home is not None]
+        connected = [stream.url for stream in self._machine.streams if stream.is_open]
+        urls = iter(dict.fromkeys([*homes, *connected[:1], *self._machine.urls]))
+        path = f"/v1/feeds/{_segment(self._feed)}/events"
+        unreached: List[str] = []
+        server = next(urls)
+
+        def send(token: Optional[str], then: Callable[[Answer], None]) -> None:
+            def answered(answer: Answer) -> None:
+                nonlocal server
+                if answer.status is not None or answer.is_sent:
+                    then(answer)
+                    return
+                unreached.append(answer.problem)
+                if (other := next(urls, None)) is None:
+                    then(Answer(detail="; ".join(unreached), is_sent=False))
+                else:
+                    server = other
+                    send(token, then)
+
+            url = server + path
+            write.request = self._machine.request("POST", url, answered, token, write.text, limit=_ANSWER_SECONDS)
+
+        def take(answer: Answer) -> None:
+            written = _written(answer)
             if write not in self._writes:
                 return
-            is_live = all(one.view.standing == LIVE for one in self._followed())
-            remaining = left - _LOOK_SECONDS if is_live else left
-            if remaining > 0:
-                self._look_later(write, remaining)
+            if answer.status not in (200, 202) or written is None:
+                self._drop(write, _failure(answer))
+            elif answer.status == 202 and write.wait > 0 and written.offset is not None:
+                write.phase, write.written = "asking", written
+                self._get_outcome(write, f"{server}{path}?partition={written.partition}&offset={written.offset}")
+                self._refresh()
             else:
-                self._writes.remove(write)
-                self._show()
+                self._finish(write, written, answer.status == 200)
+            self._send_next()
 
-        self._later(_LOOK_SECONDS, look)
+        self._machine.tokens.request(send, take, is_wanted=lambda: write in self._writes)
 
-    def _show(self) -> None:
-        for followed in self._followed():
-            followed.show_writes()
+    def _get_outcome(self, write: PendingWrite, url: str) -> None:
+        def send(token: Optional[str], then: Callable[[Answer], None]) -> None:
+            limit = write.wait + _ANSWER_SECONDS
+            write.request = self._machine.request("GET", url, then, token, wait=write.wait, limit=limit)
 
+        def take(answer: Answer) -> None:
+            if write not in self._writes:
+                return
+            published = _written(answer) if answer.status == 200 else None
+            if answer.status == 422:
+                self._drop(write, _failure(answer))
+            elif write.written is not None:
+                self._finish(write, published or write.written, published is not None)
+            self._send_next()
 
-def sent(origins: Sequence[Origin], tokens: Tokens, path: str, write: PendingWrite) -> Union[Written, Exception]:
-    """Sends a write, and returns its outcome; blocks."""
-    unreached = []
-    for origin in origins:
-        try:
-            connection = origin.connect()
-        except OSError as fault:
-            unreached.append(str(fault))
-            continue
-        try:
-            connection.sock.settimeout(write.wait + _ANSWER_SECONDS)
-            preference = {"Prefer": f"wait={math.ceil(write.wait)}"} if write.wait > 0 else {}
-            is_early, tries = False, 0
-            while True:
-                try:
-                    token = tokens.get()
-                except ConnectionError as fault:
-                    return WriteFailed(None, f"nothing was written: {fault}")
-                answer = answer_of(origin.send(connection, "POST", path, token, write.text, **preference))
-                was_early, is_early = is_early, tokens.answered(token, answer.problem)
-                tries += 1
-                if answer.status != 401 or tries > _ANSWER_SECONDS or (tries > 1 and not is_early and not was_early):
-                    return _outcome(answer)
-                # Nothing was written: it is safe to try again.
-                connection.close()
-                if is_early and not tokens.has_accepted:
-                    time.sleep(EARLY_PAUSE_SECONDS)
-        except Exception as fault:
-            # Whatever it is: a write that does not learn of it would be pending forever.
-            return WriteFailed(None, f"no answer to the write: {fault or type(fault).__name__}. {ADVICE}")
-        finally:
-            connection.close()
-    return WriteFailed(None, f"no instance can be reached: {'; '.join(unreached)}; nothing was written")
+        self._machine.tokens.request(send, take, is_wanted=lambda: write in self._writes)
+
+    def _finish(self, write: PendingWrite, written: Written, is_published: bool) -> None:
+        write.phase, write.written, write.is_published = "done", written, is_published
+        self._refresh()
+        _end(write, written)
+
+    def _drop(self, write: PendingWrite, fault: Exception) -> None:
+        self._writes.remove(write)
+        self._refresh()
+        _end(write, fault)
 
 
-def _outcome(answer: Answer) -> Union[Written, Exception]:
-    if answer.problem is not None:
-        return _failure(answer.problem)
-    value = answer.value if isinstance(answer.value, dict) else {}
+def _end(write: PendingWrite, outcome: Union[Written, Exception]) -> None:
+    for handle in write.handles:
+        handle._end(outcome)
+
+
+def _segment(feed: str) -> str:
+    """A feed's id as a segment of a path, in which `.` and `..` would mean something else."""
+    return feed.replace(".", "%2E") if feed in (".", "..") else urllib.parse.quote(feed, safe="")
+
+
+def _written(answer: Answer) -> Optional[Written]:
+    value = answer.value
     try:
-        return Written(
-            value["feed"], value["topic"], value["partition"], value.get("offset"), value.get("epoch"), value.get("revision")
-        )
-    except KeyError as missing:
-        return WriteFailed(None, f"the answer to the write has no {missing}. {ADVICE}")
+        optional = map(value.get, ("offset", "epoch", "revision", "changed"))
+        return Written(value["feed"], value["topic"], value["partition"], *optional)
+    except KeyError:
+        return None
 
 
-def _failure(problem: Problem) -> Exception:
-    code = problem.code or str(problem.status)
-    if 400 <= problem.status < 500:
-        return WriteRejected(code, problem.detail)
-    return WriteFailed(code, f"{problem.detail}. {ADVICE}")
+def _failure(answer: Answer) -> Exception:
+    if answer.status is None:
+        if answer.lacks_token:
+            return WriteFailed(None, f"nothing was written: {answer.problem}")
+        if not answer.is_sent:
+            return WriteFailed(None, f"no instance can be reached: {answer.problem}; nothing was written")
+        return WriteFailed(None, f"no answer to the write: {answer.problem}. {ADVICE}")
+    code = answer.value.get("code")
+    if 400 <= answer.status < 500:
+        return WriteRejected(code or str(answer.status), answer.problem)
+    return WriteFailed(code, f"{answer.problem}. {ADVICE}")
