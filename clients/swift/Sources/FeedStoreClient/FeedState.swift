@@ -93,7 +93,7 @@ struct FeedState: Sendable {
 /// A section that is being made.
 struct SectionDraft {
   let id: SectionID
-  var dataText: String
+  var content: ElementContent
   var order: [OrderKey]?
   var keep: Int?
   var items: [FeedItem] = []
@@ -103,14 +103,12 @@ struct SectionDraft {
   var isPending = false
 
   init(id: SectionID, dataText: String, order: [OrderKey]? = nil, keep: Int? = nil) {
-    self.id = id
-    self.dataText = dataText
-    self.order = order
-    self.keep = keep
+    (self.id, self.order, self.keep) = (id, order, keep)
+    content = ElementContent(dataText)
   }
 
   init(_ section: FeedSection) {
-    self.init(id: section.id, dataText: section.dataText, order: section.order, keep: section.keep)
+    (id, content, order, keep) = (section.id, section.content, section.order, section.keep)
     items = section.items
     from = section.from
     total = section.of == section.items.count && section.from == 0 ? nil : section.of
@@ -251,7 +249,9 @@ extension FeedState {
           throw Self.misplaced(id.rawValue, index)
         }
         var draft = work.drafts[id] ?? SectionDraft(sectionsById[id] ?? sections[index])
-        (draft.dataText, draft.order, draft.keep) = (try entry.data(), entry.order(), entry.keep())
+        (draft.content, draft.order, draft.keep) = (
+          ElementContent(try entry.data()), entry.order(), entry.keep()
+        )
         work.drafts[id] = draft
         let noted = FeedChange.Entries<SectionID, Int>.Entry(id: id, place: index)
         if kind == .reload {

@@ -130,6 +130,8 @@ struct PendingOverlay {
   private let writes: [PendingWrite]
   private let window: FeedWindow
   private var sections: [SectionDraft] = []
+  /// The items of all sections.
+  private var items: [ItemID: FeedItem] = [:]
   private var moved: Set<ItemID> = []
   private var movedSections: Set<SectionID> = []
 
@@ -146,6 +148,7 @@ struct PendingOverlay {
       draft.total = section.of
       return draft
     }
+    work.items = confirmed.itemsById
     for write in writes {
       for operation in write.operations { work.apply(operation) }
       work.cut()
@@ -156,7 +159,7 @@ struct PendingOverlay {
       let section = confirmed.sectionsById[draft.id]
       work.sections[index].isPending =
         section.map {
-          !haveSameBytes($0.dataText, draft.dataText) || $0.order != draft.order || $0.keep != draft.keep
+          !haveSameBytes($0.dataText, draft.content.text) || $0.order != draft.order || $0.keep != draft.keep
             || work.movedSections.contains(draft.id)
         } ?? true
       isPending =
@@ -165,7 +168,9 @@ struct PendingOverlay {
       for place in work.sections[index].items.indices {
         let item = work.sections[index].items[place]
         let original = confirmed.itemsById[item.id]
-        if !work.moved.contains(item.id), let original, original.equals(item.with(isPending: false)) {
+        if let original, !work.moved.contains(item.id),
+          original === item || original.equals(item.with(isPending: false))
+        {
           work.sections[index].items[place] = original
         } else {
           isPending = true
@@ -180,18 +185,16 @@ struct PendingOverlay {
     switch operation {
     case .upsert(let id, let section, let kind, let data, let at):
       let found = find(id)
-      let former = found.map { sections[$0.section].items[$0.place] }
+      let former = items[id]
       guard let name = section ?? former?.section, isPlace(at, of: id, in: name) else { return }
       let new = FeedItem(id: id, kind: kind ?? "", section: name, dataText: data ?? "null")
       put(former?.with(kind: kind, section: name, dataText: data) ?? new, at, replacing: found)
     case .patch(let id, let patch):
-      guard let found = find(id) else { return }
-      let item = sections[found.section].items[found.place]
+      guard let found = find(id), let item = items[id] else { return }
       let data = mergePatched(try? JSONText(checking: item.dataText), patch)
       put(item.with(dataText: data), nil, replacing: found)
     case .move(let id, let section, let at):
-      guard let found = find(id) else { return }
-      let item = sections[found.section].items[found.place]
+      guard let found = find(id), let item = items[id] else { return }
       let name = section ?? item.section
       guard name != item.section || at != nil, isPlace(at, of: id, in: name) else { return }
       put(item.with(section: name), at, replacing: found)
@@ -201,10 +204,10 @@ struct PendingOverlay {
   }
 
   private func find(_ id: ItemID) -> (section: Int, place: Int)? {
-    for (index, section) in sections.enumerated() {
-      if let place = section.items.firstIndex(where: { $0.id == id }) { return (index, place) }
+    guard let item = items[id], let index = sections.firstIndex(where: { $0.id == item.section }) else {
+      return nil
     }
-    return nil
+    return sections[index].items.firstIndex { $0 === item }.map { (index, $0) }
   }
 
   /// Whether a place is known. The daemon decides about places in an ordered section, and refuses others.
@@ -215,7 +218,7 @@ struct PendingOverlay {
     switch at {
     case .first, .last, .index: return true
     case .before(let anchor), .after(let anchor):
-      return ItemID(anchor) != id && section?.items.contains { $0.id == ItemID(anchor) } ?? false
+      return ItemID(anchor) != id && items[ItemID(anchor)]?.section == name
     }
   }
 
@@ -234,7 +237,7 @@ struct PendingOverlay {
   }
 
   private mutating func remove(_ place: Int, from index: Int) {
-    sections[index].items.remove(at: place)
+    items[sections[index].items.remove(at: place).id] = nil
     sections[index].total! -= 1
   }
 
@@ -248,17 +251,18 @@ struct PendingOverlay {
       let isSorted = sections[index].order != nil && isWhole(index)
       if sections[index].id == item.section, at == nil, !isSorted {
         sections[index].items[place] = item
+        items[item.id] = item
         return
       }
       remove(place, from: index)
     }
     guard let index = section(item.section) else { return }
-    let (items, end) = (sections[index].items, sections[index].total! - sections[index].from)
+    let end = sections[index].total! - sections[index].from
     var place = end
     if let order = sections[index].order {
-      if isWhole(index) { place = order.place(of: item, in: items) }
+      if isWhole(index) { place = order.place(of: item, in: sections[index].items) }
     } else {
-      func position(_ id: String) -> Int { items.firstIndex { $0.id == ItemID(id) } ?? 0 }
+      func position(_ id: String) -> Int { find(ItemID(id))?.place ?? 0 }
       switch at {
       case .none, .last: break
       case .first: place = -sections[index].from
@@ -269,7 +273,9 @@ struct PendingOverlay {
     }
     sections[index].total! += 1
     if found.map({ $0 != (index, place) }) ?? true { moved.insert(item.id) }
-    if 0...items.count ~= place { sections[index].items.insert(item, at: place) }
+    guard 0...sections[index].items.count ~= place else { return }
+    sections[index].items.insert(item, at: place)
+    items[item.id] = item
   }
 
   /// Takes away what is beyond the bounds of sections, and of the window.
@@ -278,6 +284,7 @@ struct PendingOverlay {
       let keep = sections[index].keep ?? .max
       sections[index].total = min(sections[index].total!, keep)
       let room = max(0, min(window.capacity ?? .max, keep - sections[index].from))
+      for item in sections[index].items.dropFirst(room) { items[item.id] = nil }
       sections[index].items.removeLast(max(0, sections[index].items.count - room))
     }
   }
@@ -303,7 +310,7 @@ struct PendingOverlay {
       guard place != nil else { return }
     }
     guard let index = section(id) else { return }
-    if let data { sections[index].dataText = data }
+    if let data { sections[index].content = ElementContent(data) }
     if let keep { sections[index].keep = keep }
     if let order { sections[index].order = order }
     if case .some(.some(let keys)) = order, isWhole(index) {
