@@ -28,6 +28,10 @@ struct Changeset: Sendable {
     guard let body = JSONObject(parsed) else {
       throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
     }
+    try self.init(body)
+  }
+
+  init(_ body: JSONObject) throws {
     func required<Value>(_ name: String, _ read: (JSONText) -> Value?) throws -> Value {
       guard let value = body[name].flatMap(read) else { throw Self.invalid(name, body[name]) }
       return value

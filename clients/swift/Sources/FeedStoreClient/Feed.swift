@@ -31,17 +31,43 @@ public final class Feed: Sendable {
 
   /// Writes events, as one record: all of it is applied or nothing. What is simple is shown at once, as pending.
   ///
-  /// - Parameter wait: For how many seconds the daemon waits for the outcome, at most 30.
+  /// - Parameters:
+  ///   - wait: For how many seconds to wait for the outcome, at most 30.
+  ///   - key: A later write with the same key takes the place of one that was not sent yet, for example of a slider.
   /// - Throws: `WriteRejected` if the record changed nothing, and `WriteFailed` if that is not known. The view does not show the write
   ///   any more then.
   @discardableResult
-  public func write(_ events: FeedEvent..., wait: Int = 10) async throws -> Written {
-    try await write(events, wait: wait)
+  public func write(
+    _ events: FeedEvent...,
+    wait: Int = 10,
+    coalescing key: String? = nil
+  ) async throws -> Written {
+    try await write(events, wait: wait, coalescing: key)
   }
 
   @discardableResult
-  public func write(_ events: [FeedEvent], wait: Int = 10) async throws -> Written {
-    try await core.write(events, handle, wait: wait)
+  public func write(
+    _ events: [FeedEvent],
+    wait: Int = 10,
+    coalescing key: String? = nil
+  ) async throws -> Written {
+    let events = events.isEmpty ? [FeedEvent(json: "[]")] : events
+    guard let written = try await core.write(handle, wait: wait, key: key, { _ in events }) else {
+      throw WriteFailed(message: "there is nothing to write", wasSent: false)
+    }
+    return written
+  }
+
+  /// What is shown now, to edit and to `apply`.
+  public var snapshot: FeedSnapshot { FeedSnapshot(view) }
+
+  /// Makes the feed as a snapshot says: writes the difference from what is shown now, with the fewest moves, and shows it at once.
+  ///
+  /// - Returns: nil if there is no difference.
+  /// - Throws: `SnapshotError` if the feed is not shown as a whole, or is stale; otherwise as `write` does.
+  @discardableResult
+  public func apply(_ snapshot: FeedSnapshot, wait: Int = 10) async throws -> Written? {
+    try await core.write(handle, wait: wait) { try $0.difference(handle, snapshot) }
   }
 }
 

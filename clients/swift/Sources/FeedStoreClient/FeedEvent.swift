@@ -113,6 +113,8 @@ public struct Written: Hashable, Sendable {
   /// What is published covers the record; nil if that is not known yet, or if the feed does not exist any more.
   public let epoch: String?
   public let revision: Int?
+  /// Whether the record has changed the feed; nil if that is not known.
+  public let changed: Bool?
 
   init?(_ object: JSONObject, feed: FeedID) {
     guard let topic = object["topic"]?.string, let partition = object["partition"]?.count else { return nil }
@@ -122,6 +124,7 @@ public struct Written: Hashable, Sendable {
     offset = object["offset"]?.count
     epoch = object["epoch"]?.string
     revision = object["revision"]?.count
+    changed = object["changed"].map { $0.text == "true" }
   }
 }
 
@@ -133,8 +136,10 @@ public struct WriteRejected: Error, Hashable, Sendable, CustomStringConvertible 
   public var description: String { "\(code): \(message)" }
 }
 
-/// It is not known whether the record was written.
+/// The record was not written, or it is not known whether it was.
 public struct WriteFailed: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The code of the daemon's response, if there is one.
+  public var code: String?
   public let message: String
   /// Whether the write may be published nevertheless.
   public var wasSent = true

@@ -213,6 +213,27 @@ public struct SnapshotError: Error, Hashable, Sendable, CustomStringConvertible 
   public var description: String { message }
 }
 
+extension StoreMachine {
+  /// The events that make a feed like a snapshot.
+  func difference(_ handle: HandleID, _ snapshot: FeedSnapshot) throws -> [FeedEvent] {
+    guard let follow = shown(by: handle), follow.feed == snapshot.feed else {
+      throw SnapshotError(.otherFeed, "the snapshot is of the feed \"\(snapshot.feed)\"; apply it there")
+    }
+    guard follow.window == .all else {
+      throw SnapshotError(
+        .notWhole,
+        "only a window of the feed is shown; apply the snapshot to store.feed(id)"
+      )
+    }
+    guard follow.shown.exists, follow.listeners > 0, follow.shown.standing.reason == nil,
+      !follow.expectsReload
+    else {
+      throw SnapshotError(.notCurrent, "the state of the feed is not known; apply when its standing is live")
+    }
+    return SnapshotDifference(from: follow.shown.state, to: snapshot).events
+  }
+}
+
 /// The events that make a list like another one, with the fewest moves.
 struct SnapshotDifference {
   /// More events are not one record (`limits.maxEvents`).

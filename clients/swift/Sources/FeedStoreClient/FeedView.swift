@@ -38,6 +38,12 @@ public struct FeedView: Sendable {
   public var itemCount: Int { state.itemsById.count }
   public func section(_ id: SectionID) -> FeedSection? { state.sectionsById[id] }
   public func item(_ id: ItemID) -> FeedItem? { state.itemsById[id] }
+
+  /// Whether nothing but the standing is different.
+  func isSame(as other: FeedView) -> Bool {
+    isPending == other.isPending && epoch == other.epoch && revision == other.revision
+      && sections.elementsEqual(other.sections)
+  }
 }
 
 /// What sections and items have in common. Two elements are equal if they are the same object: elements that did not change are.
@@ -175,23 +181,49 @@ public enum Standing: Hashable, Sendable {
   case catchingUp
   /// Everything that is published has arrived.
   case live
-  /// The view may be outdated.
-  case stale(Reason)
+  /// The view may be outdated. `detail` is an explanation for people; `until` is when a connection is tried again.
+  case stale(Reason, detail: String? = nil, until: Date? = nil)
 
-  public enum Reason: Hashable, Sendable {
-    /// There is no connection; it is tried again at that time.
-    case disconnected(until: Date)
+  public enum Reason: String, Hashable, Sendable {
+    /// There is no connection.
+    case disconnected
     /// The feed is being sent again.
-    case mustRefetch
+    case mustRefetch = "must-refetch"
     /// Another instance has the feed now, and it is being looked for.
     case moved
-    /// The instance does not serve feeds at the moment, for this reason.
-    case unavailable(String)
-    /// The token is missing, or was refused for this reason.
-    case tokenNeeded(String)
+    /// The instance does not serve feeds at the moment.
+    case unavailable
+    /// The token is missing, or was refused.
+    case tokenNeeded = "token-needed"
     /// The token does not allow to read the feed, or has ended.
-    case forbidden(String)
-    /// The instance does not understand the request; the text names what.
-    case badRequest(String)
+    case forbidden
+    /// The instance does not understand the request.
+    case badRequest = "bad-request"
+  }
+
+  /// Why a view is stale; nil if it is not.
+  public var reason: Reason? {
+    guard case .stale(let reason, _, _) = self else { return nil }
+    return reason
+  }
+
+  public var detail: String? {
+    guard case .stale(_, let detail, _) = self else { return nil }
+    return detail
+  }
+
+  public var until: Date? {
+    guard case .stale(_, _, let until) = self else { return nil }
+    return until
+  }
+
+  /// For one standing of several feeds.
+  var severity: Int {
+    switch self {
+    case .live: 0
+    case .catchingUp: 1
+    case .connecting: 2
+    case .stale: 3
+    }
   }
 }

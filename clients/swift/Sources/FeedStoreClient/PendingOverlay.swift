@@ -92,42 +92,9 @@ enum PendingOperation: Sendable {
   }
 }
 
-/// A write that is not confirmed.
-struct PendingWrite: Sendable {
-  let id: WriteID
-  let operations: [PendingOperation]
-  /// Where its record is, once that is known.
-  var topic: String?
-  var offset: Int?
-  /// The version that covers it, if the daemon said so.
-  var epoch: String?
-  var revision: Int?
-  /// Whether it was accepted without an offset: then the next changeset confirms it.
-  var awaitsNext = false
-  /// For how long it has been shown since then, while the feed was live.
-  var liveSeconds = 0.0
-
-  func isConfirmed(by view: FeedView, isNewer: Bool) -> Bool {
-    if let topic, let offset, let reached = view.through[topic], reached >= offset { return true }
-    if let epoch, let revision, epoch == view.epoch, let reached = view.revision, reached >= revision {
-      return true
-    }
-    return awaitsNext && isNewer
-  }
-}
-
-extension Follow {
-  /// Drops writes whose effect the confirmed state has.
-  ///
-  /// - Parameter isNewer: Whether a changeset has arrived.
-  mutating func dropConfirmed(isNewer: Bool) {
-    pending.removeAll { $0.isConfirmed(by: confirmed, isNewer: isNewer) }
-  }
-}
-
 /// Shows writes over the state that the daemon has published. An operation that does not fit shows nothing.
 struct PendingOverlay {
-  private let writes: [PendingWrite]
+  private let writes: [[PendingOperation]]
   private let window: FeedWindow
   private var sections: [SectionDraft] = []
   /// The items of all sections.
@@ -135,7 +102,7 @@ struct PendingOverlay {
   private var moved: Set<ItemID> = []
   private var movedSections: Set<SectionID> = []
 
-  init(_ writes: [PendingWrite], window: FeedWindow) {
+  init(_ writes: [[PendingOperation]], window: FeedWindow) {
     self.writes = writes
     self.window = window
   }
@@ -150,7 +117,7 @@ struct PendingOverlay {
     }
     work.items = confirmed.itemsById
     for write in writes {
-      for operation in write.operations { work.apply(operation) }
+      for operation in write { work.apply(operation) }
       work.cut()
     }
     var isPending = false

@@ -12,6 +12,18 @@ import Testing
   import Glibc
 #endif
 
+/// Reads updates until one fits.
+func firstUpdate(
+  _ updates: FeedUpdates.Iterator,
+  _ what: Comment = "",
+  where fits: (FeedUpdate) throws -> Bool
+) async throws -> FeedUpdate {
+  while let update = await updates.next() { if try fits(update) { return update } }
+  throw TestEnded(what: "\(what)")
+}
+
+struct TestEnded: Error { let what: String }
+
 /// A program whose lines are read as they come.
 final class Program: @unchecked Sendable {
   private let process = Process()
