@@ -293,7 +293,7 @@ private final class ResponseReader: @unchecked Sendable {
         "UIApplicationWillEnterForegroundNotification", "NSApplicationDidBecomeActiveNotification",
       ] {
         let center = NotificationCenter.default
-        observers.append(center.addObserver(forName: .init(name), object: nil, queue: nil) { _ in wake() })
+        observers.append(center.addObserver(forName: Notification.Name(name), object: nil, queue: nil) { _ in wake() })
       }
     }
 

@@ -13,6 +13,7 @@ extension StoreMachine {
       if case .stream(let number) = requests[request] { fail(number, .disconnected, "an event is not JSON") }
       return
     }
+    if event.name != "message" { areStandingsKnown = false }
     if let retry { streams[number]?.retry = retry }
     streams[number]?.failures = 0
     streams[number]?.wasRefused = false
@@ -121,6 +122,7 @@ extension StoreMachine {
       writes[feed]![index].ends[number] = 0
     }
     if change.mode == .reload {
+      areStandingsKnown = false
       follows[number]?.expectsReload = false
       follows[number]?.isMisfit = false
       cancelRefetch(number)
@@ -133,6 +135,7 @@ extension StoreMachine {
   /// A changeset did not fit: the feed is asked for again, after growing pauses if that repeats.
   private mutating func misfit(_ number: Int) {
     guard let follow = follows[number] else { return }
+    areStandingsKnown = false
     follows[number]?.expectReload(isMisfit: true)
     guard !follow.isRefetching else { return }
     let pause = follow.refetches == 0 ? 0 : min(1000 << min(follow.refetches - 1, 16), Self.maxWait)
@@ -148,6 +151,7 @@ extension StoreMachine {
 
   mutating func deleted(_ number: Int) {
     guard let follow = follows[number] else { return }
+    areStandingsKnown = false
     follows[number]?.expectReload(isMisfit: false)
     cancelRefetch(number)
     guard !follow.isAbsent else { return }

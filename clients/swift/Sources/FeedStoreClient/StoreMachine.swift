@@ -100,7 +100,8 @@ struct StoreMachine {
   private var isFlushScheduled = false
   private var (lastNumber, lastRequest, lastView) = (0, 0, 0)
   private var lastStanding = Standing.live
-  private var isWorstKnown = true
+  /// Whether nothing has happened that changes a standing.
+  var areStandingsKnown = true
   let clock: @Sendable () -> Milliseconds
   /// From 0 to 1.
   let random: @Sendable () -> Double
@@ -268,14 +269,14 @@ struct StoreMachine {
 
   /// Notes that streams may have to follow something else.
   mutating func change() {
-    isWorstKnown = false
+    areStandingsKnown = false
     guard !isFlushScheduled else { return }
     isFlushScheduled = true
     set(.flush, 10)
   }
 
   mutating func flush() {
-    isFlushScheduled = false
+    (isFlushScheduled, areStandingsKnown) = (false, false)
     for number in follows.keys.sorted() { placeFollow(number) }
     for number in streams.keys.sorted() { update(number) }
   }
@@ -346,6 +347,7 @@ struct StoreMachine {
 
   /// Shows standings that have changed, and the worst one.
   private mutating func showStandings() {
+    guard !areStandingsKnown else { return }
     let changed = follows.compactMap { number, follow in
       let standing = standing(of: follow)
       return standing == follow.told ? nil : (number: number, standing: standing)
@@ -356,9 +358,7 @@ struct StoreMachine {
       show(number, .standing)
       if let feed = follows[number]?.feed, writes[feed] != nil { refresh(number) }
     }
-    if !changed.isEmpty { isWorstKnown = false }
-    guard !isWorstKnown else { return }
-    isWorstKnown = true
+    areStandingsKnown = true
     let worst = worstStanding
     if worst != lastStanding { add(.standing(worst)) }
     lastStanding = worst
@@ -374,7 +374,7 @@ struct StoreMachine {
 
   mutating func show(_ number: Int, _ kind: FeedUpdate.Kind) {
     guard let follow = follows[number] else { return }
-    if follow.told != follow.shown.standing { isWorstKnown = false }
+    if follow.told != follow.shown.standing { areStandingsKnown = false }
     follows[number]?.told = follow.shown.standing
     for handle in follow.handles.sorted(by: { $0.number < $1.number }) {
       add(.show(handle, FeedUpdate(kind: kind, view: follow.shown)))
