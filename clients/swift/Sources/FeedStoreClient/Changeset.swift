@@ -154,6 +154,14 @@ struct ChangesetEntry {
     return data.compactText
   }
 
+  func section() throws -> SectionDraft {
+    SectionDraft(id: SectionID(try id()), dataText: try data(), order: order(), keep: keep())
+  }
+
+  func item(in section: SectionID) throws -> FeedItem {
+    FeedItem(id: ItemID(try id()), kind: try kind(), section: section, dataText: try data())
+  }
+
   /// A place of an item: in the entry itself, or in its member `from` or `to`.
   func itemPlace(_ name: String? = nil) throws -> FeedChange.ItemPlace {
     guard let name else {

@@ -16,6 +16,11 @@ public struct FeedChange: Hashable, Sendable {
   public var sections = Entries<SectionID, Int>()
   public var items = Entries<ItemID, ItemPlace>()
 
+  init(_ head: Changeset.Head, _ mode: Mode) {
+    (epoch, revision, base, time) = (head.epoch, head.revision, head.base, head.time)
+    (self.mode, reason) = (mode, mode == .reload ? head.reason : nil)
+  }
+
   /// The entries of sections or of items.
   public struct Entries<ID: Hashable & Sendable, Place: Hashable & Sendable>: Hashable, Sendable {
     public var deletes: [Entry] = []

@@ -82,45 +82,36 @@ final class StoreCore: @unchecked Sendable {
   }
 
   @discardableResult
-  func run<Result>(_ body: (inout StoreMachine) throws -> Result) rethrows -> Result {
+  func run<Result>(_ body: (inout StoreMachine) -> Result) -> Result {
     lock.lock()
     defer { lock.unlock() }
-    return try runLocked(body)
-  }
-
-  private func runLocked<Result>(_ body: (inout StoreMachine) throws -> Result) rethrows -> Result {
-    let result = try body(&machine)
+    let result = body(&machine)
     for effect in machine.takeEffects() { perform(effect) }
     return result
   }
 
   func feed(_ id: FeedID, _ window: FeedWindow) -> Feed {
-    lock.lock()
-    defer { lock.unlock() }
-    let (handle, view) = runLocked { $0.add(id, window) }
-    let sink = FeedSink(view)
-    sinks[handle] = sink
-    return Feed(id, core: self, handle: handle, sink: sink)
+    run { machine in
+      let (handle, view) = machine.add(id, window)
+      let sink = FeedSink(view)
+      sinks[handle] = sink
+      return Feed(id, core: self, handle: handle, sink: sink)
+    }
   }
 
   func remove(_ handle: HandleID) {
-    lock.lock()
-    defer { lock.unlock() }
-    sinks[handle] = nil
-    runLocked { $0.remove(handle) }
+    run {
+      sinks[handle] = nil
+      $0.remove(handle)
+    }
   }
 
   func listen(_ handle: HandleID, _ sink: FeedSink, _ mailbox: Mailbox) {
-    lock.lock()
-    defer { lock.unlock() }
-    let isAbsent = runLocked { $0.listen(handle) }
-    sink.add(mailbox, isAbsent: isAbsent)
+    run { sink.add(mailbox, isAbsent: $0.listen(handle)) }
   }
 
   func unlisten(_ handle: HandleID, _ sink: FeedSink, _ mailbox: Mailbox) {
-    lock.lock()
-    defer { lock.unlock() }
-    if sink.remove(mailbox) { runLocked { $0.unlisten(handle) } }
+    run { if sink.remove(mailbox) { $0.unlisten(handle) } }
   }
 
   func standings() -> AsyncStream<Standing> {
@@ -144,15 +135,14 @@ final class StoreCore: @unchecked Sendable {
     _ make: (StoreMachine) throws -> [FeedEvent]
   ) async throws -> Written? {
     try await withCheckedThrowingContinuation { continuation in
-      lock.lock()
-      defer { lock.unlock() }
-      do {
-        let texts = try make(machine).map(\.text)
-        guard !texts.isEmpty else { return continuation.resume(returning: nil) }
-        let value = texts.count == 1 ? texts[0] : "[\(texts.joined(separator: ","))]"
-        writers[machine.write(value, handle, wait: max(0, min(wait, 30)), key: key)] = continuation
-        runLocked { _ in }
-      } catch { continuation.resume(throwing: error) }
+      run { machine in
+        do {
+          let texts = try make(machine).map(\.text)
+          guard !texts.isEmpty else { return continuation.resume(returning: nil) }
+          let value = texts.count == 1 ? texts[0] : "[\(texts.joined(separator: ","))]"
+          writers[machine.write(value, handle, wait: max(0, min(wait, 30)), key: key)] = continuation
+        } catch { continuation.resume(throwing: error) }
+      }
     }
   }
 
@@ -178,12 +168,12 @@ final class StoreCore: @unchecked Sendable {
   }
 
   private func fire(_ timer: StoreMachine.Timer) {
-    lock.lock()
-    defer { lock.unlock() }
-    // Cancelled, or set again meanwhile.
-    guard !Task.isCancelled else { return }
-    timers[timer] = nil
-    runLocked { $0.fired(timer) }
+    run {
+      // Cancelled, or set again meanwhile.
+      guard !Task.isCancelled else { return }
+      timers[timer] = nil
+      $0.fired(timer)
+    }
   }
 
   private func askToken() {
@@ -293,7 +283,9 @@ private final class ResponseReader: @unchecked Sendable {
         "UIApplicationWillEnterForegroundNotification", "NSApplicationDidBecomeActiveNotification",
       ] {
         let center = NotificationCenter.default
-        observers.append(center.addObserver(forName: Notification.Name(name), object: nil, queue: nil) { _ in wake() })
+        observers.append(
+          center.addObserver(forName: Notification.Name(name), object: nil, queue: nil) { _ in wake() }
+        )
       }
     }
 

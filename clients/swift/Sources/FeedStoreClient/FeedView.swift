@@ -202,20 +202,9 @@ public enum Standing: Hashable, Sendable {
   }
 
   /// Why a view is stale; nil if it is not.
-  public var reason: Reason? {
-    guard case .stale(let reason, _, _) = self else { return nil }
-    return reason
-  }
-
-  public var detail: String? {
-    guard case .stale(_, let detail, _) = self else { return nil }
-    return detail
-  }
-
-  public var until: Date? {
-    guard case .stale(_, _, let until) = self else { return nil }
-    return until
-  }
+  public var reason: Reason? { if case .stale(let reason, _, _) = self { reason } else { nil } }
+  public var detail: String? { if case .stale(_, let detail, _) = self { detail } else { nil } }
+  public var until: Date? { if case .stale(_, _, let until) = self { until } else { nil } }
 
   /// For one standing of several feeds.
   var severity: Int {

@@ -139,13 +139,7 @@ import Testing
     for line in try Checkout.lines(name) {
       let title = Comment(rawValue: line["title"]?.string ?? "")
       let confirmed = FeedState(drafts: try sections(line["state"]), reusing: FeedState())
-      let window = try #require(JSONObject(line["window"]))
-      let shown = FeedWindow(
-        sections: window["sections"]?.elements?.map { SectionID($0.string ?? "") },
-        first: window["first"]?.count,
-        from: window["from"]?.count,
-        count: window["count"]?.count
-      )
+      let shown = FeedWindow(JSONObject(line["window"]))
       let writes = (line["writes"]?.elements ?? []).map { PendingOperation.list($0.text) }
       let overlay = PendingOverlay(writes, window: shown)
       let (state, isPending) = overlay.applied(to: confirmed, former: FeedState())

@@ -49,7 +49,8 @@ import Testing
     }
   }
 
-  @Test func `a slow reader gets the newest state instead of all between, and what is not known is not absent`()
+  @Test
+  func `a slow reader gets the newest state instead of all between, and what is not known is not absent`()
     async
   {
     for isAbsent in [false, true] {

@@ -13,7 +13,7 @@ final class StreamVector {
   private var names: [WriteID: String] = [:]
   private var timers: [StoreMachine.Timer: (due: Milliseconds, number: Int)] = [:]
   private var lastTimer = 0
-  private var (views, shown, standings) = ([HandleID: FeedView](), [String: String](), [String: JSONValue]())
+  private var (shown, noted, standings) = ([String: String](), [String: String](), [String: JSONValue]())
   private var store: JSONValue = ["name": "live"]
   private var streams: Set<Int> = []
   private var then: [String: JSONValue] = [:]
@@ -90,23 +90,17 @@ final class StreamVector {
   }
 
   private func show(_ handle: HandleID, _ update: FeedUpdate) {
-    views[handle] = update.view
     guard let name = handles.first(where: { $0.value == handle })?.key else { return }
-    let kind: String
-    switch update.kind {
-    case .state: kind = "state"
-    case .changed: kind = "changed"
-    case .absent: kind = "absent"
-    case .pending: kind = "pending"
-    case .standing: return
-    }
+    // `changed(…)` has a value.
+    let kind = "\(update.kind)".prefix { $0 != "(" }
+    if kind == "standing" { return }
     // An update of a pending write that shows the same.
     let totals = update.view.sections.map { "\($0.from)/\($0.of)" }
     let text = "\(update.view.state.document) \(update.view.isPending) \(totals)"
     if kind == "pending", shown[name] == text { return }
     shown[name] = text
     let kinds = then["updates"]?[name]?.array ?? []
-    set("updates", name, .array(kinds + [.string(kind)]))
+    set("updates", name, .array(kinds + [.string(String(kind))]))
   }
 
   private func finish(_ id: WriteID, _ result: Result<Written, any Error>) {
@@ -130,13 +124,7 @@ final class StreamVector {
   }
 
   private func value(_ standing: Standing) -> JSONValue {
-    let name =
-      switch standing {
-      case .live: "live"
-      case .catchingUp: "catching-up"
-      case .connecting: "connecting"
-      case .stale: "stale"
-      }
+    let name = ["live", "catching-up", "connecting", "stale"][standing.severity]
     var members: [String: JSONValue] = ["name": .string(name)]
     members["reason"] = standing.reason.map { .string($0.rawValue) }
     members["detail"] = standing.detail.map(JSONValue.string)
@@ -166,28 +154,20 @@ final class StreamVector {
       noted[name] = text
     }
   }
-  private var noted: [String: String] = [:]
-
-  private func window(_ text: JSONText?) -> FeedWindow {
-    let members = JSONObject(text)
-    return FeedWindow(
-      sections: members?["sections"]?.elements?.map { SectionID($0.string ?? "") },
-      first: members?["first"]?.count,
-      from: members?["from"]?.count,
-      count: members?["count"]?.count
-    )
-  }
 
   private func take(_ input: JSONObject) throws {
     defer { perform() }
     if let name = input["follow"]?.string {
-      let (handle, view) = machine.add(FeedID(input["feed"]?.string ?? ""), window(input["window"]))
+      let (handle, view) = machine.add(
+        FeedID(input["feed"]?.string ?? ""),
+        FeedWindow(JSONObject(input["window"]))
+      )
       handles[name] = handle
       (shown[name], noted[name], standings[name]) = (nil, "null", nil)
       let isAbsent = machine.listen(handle)
       if view.exists || isAbsent { show(handle, FeedUpdate(kind: isAbsent ? .absent : .state, view: view)) }
     } else if let name = input["show"]?.string {
-      machine.show(try #require(handles[name]), window(input["window"]))
+      machine.show(try #require(handles[name]), FeedWindow(JSONObject(input["window"])))
     } else if let name = input["leave"]?.string, let handle = handles.removeValue(forKey: name) {
       machine.unlisten(handle)
       machine.remove(handle)
