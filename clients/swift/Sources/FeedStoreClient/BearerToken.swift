@@ -15,15 +15,17 @@ enum BearerToken {
   static func end(_ token: String) -> Milliseconds? { time("exp", token) }
 
   private static func time(_ claim: String, _ token: String) -> Milliseconds? {
+    claims(token)?[claim].flatMap { JSONValue.value($0, depth: 0).number }.flatMap {
+      abs($0) < 1e12 ? Milliseconds($0 * 1000) : nil
+    }
+  }
+
+  static func claims(_ token: String) -> JSONObject? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }
     var text = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
     text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    guard let claims = Data(base64Encoded: text),
-      let object = JSONObject(try? JSONText(checking: Array(claims))),
-      let seconds = object[claim].flatMap({ JSONValue.value($0, depth: 0).number }), abs(seconds) < 1e12
-    else { return nil }
-    return Milliseconds(seconds * 1000)
+    return Data(base64Encoded: text).flatMap { JSONObject(try? JSONText(checking: Array($0))) }
   }
 
   /// After how long to ask for a newer one: 30 s before its end, or at half of what is left if that is later.

@@ -103,6 +103,9 @@ extension StoreMachine {
     if changeset.mode == .reload, follow?.expectsReload == false, let head = follow?.confirmed.head,
       changeset.head.epoch == head.epoch, changeset.head.revision <= head.revision
     {
+      // A keyframe of what there is, or of something else.
+      let isOther = changeset.head.checksum != head.checksum
+      if changeset.head.revision == head.revision, isOther { misfit(number) }
       return
     }
     switch follows[number]?.replica.take(changeset) {

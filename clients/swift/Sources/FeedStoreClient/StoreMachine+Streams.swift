@@ -63,7 +63,7 @@ extension StoreMachine {
     }
   }
 
-  private mutating func close(_ number: Int) {
+  mutating func close(_ number: Int) {
     guard var stream = streams[number] else { return }
     if let request = stream.request { abort(request) }
     cancel(.late(stream: number), .silence(stream: number), .wait(stream: number))

@@ -9,6 +9,8 @@ struct HeldTokens {
   /// The one to send, and whether it is that of `setToken`.
   var token: String?
   var isGiven = false
+  /// Whose the last one was, by its `sub`; empty if it does not say so.
+  var person: String?
   /// The last one that was accepted.
   var accepted: String?
   /// One that is not valid yet, and until when it is kept.
@@ -31,8 +33,10 @@ struct HeldTokens {
   }
 
   /// The last one that was accepted, if it has not ended.
-  func inUse(_ now: Milliseconds) -> String? {
-    accepted.flatMap { BearerToken.end($0).map { $0 > now } ?? true ? $0 : nil }
+  func inUse(_ now: Milliseconds) -> String? { valid(accepted, now) }
+
+  func valid(_ token: String?, _ now: Milliseconds) -> String? {
+    token.flatMap { BearerToken.end($0).map { $0 > now } ?? true ? $0 : nil }
   }
 
   func comingToken(_ now: Milliseconds) -> String? { coming.flatMap { now < $0.until ? $0.token : nil } }
@@ -79,6 +83,8 @@ struct Exchange {
   var body: String?
   var wait = 0
   var token: String?
+  /// The newest request.
+  var request: Int?
   var early = 0
   var wasRefused = false
 }
@@ -88,10 +94,9 @@ extension StoreMachine {
   mutating func withToken(_ asker: HeldTokens.Asker) {
     var isStream = false
     if case .stream = asker { isStream = true }
-    let hasEnded = tokens.token.flatMap(BearerToken.end).map { $0 <= now } ?? false
     if let coming = tokens.comingToken(now), isStream || tokens.token == nil {
       go(asker, tokens.inUse(now) ?? coming, nil)
-    } else if tokens.token != nil && !hasEnded && (tokens.isGiven || !isStream) || !tokens.hasCallback {
+    } else if tokens.valid(tokens.token, now) != nil && (tokens.isGiven || !isStream) || !tokens.hasCallback {
       go(asker, tokens.token, nil)
     } else {
       ask(asker)
@@ -116,6 +121,27 @@ extension StoreMachine {
     change()
   }
 
+  /// Takes a token into use. What one person saw and wrote is not for another one.
+  private mutating func become(_ token: String?, isGiven: Bool = false) {
+    (tokens.token, tokens.isGiven) = (token, isGiven)
+    renewLater()
+    let former = tokens.person
+    if let token { tokens.person = BearerToken.claims(token)?["sub"]?.string ?? "" }
+    guard former != nil, former != tokens.person else { return }
+    (tokens.accepted, tokens.coming) = (nil, nil)
+    dropWrites()
+    for number in follows.keys.sorted() {
+      let showed = follows[number]?.shown.exists ?? false
+      follows[number]?.forget()
+      refresh(number, showed ? .state : .pending)
+    }
+    for (number, stream) in streams where stream.phase != .asking {
+      close(number)
+      streams[number]?.trouble = nil
+    }
+    change()
+  }
+
   private func isWanted(_ asker: HeldTokens.Asker) -> Bool {
     switch asker {
     case .stream(let number, let attempt, _): streams[number]?.attempt == attempt
@@ -132,16 +158,10 @@ extension StoreMachine {
   /// Without a newer token, the present one stays in use until it ends.
   private mutating func use(_ asker: HeldTokens.Asker, _ token: String?, _ error: String?) {
     if case .renewal = asker { return renewed(token) }
-    if tokens.isGiven { return go(asker, tokens.token, nil) }
-    if token == nil, let present = tokens.inUse(now) {
-      tokens.token = present
-      return go(asker, present, nil)
-    }
-    if error == nil {
-      tokens.token = token
-      renewLater()
-    }
-    go(asker, tokens.token, error)
+    let present = token == nil ? tokens.valid(tokens.token, now) ?? tokens.inUse(now) : nil
+    if let present { tokens.token = present } else if error == nil { become(token) }
+    // A write of another person is not.
+    if isWanted(asker) { go(asker, tokens.token, present == nil ? error : nil) }
   }
 
   private mutating func go(_ asker: HeldTokens.Asker, _ token: String?, _ error: String?) {
@@ -180,7 +200,8 @@ extension StoreMachine {
       token: token,
       wait: exchange.wait
     )
-    _ = send(call, .exchange(number), limit: exchange.wait * 1000 + Self.answerLimit)
+    let request = send(call, .exchange(number), limit: exchange.wait * 1000 + Self.answerLimit)
+    exchanges[number]?.request = request
   }
 
   mutating func exchangeAnswered(_ number: Int, _ answer: Answer) {
@@ -230,22 +251,22 @@ extension StoreMachine {
 
   private mutating func renewed(_ token: String?) {
     guard let token, token != tokens.token else { return }
-    (tokens.token, tokens.isGiven) = (token, false)
-    renewLater()
+    become(token)
   }
 
   /// Uses a token from now on; nil to forget the one that there is.
   mutating func setToken(_ token: String?) {
-    (tokens.token, tokens.isGiven, tokens.coming) = (token, token != nil, nil)
+    tokens.coming = nil
     guard token != nil else {
-      tokens.accepted = nil
+      (tokens.token, tokens.accepted) = (nil, nil)
       return
     }
+    become(token, isGiven: true)
     let waiting = tokens.asking ?? []
     tokens.asking = nil
     for asker in waiting where isWanted(asker) { use(asker, token, nil) }
+    tokens.isGiven = true
     for number in streams.keys.sorted() where streams[number]?.phase == .waiting { connect(number) }
-    renewLater()
     change()
   }
 }

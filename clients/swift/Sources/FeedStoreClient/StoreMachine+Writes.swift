@@ -163,6 +163,28 @@ extension StoreMachine {
     refresh(feed)
   }
 
+  /// Another person uses the program.
+  mutating func dropWrites() {
+    // Accepted, or without an answer: then it may be published.
+    var sent: Set<WriteID> = []
+    for (number, exchange) in exchanges {
+      switch exchange.purpose {
+      case .patch: continue
+      case .post(_, let id): if exchange.request.map({ requests[$0] != nil }) ?? false { sent.insert(id) }
+      case .outcome(_, let id): sent.insert(id)
+      }
+      if let request = exchange.request { end(request) }
+      exchanges[number] = nil
+    }
+    let dropped = writes
+    writes = [:]
+    for write in dropped.values.joined() where write.phase != .done {
+      let message = "another person uses the program"
+      let error = WriteFailed(message: message, wasSent: sent.contains(write.names[0]))
+      for name in write.names { add(.finish(name, .failure(error))) }
+    }
+  }
+
   /// Forgets writes that are over and that nothing shows.
   mutating func forgetWrites(_ feed: FeedID) {
     guard let known = writes[feed] else { return }

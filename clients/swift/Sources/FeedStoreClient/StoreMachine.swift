@@ -258,8 +258,8 @@ struct StoreMachine {
     nameView(number)
     refresh(number)
     leave(shown.follow, handle, shown.listeners)
-    guard other != nil, let view = follows[number]?.shown, view.exists else { return }
-    add(.show(handle, FeedUpdate(kind: .state, view: view)))
+    guard other != nil, let follow = follows[number], follow.shown.exists || follow.isAbsent else { return }
+    add(.show(handle, FeedUpdate(kind: follow.isAbsent ? .absent : .state, view: follow.shown)))
   }
 
   /// The feed and the window that a handle shows, and what it shows.
@@ -553,6 +553,14 @@ struct Follow {
   mutating func expectReload(isMisfit: Bool) {
     (expectsReload, self.isMisfit) = (true, isMisfit)
     replica.expectReload()
+  }
+
+  /// Nothing is shown any more, until there is a state.
+  mutating func forget() {
+    replica = Replica(feed)
+    confirmed = replica.view
+    (known, home, isAbsent) = (nil, nil, false)
+    expectReload(isMisfit: false)
   }
 
   /// Its entry in a request.
