@@ -151,14 +151,8 @@ public struct FeedSnapshot: Sendable {
       guard items[item.id] == nil, ids.insert(item.id).inserted else {
         throw SnapshotError(.duplicateItem, "the item \"\(item.id)\" is there already; move it with moveItem")
       }
-      made.append(
-        FeedItem(
-          id: item.id,
-          kind: item.kind ?? "",
-          section: sections[index].id,
-          dataText: item.data?.text ?? "null"
-        )
-      )
+      let (kind, data) = (item.kind ?? "", item.data?.text ?? "null")
+      made.append(FeedItem(id: item.id, kind: kind, section: sections[index].id, dataText: data))
     }
     sections[index].items.insert(contentsOf: made, at: place)
     for item in made { items[item.id] = item }

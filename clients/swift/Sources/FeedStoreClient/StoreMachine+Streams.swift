@@ -13,11 +13,7 @@ struct StreamState {
   }
 
   /// A view that the server was asked for.
-  struct Entry {
-    let view: String
-    let feed: FeedID
-    let follow: Int
-  }
+  typealias Entry = (view: String, feed: FeedID, follow: Int)
 
   let server: Int
   /// What it should follow.
@@ -77,13 +73,13 @@ extension StoreMachine {
     }
   }
 
-  mutating func connect(_ number: Int, after refusal: HeldTokens.Refusal? = nil) {
+  mutating func connect(_ number: Int, after refusal: (former: String?, detail: String)? = nil) {
     close(number)
     streams[number]?.phase = .asking
     set(.late(stream: number), Self.lateAfter)
     listen(number)
     set(.silence(stream: number), Self.silence)
-    withToken(.stream(number, attempt: streams[number]?.attempt ?? 0, refusal))
+    withToken(.stream(number, attempt: streams[number]?.attempt ?? 0, refusal: refusal))
   }
 
   /// Opens a stream, now that there is a token.
@@ -97,16 +93,13 @@ extension StoreMachine {
       follows[member]?.isMisfit = false
       cancelRefetch(member)
     }
-    let sent = members.compactMap(entry)
+    let sent = members.compactMap { member in follows[member].map { ($0.view, $0.feed, member) } }
     streams[number]?.sent = sent
     let entries = members.compactMap { follows[$0]?.entry }
-    let call = Call(
-      method: "POST",
-      url: url(of: stream.server, "/v1/streams"),
-      body: "{\"feeds\":[\(entries.joined(separator: ","))]}",
-      token: token,
-      isStream: true
+    let (url, body) = (
+      url(of: stream.server, "/v1/streams"), "{\"feeds\":[\(entries.joined(separator: ","))]}"
     )
+    let call = Call(method: "POST", url: url, body: body, token: token, isStream: true)
     streams[number]?.phase = .connecting
     streams[number]?.token = token
     streams[number]?.listed = members
@@ -116,13 +109,10 @@ extension StoreMachine {
 
   mutating func late(_ number: Int) {
     guard let stream = streams[number] else { return }
-    if stream.phase == .asking {
-      let detail = "the token's callback has not answered for 10 s"
-      streams[number]?.trouble = .stale(.tokenNeeded, detail: detail)
-    } else {
-      let detail = "\(servers[stream.server].absoluteString) has not answered for 10 s"
-      streams[number]?.trouble = .stale(.disconnected, detail: detail)
-    }
+    let isAsking = stream.phase == .asking
+    let name = isAsking ? "the token's callback" : servers[stream.server].absoluteString
+    let detail = "\(name) has not answered for 10 s"
+    streams[number]?.trouble = .stale(isAsking ? .tokenNeeded : .disconnected, detail: detail)
   }
 
   private mutating func listen(_ number: Int) {
@@ -158,7 +148,7 @@ extension StoreMachine {
       if tokens.hasCallback, !isEarly, stream.failures == 0, !stream.wasRefused {
         // Another token may be there already.
         streams[number]?.wasRefused = true
-        return connect(number, after: HeldTokens.Refusal(former: stream.token, detail: problem.detail))
+        return connect(number, after: (stream.token, problem.detail))
       }
     } else if status == 400, refuseEntry(problem, "feeds", stream.listed) {
       return close(number)
@@ -254,8 +244,7 @@ extension StoreMachine {
       follows[member]?.places[stream.server]?.asked = follow.wanted
       if isChange { follows[member]?.places[stream.server]?.changes += 1 }
       if streams[number]?.sent.contains(where: { $0.follow == member }) == false {
-        let entry = StreamState.Entry(view: follow.view, feed: follow.feed, follow: member)
-        streams[number]?.sent.append(entry)
+        streams[number]?.sent.append((follow.view, follow.feed, member))
       }
     }
     let entries = added.compactMap { follows[$0]?.entry }
@@ -264,18 +253,9 @@ extension StoreMachine {
       entries.isEmpty ? nil : "\"add\":[\(entries.joined(separator: ","))]",
       names.isEmpty ? nil : "\"remove\":[\(names.joined(separator: ","))]",
     ]
-    begin(
-      Exchange(
-        purpose: .patch(patch),
-        method: "PATCH",
-        url: url(of: stream.server, "/v1/streams/\(name)"),
-        body: "{\(lists.compactMap { $0 }.joined(separator: ","))}"
-      )
-    )
-  }
-
-  private func entry(_ number: Int) -> StreamState.Entry? {
-    follows[number].map { StreamState.Entry(view: $0.view, feed: $0.feed, follow: number) }
+    let body = "{\(lists.compactMap { $0 }.joined(separator: ","))}"
+    let url = url(of: stream.server, "/v1/streams/\(name)")
+    begin(.patch(patch), Call(method: "PATCH", url: url, body: body))
   }
 
   mutating func patched(_ patch: Exchange.Patch, _ token: String?, _ answer: Answer, _ isEarly: Bool) {

@@ -19,17 +19,12 @@ struct HeldTokens {
   var asking: [Asker]?
 
   enum Asker {
-    case stream(Int, attempt: Int, Refusal?)
+    /// A stream, and why it needs another token than its former one.
+    case stream(Int, attempt: Int, refusal: (former: String?, detail: String)?)
     case exchange(Int)
     /// A request whose token was refused.
     case exchangeAgain(Int, Answer)
     case renewal
-  }
-
-  /// Why a stream needs another token than its former one.
-  struct Refusal {
-    let former: String?
-    let detail: String
   }
 
   /// The last one that was accepted, if it has not ended.
@@ -78,11 +73,7 @@ struct Exchange {
   }
 
   let purpose: Purpose
-  let method: String
-  let url: URL
-  var body: String?
-  var wait = 0
-  var token: String?
+  var call: Call
   /// The newest request.
   var request: Int?
   var early = 0
@@ -92,8 +83,7 @@ struct Exchange {
 extension StoreMachine {
   /// Passes on the token for a request. For a stream, the callback is asked even if there is one.
   mutating func withToken(_ asker: HeldTokens.Asker) {
-    var isStream = false
-    if case .stream = asker { isStream = true }
+    let isStream = if case .stream = asker { true } else { false }
     if let coming = tokens.comingToken(now), isStream || tokens.token == nil {
       go(asker, tokens.inUse(now) ?? coming, nil)
     } else if tokens.valid(tokens.token, now) != nil && (tokens.isGiven || !isStream) || !tokens.hasCallback {
@@ -172,7 +162,7 @@ extension StoreMachine {
       open(number, token, error ?? (isOther ? nil : refusal?.detail))
     case .exchange(let number): begin(number, token, error)
     case .exchangeAgain(let number, let answer):
-      if error != nil || token == exchanges[number]?.token {
+      if error != nil || token == exchanges[number]?.call.token {
         finish(number, answer)
       } else {
         begin(number, token, nil)
@@ -183,38 +173,30 @@ extension StoreMachine {
 
   // Requests with answers.
 
-  mutating func begin(_ exchange: Exchange) {
+  mutating func begin(_ purpose: Exchange.Purpose, _ call: Call) {
     let number = newNumber()
-    exchanges[number] = exchange
+    exchanges[number] = Exchange(purpose: purpose, call: call)
     withToken(.exchange(number))
   }
 
   private mutating func begin(_ number: Int, _ token: String?, _ error: String?) {
     if let error { return finish(number, Answer(problem: HTTPProblem(noToken: error), wasSent: false)) }
-    exchanges[number]?.token = token
-    guard let exchange = exchanges[number] else { return }
-    let call = Call(
-      method: exchange.method,
-      url: exchange.url,
-      body: exchange.body,
-      token: token,
-      wait: exchange.wait
-    )
-    let request = send(call, .exchange(number), limit: exchange.wait * 1000 + Self.answerLimit)
+    exchanges[number]?.call.token = token
+    guard let call = exchanges[number]?.call else { return }
+    let request = send(call, .exchange(number), limit: call.wait * 1000 + Self.answerLimit)
     exchanges[number]?.request = request
   }
 
   mutating func exchangeAnswered(_ number: Int, _ answer: Answer) {
     guard let exchange = exchanges[number] else { return }
     guard answer.status == 401 else {
-      if answer.status != nil { tokens.accept(exchange.token) }
+      if answer.status != nil { tokens.accept(exchange.call.token) }
       return finish(number, answer)
     }
-    if tokens.refuse(exchange.token, answer.problem, now) {
+    if tokens.refuse(exchange.call.token, answer.problem, now) {
       exchanges[number]?.early += 1
       // A stream goes on with the token before.
-      var isPatch = false
-      if case .patch = exchange.purpose { isPatch = true }
+      let isPatch = if case .patch = exchange.purpose { true } else { false }
       guard !isPatch, exchange.early < HeldTokens.maxEarly else {
         return finish(number, answer, isEarly: true)
       }
@@ -230,8 +212,8 @@ extension StoreMachine {
   private mutating func finish(_ number: Int, _ answer: Answer, isEarly: Bool = false) {
     guard let exchange = exchanges.removeValue(forKey: number) else { return }
     switch exchange.purpose {
-    case .patch(let patch): patched(patch, exchange.token, answer, isEarly)
-    case .post(let feed, let write): posted(feed, write, answer, exchange.url)
+    case .patch(let patch): patched(patch, exchange.call.token, answer, isEarly)
+    case .post(let feed, let write): posted(feed, write, answer, exchange.call.url)
     case .outcome(let feed, let write): learned(feed, write, answer)
     }
   }

@@ -93,14 +93,8 @@ extension StoreMachine {
     let home = follows.sorted { $0.key < $1.key }.first { $0.value.feed == feed && $0.value.home != nil }
     let connected = streams.sorted { $0.key < $1.key }.first { $0.value.phase == .open }
     let server = home?.value.home ?? connected?.value.server ?? 0
-    begin(
-      Exchange(
-        purpose: .post(feed, known[index].names[0]),
-        method: "POST",
-        url: url(of: server, "/v1/feeds/\(Self.encoded(feed.rawValue))/events"),
-        body: known[index].value
-      )
-    )
+    let url = url(of: server, "/v1/feeds/\(Self.encoded(feed.rawValue))/events")
+    begin(.post(feed, known[index].names[0]), Call(method: "POST", url: url, body: known[index].value))
   }
 
   private func index(_ feed: FeedID, _ id: WriteID) -> Int? {
@@ -120,14 +114,8 @@ extension StoreMachine {
     writes[feed]?[index].phase = .asking
     writes[feed]?[index].written = written
     let query = "?partition=\(written.partition)&offset=\(offset)"
-    begin(
-      Exchange(
-        purpose: .outcome(feed, id),
-        method: "GET",
-        url: URL(string: url.absoluteString + query) ?? url,
-        wait: wait
-      )
-    )
+    let url = URL(string: url.absoluteString + query) ?? url
+    begin(.outcome(feed, id), Call(method: "GET", url: url, wait: wait))
     refresh(feed)
   }
 

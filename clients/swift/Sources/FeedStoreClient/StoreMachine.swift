@@ -11,7 +11,7 @@ struct Call: Sendable {
   let method: String
   let url: URL
   var body: String?
-  let token: String?
+  var token: String?
   /// For how many seconds the server may wait.
   var wait = 0
   /// Whether the response is a stream of events.
@@ -96,7 +96,6 @@ struct StoreMachine {
   var exchanges: [Int: Exchange] = [:]
   /// What takes the answer to each request.
   var requests: [Int: Taker] = [:]
-  private var followsByKey: [FollowKey: Int] = [:]
   private var isFlushScheduled = false
   private var (lastNumber, lastRequest, lastView) = (0, 0, 0)
   private var lastStanding = Standing.live
@@ -114,11 +113,6 @@ struct StoreMachine {
   private struct Handle {
     var follow: Int
     var listeners = 0
-  }
-
-  private struct FollowKey: Hashable {
-    let feed: FeedID
-    let window: FeedWindow
   }
 
   init(
@@ -180,7 +174,7 @@ struct StoreMachine {
 
   mutating func add(_ feed: FeedID, _ window: FeedWindow) -> (handle: HandleID, view: FeedView) {
     let handle = HandleID(number: newNumber())
-    let number = followsByKey[FollowKey(feed: feed, window: window)] ?? newFollow(Follow(feed, window))
+    let number = follow(of: feed, window) ?? newFollow(Follow(feed, window))
     handles[handle] = Handle(follow: number)
     follows[number]?.handles.insert(handle)
     return (handle, follows[number]?.shown ?? FeedView(feed: feed, standing: .connecting))
@@ -189,8 +183,11 @@ struct StoreMachine {
   private mutating func newFollow(_ follow: Follow) -> Int {
     let number = newNumber()
     follows[number] = follow
-    followsByKey[FollowKey(feed: follow.feed, window: follow.window)] = number
     return number
+  }
+
+  private func follow(of feed: FeedID, _ window: FeedWindow) -> Int? {
+    follows.first { $0.value.feed == feed && $0.value.window == window }?.key
   }
 
   mutating func remove(_ handle: HandleID) {
@@ -205,8 +202,6 @@ struct StoreMachine {
     guard let follow = follows[number], follow.handles.isEmpty else { return }
     for place in follow.places.values { streams[place.stream]?.follows.removeAll { $0 == number } }
     follows[number] = nil
-    let key = FollowKey(feed: follow.feed, window: follow.window)
-    if followsByKey[key] == number { followsByKey[key] = nil }
     cancel(.refetch(follow: number), .moving(follow: number), .pending(follow: number))
     forgetWrites(follow.feed)
   }
@@ -240,12 +235,9 @@ struct StoreMachine {
     guard let shown = handles[handle], let follow = follows[shown.follow], follow.window != window else {
       return
     }
-    let key = FollowKey(feed: follow.feed, window: window)
-    let other = followsByKey[key]
+    let other = self.follow(of: follow.feed, window)
     change()
     if other == nil, follow.handles.count == 1 {
-      followsByKey[FollowKey(feed: follow.feed, window: follow.window)] = nil
-      followsByKey[key] = shown.follow
       follows[shown.follow]?.window = window
       follows[shown.follow]?.fault = nil
       follows[shown.follow]?.expectReload(isMisfit: false)

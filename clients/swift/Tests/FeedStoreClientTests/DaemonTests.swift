@@ -6,11 +6,6 @@ import Testing
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Reads updates until one fits.
 func firstUpdate(
@@ -60,11 +55,7 @@ final class Program: @unchecked Sendable {
   func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }
 
   func kill(_ signal: Int32 = SIGKILL) {
-    #if canImport(Darwin)
-      Darwin.kill(process.processIdentifier, signal)
-    #else
-      Glibc.kill(process.processIdentifier, signal)
-    #endif
+    _ = Foundation.kill(process.processIdentifier, signal)
     process.waitUntilExit()
   }
 
