@@ -106,7 +106,7 @@ public struct FeedEvent: Hashable, Sendable {
 /// What the daemon says of a write that is accepted.
 public struct Written: Hashable, Sendable {
   public let feed: FeedID
-  /// Where the record is. `offset` is nil in the rare case that brokers do not tell it.
+  /// Where the record is. `offset` is nil in the rare case that brokers do not name it.
   public let topic: String
   public let partition: Int
   public let offset: Int?

@@ -70,7 +70,7 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     lock.lock()
     receivers[task.taskIdentifier] = nil
     lock.unlock()
-    // Not while its end is being told: on Linux that ends the process, too.
+    // Not while its end is being passed on: on Linux that ends the process, too.
     queue.addOperation { task.cancel() }
   }
 
@@ -103,16 +103,16 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   // The head is read from the task with what comes after it, so that no answer is needed before the rest.
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    tellHead(dataTask)
+    passHead(dataTask)
     receiver(dataTask)?(.data(data))
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    if error == nil { tellHead(task) }
+    if error == nil { passHead(task) }
     receiver(task, isLast: true)?(.end(error.map(Failure.init)))
   }
 
-  private func tellHead(_ task: URLSessionTask) {
+  private func passHead(_ task: URLSessionTask) {
     lock.lock()
     let isFirst = withHead.insert(task.taskIdentifier).inserted
     lock.unlock()

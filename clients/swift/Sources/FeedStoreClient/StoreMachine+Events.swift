@@ -9,7 +9,7 @@ extension StoreMachine {
     guard case .stream(let number) = requests[request], let text = try? JSONText(checking: event.data),
       let object = JSONObject(text)
     else {
-      // It cannot be told which view that is.
+      // Its view is unknown.
       if case .stream(let number) = requests[request] { fail(number, .disconnected, "an event is not JSON") }
       return
     }
@@ -30,10 +30,10 @@ extension StoreMachine {
       // What was sent of a view before it was removed still arrives.
     else { return }
     if event.name == "forbidden" {
-      edit(member, stream.server) { ($0.changes, $0.told, $0.isUpToDate) = (0, .forbidden, false) }
+      edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = (0, .forbidden, false) }
       if object["reason"]?.string == "token-expired" { _ = tokens.refuse(stream.token, nil, now) }
     } else if event.name == "must-refetch", place.changes > 0 {
-      edit(member, stream.server) { ($0.changes, $0.told, $0.isUpToDate) = ($0.changes - 1, nil, false) }
+      edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = ($0.changes - 1, nil, false) }
     } else if place.changes == 0, place.asked == follow.wanted, [nil, stream.server].contains(follow.home) {
       take(event.name, object, text, member, stream.server)
     }
@@ -55,7 +55,7 @@ extension StoreMachine {
     let isAwaited = follows[number]?.expectsReload ?? true
     switch name {
     case "absent", "moved":
-      edit(number, server) { ($0.told, $0.isUpToDate) = (name == "moved" ? .moved : .absent, false) }
+      edit(number, server) { ($0.notice, $0.isUpToDate) = (name == "moved" ? .moved : .absent, false) }
       follows[number]?.home = nil
       follows[number]?.expectReload(isMisfit: false)
       if let url = object["url"]?.string.flatMap(URL.init(string:)) {
@@ -82,7 +82,7 @@ extension StoreMachine {
       follows[number]?.named = []
       change()
     }
-    if follows[number]?.places[server]?.told != nil { edit(number, server) { $0.told = nil } }
+    if follows[number]?.places[server]?.notice != nil { edit(number, server) { $0.notice = nil } }
     if name == "message" { return take(object, number) }
     if name == "up-to-date" { edit(number, server) { $0.isUpToDate = true } }
     guard let epoch = object["epoch"]?.string, let revision = object["revision"]?.count, !isAwaited else {
@@ -165,7 +165,7 @@ extension StoreMachine {
   /// There is no such feed, unless it is moving: the instance that gets it says for a while that there is none.
   private mutating func becomeAbsent(_ number: Int) {
     guard let follow = follows[number], follow.isNowhere(ownServers) else { return }
-    if follow.places.values.contains(where: { $0.told == .moved }) {
+    if follow.places.values.contains(where: { $0.notice == .moved }) {
       set(.moving(follow: number), Self.moving)
     } else {
       deleted(number)

@@ -239,7 +239,7 @@ extension StoreMachine {
     streams[number]?.sent.removeAll { entry in removed.contains { $0.follow == entry.follow } }
     for member in added {
       guard let follow = follows[member], let place = follow.places[stream.server] else { continue }
-      let isChange = place.asked != nil && place.told != .forbidden
+      let isChange = place.asked != nil && place.notice != .forbidden
       patch.added.append((member, place.asked, isChange))
       follows[member]?.places[stream.server]?.asked = follow.wanted
       if isChange { follows[member]?.places[stream.server]?.changes += 1 }

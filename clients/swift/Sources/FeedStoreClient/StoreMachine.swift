@@ -87,7 +87,8 @@ struct StoreMachine {
   /// By their number, those of the program first; others are known from `moved`.
   var servers: [URL]
   let ownServers: Int
-  private var handles: [HandleID: Handle] = [:]
+  /// What each shows.
+  private var handles: [HandleID: Int] = [:]
   var follows: [Int: Follow] = [:]
   var streams: [Int: StreamState] = [:]
   /// The writes that are not over, in their order.
@@ -108,11 +109,6 @@ struct StoreMachine {
   enum Taker {
     case stream(Int)
     case exchange(Int)
-  }
-
-  private struct Handle {
-    var follow: Int
-    var listeners = 0
   }
 
   init(
@@ -175,8 +171,8 @@ struct StoreMachine {
   mutating func add(_ feed: FeedID, _ window: FeedWindow) -> (handle: HandleID, view: FeedView) {
     let handle = HandleID(number: newNumber())
     let number = follow(of: feed, window) ?? newFollow(Follow(feed, window))
-    handles[handle] = Handle(follow: number)
-    follows[number]?.handles.insert(handle)
+    handles[handle] = number
+    follows[number]?.handles[handle] = 0
     return (handle, follows[number]?.shown ?? FeedView(feed: feed, standing: .connecting))
   }
 
@@ -191,13 +187,11 @@ struct StoreMachine {
   }
 
   mutating func remove(_ handle: HandleID) {
-    guard let removed = handles.removeValue(forKey: handle) else { return }
-    leave(removed.follow, handle, removed.listeners)
+    if let number = handles.removeValue(forKey: handle) { leave(number, handle) }
   }
 
-  private mutating func leave(_ number: Int, _ handle: HandleID, _ listeners: Int) {
-    follows[number]?.handles.remove(handle)
-    follows[number]?.listeners -= listeners
+  private mutating func leave(_ number: Int, _ handle: HandleID) {
+    follows[number]?.handles[handle] = nil
     change()
     guard let follow = follows[number], follow.handles.isEmpty else { return }
     for place in follow.places.values { streams[place.stream]?.follows.removeAll { $0 == number } }
@@ -208,20 +202,20 @@ struct StoreMachine {
 
   /// Whether the feed is known not to exist.
   mutating func listen(_ handle: HandleID) -> Bool {
-    guard let number = handles[handle]?.follow else { return false }
-    handles[handle]?.listeners += 1
-    follows[number]?.listeners += 1
-    if follows[number]?.listeners == 1 { follows[number]?.fault = nil }
-    nameView(number)
-    change()
-    return follows[number]?.isAbsent ?? false
+    addListeners(1, handle)
+    return shown(by: handle)?.isAbsent ?? false
   }
 
-  mutating func unlisten(_ handle: HandleID) {
-    guard let number = handles[handle]?.follow else { return }
-    handles[handle]?.listeners -= 1
-    follows[number]?.listeners -= 1
+  mutating func unlisten(_ handle: HandleID) { addListeners(-1, handle) }
+
+  private mutating func addListeners(_ count: Int, _ handle: HandleID) {
+    guard let number = handles[handle] else { return }
+    follows[number]?.handles[handle]? += count
+    if count > 0, follows[number]?.listeners == 1 { follows[number]?.fault = nil }
+    nameView(number)
     change()
+    // Writes are shown only with a listener: nothing would confirm them.
+    if follows[number].map({ writes[$0.feed] != nil }) ?? false { refresh(number) }
   }
 
   /// Views are named in the order in which they are followed first.
@@ -232,30 +226,27 @@ struct StoreMachine {
   }
 
   mutating func show(_ handle: HandleID, _ window: FeedWindow) {
-    guard let shown = handles[handle], let follow = follows[shown.follow], follow.window != window else {
-      return
-    }
+    guard let former = handles[handle], let follow = follows[former], follow.window != window else { return }
     let other = self.follow(of: follow.feed, window)
     change()
     if other == nil, follow.handles.count == 1 {
-      follows[shown.follow]?.window = window
-      follows[shown.follow]?.fault = nil
-      follows[shown.follow]?.expectReload(isMisfit: false)
-      return refresh(shown.follow)
+      follows[former]?.window = window
+      follows[former]?.fault = nil
+      follows[former]?.expectReload(isMisfit: false)
+      return refresh(former)
     }
     let number = other ?? newFollow(follow.withOther(window))
-    handles[handle]?.follow = number
-    follows[number]?.handles.insert(handle)
-    follows[number]?.listeners += shown.listeners
+    handles[handle] = number
+    follows[number]?.handles[handle] = follow.handles[handle]
     nameView(number)
     refresh(number)
-    leave(shown.follow, handle, shown.listeners)
+    leave(former, handle)
     guard other != nil, let follow = follows[number], follow.shown.exists || follow.isAbsent else { return }
     add(.show(handle, FeedUpdate(kind: follow.isAbsent ? .absent : .state, view: follow.shown)))
   }
 
   /// The feed and the window that a handle shows, and what it shows.
-  func shown(by handle: HandleID) -> Follow? { handles[handle].flatMap { follows[$0.follow] } }
+  func shown(by handle: HandleID) -> Follow? { handles[handle].flatMap { follows[$0] } }
 
   // Where feeds are followed.
 
@@ -322,16 +313,16 @@ struct StoreMachine {
   func standing(of follow: Follow) -> Standing {
     if follow.listeners == 0 { return .connecting }
     if let fault = follow.fault { return .stale(.badRequest, detail: fault) }
-    if let home = follow.home.flatMap({ follow.places[$0] }), isOpen(home), home.told == nil {
+    if let home = follow.home.flatMap({ follow.places[$0] }), isOpen(home), home.notice == nil {
       if follow.isMisfit { return .stale(.mustRefetch) }
       let isLive = home.isUpToDate && home.changes == 0 && home.asked == follow.wanted
       return isLive ? .live : .catchingUp
     }
     let places = follow.places.values.sorted { $0.order < $1.order }
     if follow.isAbsent, follow.isNowhere(ownServers) { return .live }
-    if places.contains(where: { isOpen($0) && $0.told == nil }) { return .catchingUp }
-    if places.contains(where: { $0.told == .moved }) { return .stale(.moved) }
-    if places.contains(where: { $0.told == .forbidden }) { return .stale(.forbidden) }
+    if places.contains(where: { isOpen($0) && $0.notice == nil }) { return .catchingUp }
+    if places.contains(where: { $0.notice == .moved }) { return .stale(.moved) }
+    if places.contains(where: { $0.notice == .forbidden }) { return .stale(.forbidden) }
     return places.lazy.compactMap { streams[$0.stream]?.trouble }.first ?? .connecting
   }
 
@@ -342,7 +333,7 @@ struct StoreMachine {
     guard !areStandingsKnown else { return }
     let changed = follows.compactMap { number, follow in
       let standing = standing(of: follow)
-      return standing == follow.told ? nil : (number: number, standing: standing)
+      return standing == follow.lastStanding ? nil : (number: number, standing: standing)
     }
     for (number, standing) in changed.sorted(by: { $0.number < $1.number }) {
       let now = now
@@ -358,17 +349,17 @@ struct StoreMachine {
 
   /// The worst standing of all that is followed; of several, the one that was followed first.
   var worstStanding: Standing {
-    let followed = handles.filter { $0.value.listeners > 0 }.sorted { $0.key.number < $1.key.number }
-    return followed.compactMap { follows[$0.value.follow]?.shown.standing }.reduce(.live) {
-      $1.severity > $0.severity ? $1 : $0
+    let followed = handles.sorted { $0.key.number < $1.key.number }.compactMap { handle, number in
+      follows[number].flatMap { $0.handles[handle] ?? 0 > 0 ? $0.shown.standing : nil }
     }
+    return followed.reduce(.live) { $1.severity > $0.severity ? $1 : $0 }
   }
 
   mutating func show(_ number: Int, _ kind: FeedUpdate.Kind) {
     guard let follow = follows[number] else { return }
-    if follow.told != follow.shown.standing { areStandingsKnown = false }
-    follows[number]?.told = follow.shown.standing
-    for handle in follow.handles.sorted(by: { $0.number < $1.number }) {
+    if follow.lastStanding != follow.shown.standing { areStandingsKnown = false }
+    follows[number]?.lastStanding = follow.shown.standing
+    for handle in follow.handles.keys.sorted(by: { $0.number < $1.number }) {
       add(.show(handle, FeedUpdate(kind: kind, view: follow.shown)))
     }
   }
@@ -381,7 +372,7 @@ struct StoreMachine {
     follow.note(standing, now)
     var pending: [[PendingOperation]] = []
     var end: Milliseconds?
-    for index in (writes[follow.feed] ?? []).indices {
+    for index in (writes[follow.feed] ?? []).indices where follow.listeners > 0 {
       let shown = writes[follow.feed]![index].isShown(in: follow, number, liveTime: follow.liveTime(now))
       guard shown.isShown else { continue }
       pending.append(writes[follow.feed]![index].operations)
@@ -461,9 +452,8 @@ struct Follow {
   var window: FeedWindow
   /// Its name in the protocol; empty before it is followed.
   var view = ""
-  var handles: Set<HandleID> = []
-  /// How many listen to these handles.
-  var listeners = 0
+  /// How many listen to each handle.
+  var handles: [HandleID: Int] = [:]
 
   var replica: Replica
   /// The newest state from the daemon.
@@ -471,7 +461,7 @@ struct Follow {
   /// The confirmed state with the writes that it does not include.
   var shown: FeedView
   /// The standing of the last update.
-  var told = Standing.connecting
+  var lastStanding = Standing.connecting
   /// The newest version that the daemon has named.
   var known: (epoch: String, revision: Int)?
   var expectsReload = true
@@ -498,7 +488,7 @@ struct Follow {
 
   /// Its place on a stream.
   struct Place {
-    enum Told { case absent, moved, forbidden }
+    enum Notice { case absent, moved, forbidden }
 
     let stream: Int
     /// Of several places, the first one counts.
@@ -507,7 +497,8 @@ struct Follow {
     var asked: Wanted?
     /// How many `must-refetch` come because the client has asked for something else.
     var changes = 0
-    var told: Told?
+    /// What the instance has said instead of sending it.
+    var notice: Notice?
     var isUpToDate = false
   }
 
@@ -532,13 +523,14 @@ struct Follow {
     return other
   }
 
+  var listeners: Int { handles.values.reduce(0, +) }
   var wanted: Wanted { Wanted(window: window, round: round) }
 
   /// Whether all instances have said that they do not have the feed.
   func isNowhere(_ servers: Int) -> Bool {
-    let told = places.values.map(\.told)
-    return told.count >= servers && told.contains(.absent)
-      && told.allSatisfy { $0 == .absent || $0 == .moved }
+    let notices = places.values.map(\.notice)
+    return notices.count >= servers && notices.contains(.absent)
+      && notices.allSatisfy { $0 == .absent || $0 == .moved }
   }
 
   /// The next changeset is a reload.
