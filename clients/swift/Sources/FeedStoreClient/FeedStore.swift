@@ -162,7 +162,7 @@ final class StoreCore: @unchecked Sendable {
   private func set(_ timer: StoreMachine.Timer, _ milliseconds: Milliseconds) {
     timers[timer]?.cancel()
     timers[timer] = Task { [weak self] in
-      try? await Task.sleep(nanoseconds: UInt64(max(0, milliseconds)) * 1_000_000)
+      try? await Task.sleep(nanoseconds: UInt64(max(0, min(milliseconds, 1 << 40))) * 1_000_000)
       self?.fire(timer)
     }
   }

@@ -6,12 +6,10 @@ extension StoreMachine {
   ///
   /// - Parameter retry: How long the server wishes a client to wait.
   mutating func received(_ request: Int, _ event: StreamEvent, retry: Milliseconds?) {
-    guard case .stream(let number) = requests[request], let text = try? JSONText(checking: event.data),
-      let object = JSONObject(text)
-    else {
+    guard case .stream(let number) = requests[request] else { return }
+    guard let object = JSONObject(try? JSONText(checking: event.data)) else {
       // Its view is unknown.
-      if case .stream(let number) = requests[request] { fail(number, .disconnected, "an event is not JSON") }
-      return
+      return fail(number, .disconnected, "an event is not JSON")
     }
     if event.name != "message" { areStandingsKnown = false }
     if let retry { streams[number]?.retry = retry }
@@ -35,7 +33,7 @@ extension StoreMachine {
     } else if event.name == "must-refetch", place.changes > 0 {
       edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = ($0.changes - 1, nil, false) }
     } else if place.changes == 0, place.asked == follow.wanted, [nil, stream.server].contains(follow.home) {
-      take(event.name, object, text, member, stream.server)
+      take(event.name, object, member, stream.server)
     }
   }
 
@@ -45,13 +43,7 @@ extension StoreMachine {
     follows[number]?.places[server] = place
   }
 
-  private mutating func take(
-    _ name: String,
-    _ object: JSONObject,
-    _ text: JSONText,
-    _ number: Int,
-    _ server: Int
-  ) {
+  private mutating func take(_ name: String, _ object: JSONObject, _ number: Int, _ server: Int) {
     let isAwaited = follows[number]?.expectsReload ?? true
     switch name {
     case "absent", "moved":
