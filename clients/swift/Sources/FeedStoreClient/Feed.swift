@@ -52,7 +52,7 @@ public final class Feed: Sendable {
     coalescing key: String? = nil
   ) async throws -> Written {
     let events = events.isEmpty ? [FeedEvent(json: "[]")] : events
-    guard let written = try await core.write(handle, wait: wait, key: key, { _ in events }) else {
+    guard let written = try await core.write(id, wait: wait, key: key, { _ in events }) else {
       throw WriteFailed(message: "there is nothing to write", wasSent: false)
     }
     return written
@@ -67,7 +67,7 @@ public final class Feed: Sendable {
   /// - Throws: `SnapshotError` if the feed is not shown as a whole, or is stale; otherwise as `write` does.
   @discardableResult
   public func apply(_ snapshot: FeedSnapshot, wait: Int = 10) async throws -> Written? {
-    try await core.write(handle, wait: wait) { try $0.difference(handle, snapshot) }
+    try await core.write(id, wait: wait) { try $0.difference(handle, snapshot) }
   }
 }
 
@@ -83,7 +83,6 @@ public final class FeedSubscription: Sendable {
 
 /// The updates of a feed.
 public struct FeedUpdates: AsyncSequence, Sendable {
-  public typealias Element = FeedUpdate
   let feed: Feed
 
   public func makeAsyncIterator() -> Iterator { Iterator(feed) }
@@ -106,7 +105,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   }
 }
 
-/// What a `Feed` shows, and who listens to it.
+/// What a `Feed` shows, and who listens to it. All but `view` is called with the lock of the core.
 final class FeedSink: @unchecked Sendable {
   private let lock = NSLock()
   private var newest: FeedView
@@ -114,22 +113,14 @@ final class FeedSink: @unchecked Sendable {
 
   init(_ view: FeedView) { newest = view }
 
-  var view: FeedView {
-    lock.lock()
-    defer { lock.unlock() }
-    return newest
-  }
+  var view: FeedView { lock.withLock { newest } }
 
   func show(_ update: FeedUpdate) {
-    lock.lock()
-    defer { lock.unlock() }
-    newest = update.view
+    lock.withLock { newest = update.view }
     for mailbox in mailboxes { mailbox.deliver(update) }
   }
 
   func add(_ mailbox: Mailbox, isAbsent: Bool) {
-    lock.lock()
-    defer { lock.unlock() }
     mailboxes.append(mailbox)
     if newest.exists || isAbsent {
       mailbox.deliver(FeedUpdate(kind: isAbsent ? .absent : .state, view: newest))
@@ -138,8 +129,6 @@ final class FeedSink: @unchecked Sendable {
 
   /// Whether it was there.
   func remove(_ mailbox: Mailbox) -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
     guard let index = mailboxes.firstIndex(where: { $0 === mailbox }) else { return false }
     mailboxes.remove(at: index)
     return true

@@ -68,13 +68,10 @@ struct FeedState: Sendable {
   }
 
   static func checksum(of sections: [FeedSection]) -> UInt32 {
-    var sum: UInt32 = 0
-    var previous: SectionID?
-    for section in sections {
-      sum &+= ChecksumTerm.section(section.id, after: previous) &+ ChecksumTerm.items(section.items)
-      previous = section.id
+    sections.indices.reduce(0) { sum, index in
+      let (section, previous) = (sections[index], index > 0 ? sections[index - 1].id : nil)
+      return sum &+ ChecksumTerm.section(section.id, after: previous) &+ ChecksumTerm.items(section.items)
     }
-    return sum
   }
 
   static func exists(_ id: String) -> ReplicaFault {

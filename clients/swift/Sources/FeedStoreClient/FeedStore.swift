@@ -129,7 +129,7 @@ final class StoreCore: @unchecked Sendable {
 
   /// Writes the events that `make` returns; nil if there are none.
   func write(
-    _ handle: HandleID,
+    _ feed: FeedID,
     wait: Int,
     key: String? = nil,
     _ make: (StoreMachine) throws -> [FeedEvent]
@@ -140,7 +140,7 @@ final class StoreCore: @unchecked Sendable {
           let texts = try make(machine).map(\.text)
           guard !texts.isEmpty else { return continuation.resume(returning: nil) }
           let value = texts.count == 1 ? texts[0] : "[\(texts.joined(separator: ","))]"
-          writers[machine.write(value, handle, wait: max(0, min(wait, 30)), key: key)] = continuation
+          writers[machine.write(value, feed, wait: max(0, min(wait, 30)), key: key)] = continuation
         } catch { continuation.resume(throwing: error) }
       }
     }

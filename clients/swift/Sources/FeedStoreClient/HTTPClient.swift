@@ -67,9 +67,7 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   /// Ends a request; nothing more comes of it.
   func cancel(_ task: URLSessionDataTask) {
-    lock.lock()
-    receivers[task.taskIdentifier] = nil
-    lock.unlock()
+    lock.withLock { receivers[task.taskIdentifier] = nil }
     // Not while its end is being passed on: on Linux that ends the process, too.
     queue.addOperation { task.cancel() }
   }
@@ -113,10 +111,7 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   private func passHead(_ task: URLSessionTask) {
-    lock.lock()
-    let isFirst = withHead.insert(task.taskIdentifier).inserted
-    lock.unlock()
-    guard isFirst else { return }
+    guard lock.withLock({ withHead.insert(task.taskIdentifier).inserted }) else { return }
     let response = task.response as? HTTPURLResponse
     var headers: [String: String] = [:]
     for (name, value) in response?.allHeaderFields ?? [:] { headers["\(name)".lowercased()] = "\(value)" }

@@ -57,12 +57,8 @@ extension StoreMachine {
   /// Begins a write.
   ///
   /// - Parameter value: An event or an array of events, as JSON.
-  mutating func write(_ value: String, _ handle: HandleID, wait: Int, key: String? = nil) -> WriteID {
+  mutating func write(_ value: String, _ feed: FeedID, wait: Int, key: String? = nil) -> WriteID {
     let id = WriteID(number: newNumber())
-    guard let feed = shown(by: handle)?.feed else {
-      add(.finish(id, .failure(WriteFailed(message: "the feed is closed", wasSent: false))))
-      return id
-    }
     let known = writes[feed] ?? []
     guard known.count < Self.maxPendingWrites else {
       let message = "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later"

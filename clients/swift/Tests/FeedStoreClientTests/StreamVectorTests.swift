@@ -9,7 +9,6 @@ final class StreamVector {
   private let clock = Clock()
   private var machine: StoreMachine
   private var handles: [String: HandleID] = [:]
-  private var writers: [String: HandleID] = [:]
   private var names: [WriteID: String] = [:]
   private var timers: [StoreMachine.Timer: (due: Milliseconds, number: Int)] = [:]
   private var lastTimer = 0
@@ -172,13 +171,9 @@ final class StreamVector {
       machine.unlisten(handle)
       machine.remove(handle)
     } else if let name = input["write"]?.string {
-      // Handles without a listener, for writes to feeds that are not followed.
-      let feed = input["feed"]?.string ?? ""
-      let handle = writers[feed] ?? machine.add(FeedID(feed), FeedWindow(first: 987_654)).handle
-      writers[feed] = handle
       let id = machine.write(
         try #require(input["events"]).compactText,
-        handle,
+        FeedID(input["feed"]?.string ?? ""),
         wait: input["wait"]?.count ?? 10,
         key: input["coalesce"]?.string
       )
