@@ -86,18 +86,12 @@ public struct FeedSnapshot: Sendable {
     try insert(ids, at: sections.count)
   }
 
-  public mutating func insertSections(
-    _ ids: [SectionID],
-    beforeSection anchor: SectionID
-  ) throws(SnapshotError) {
-    try insert(ids, at: try index(of: anchor))
+  public mutating func insertSections(_ ids: [SectionID], beforeSection id: SectionID) throws(SnapshotError) {
+    try insert(ids, at: try index(of: id))
   }
 
-  public mutating func insertSections(
-    _ ids: [SectionID],
-    afterSection anchor: SectionID
-  ) throws(SnapshotError) {
-    try insert(ids, at: try index(of: anchor) + 1)
+  public mutating func insertSections(_ ids: [SectionID], afterSection id: SectionID) throws(SnapshotError) {
+    try insert(ids, at: try index(of: id) + 1)
   }
 
   public mutating func moveSection(_ id: SectionID, beforeSection anchor: SectionID) throws(SnapshotError) {
@@ -173,10 +167,7 @@ public struct FeedSnapshot: Sendable {
   private mutating func insert(_ ids: [SectionID], at place: Int) throws(SnapshotError) {
     var known = Set(sections.map(\.id))
     for id in ids where !known.insert(id).inserted {
-      throw SnapshotError(
-        .duplicateSection,
-        "the section \"\(id)\" is there already; move it with moveSection"
-      )
+      throw SnapshotError(.duplicateSection, "the section \"\(id)\" is there; move it with moveSection")
     }
     sections.insert(contentsOf: ids.map { SectionDraft(id: $0, dataText: "null") }, at: place)
   }
