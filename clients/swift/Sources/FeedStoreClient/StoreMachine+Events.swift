@@ -91,15 +91,6 @@ extension StoreMachine {
       return misfit(number)
     }
     if changeset.mode == .delete { return deleted(number) }
-    let follow = follows[number]
-    if changeset.mode == .reload, follow?.expectsReload == false, let head = follow?.confirmed.head,
-      changeset.head.epoch == head.epoch, changeset.head.revision <= head.revision
-    {
-      // A keyframe of what there is, or of something else.
-      let isOther = changeset.head.checksum != head.checksum
-      if changeset.head.revision == head.revision, isOther { misfit(number) }
-      return
-    }
     switch follows[number]?.replica.take(changeset) {
     case .applied(let change): applied(number, change)
     case .gap, .otherEpoch, .mismatch: misfit(number)

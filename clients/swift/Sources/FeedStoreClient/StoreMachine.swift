@@ -233,6 +233,9 @@ struct StoreMachine {
       follows[former]?.window = window
       follows[former]?.fault = nil
       follows[former]?.expectReload(isMisfit: false)
+      // Back again before the server was asked: it would send no state.
+      let home = follow.home.flatMap { follow.places[$0] }
+      if home?.changes == 0, home?.asked?.window == window { follows[former]?.round += 1 }
       return refresh(former)
     }
     let number = other ?? newFollow(follow.withOther(window))
