@@ -16,11 +16,6 @@ public struct FeedChange: Hashable, Sendable {
   public var sections = Entries<SectionID, Int>()
   public var items = Entries<ItemID, ItemPlace>()
 
-  init(_ head: Changeset.Head, _ mode: Mode) {
-    (epoch, revision, base, time) = (head.epoch, head.revision, head.base, head.time)
-    (self.mode, reason) = (mode, mode == .reload ? head.reason : nil)
-  }
-
   /// The entries of sections or of items.
   public struct Entries<ID: Hashable & Sendable, Place: Hashable & Sendable>: Hashable, Sendable {
     public var deletes: [Entry] = []
@@ -46,5 +41,19 @@ public struct FeedChange: Hashable, Sendable {
   public struct ItemPlace: Hashable, Sendable {
     public let section: SectionID
     public let index: Int
+  }
+}
+
+extension FeedChange {
+  init(_ head: Changeset.Head, _ mode: Mode) {
+    let reason = mode == .reload ? head.reason : nil
+    self.init(
+      epoch: head.epoch,
+      revision: head.revision,
+      base: head.base,
+      mode: mode,
+      reason: reason,
+      time: head.time
+    )
   }
 }
