@@ -48,8 +48,10 @@ extension StoreMachine {
     switch name {
     case "absent", "moved":
       edit(number, server) { ($0.notice, $0.isUpToDate) = (name == "moved" ? .moved : .absent, false) }
+      // Another instance may have been asked with the version.
+      if follows[number]?.home == server { follows[number]?.expectReload(isMisfit: false) }
       follows[number]?.home = nil
-      follows[number]?.expectReload(isMisfit: false)
+      follows[number]?.isMisfit = false
       if let url = object["url"]?.string.flatMap(URL.init(string:)) {
         let other = self.server(at: url)
         let isKnown = other < ownServers || follows[number]?.named.contains(other) == true
