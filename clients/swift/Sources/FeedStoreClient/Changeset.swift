@@ -28,6 +28,10 @@ struct Changeset: Sendable {
     guard let body = JSONObject(parsed) else {
       throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
     }
+    try self.init(body)
+  }
+
+  init(_ body: JSONObject) throws {
     func required<Value>(_ name: String, _ read: (JSONText) -> Value?) throws -> Value {
       guard let value = body[name].flatMap(read) else { throw Self.invalid(name, body[name]) }
       return value
@@ -148,6 +152,14 @@ struct ChangesetEntry {
   func data() throws -> String {
     guard let data = object["data"] else { throw Changeset.invalid("data", nil) }
     return data.compactText
+  }
+
+  func section() throws -> SectionDraft {
+    SectionDraft(id: SectionID(try id()), dataText: try data(), order: order(), keep: keep())
+  }
+
+  func item(in section: SectionID) throws -> FeedItem {
+    FeedItem(id: ItemID(try id()), kind: try kind(), section: section, dataText: try data())
   }
 
   /// A place of an item: in the entry itself, or in its member `from` or `to`.

@@ -10,8 +10,8 @@ struct StreamEvent: Equatable {
 /// https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. Ids have no meaning in a stream of many
 /// feeds.
 struct EventStreamParser {
-  /// What the server wishes a client to wait before it comes again, in seconds.
-  private(set) var retry: Double?
+  /// What the server wishes a client to wait before it comes again.
+  private(set) var retry: Milliseconds?
   /// An incomplete line.
   private var line: [UInt8] = []
   private var isAfterReturn = false
@@ -52,7 +52,7 @@ struct EventStreamParser {
     case "event": name = String(decoding: value, as: UTF8.self)
     case "retry":
       if (1...9).contains(value.count), value.allSatisfy({ (0x30...0x39).contains($0) }) {
-        retry = Double(String(decoding: value, as: UTF8.self)).map { $0 / 1000 }
+        retry = Int(String(decoding: value, as: UTF8.self))
       }
     default: break
     }

@@ -31,17 +31,43 @@ public final class Feed: Sendable {
 
   /// Writes events, as one record: all of it is applied or nothing. What is simple is shown at once, as pending.
   ///
-  /// - Parameter wait: For how many seconds the daemon waits for the outcome, at most 30.
+  /// - Parameters:
+  ///   - wait: For how many seconds to wait for the outcome, at most 30.
+  ///   - key: A later write with the same key takes the place of one that was not sent yet, for example of a slider.
   /// - Throws: `WriteRejected` if the record changed nothing, and `WriteFailed` if that is not known. The view does not show the write
   ///   any more then.
   @discardableResult
-  public func write(_ events: FeedEvent..., wait: Int = 10) async throws -> Written {
-    try await write(events, wait: wait)
+  public func write(
+    _ events: FeedEvent...,
+    wait: Int = 10,
+    coalescing key: String? = nil
+  ) async throws -> Written {
+    try await write(events, wait: wait, coalescing: key)
   }
 
   @discardableResult
-  public func write(_ events: [FeedEvent], wait: Int = 10) async throws -> Written {
-    try await core.write(events, handle, wait: wait)
+  public func write(
+    _ events: [FeedEvent],
+    wait: Int = 10,
+    coalescing key: String? = nil
+  ) async throws -> Written {
+    let events = events.isEmpty ? [FeedEvent(json: "[]")] : events
+    guard let written = try await core.write(id, wait: wait, key: key, { _ in events }) else {
+      throw WriteFailed(message: "there is nothing to write", wasSent: false)
+    }
+    return written
+  }
+
+  /// What is shown now, to edit and to `apply`.
+  public var snapshot: FeedSnapshot { FeedSnapshot(view) }
+
+  /// Makes the feed as a snapshot says: writes the difference from what is shown now, with the fewest moves, and shows it at once.
+  ///
+  /// - Returns: nil if there is no difference.
+  /// - Throws: `SnapshotError` if the feed is not shown as a whole, or is stale; otherwise as `write` does.
+  @discardableResult
+  public func apply(_ snapshot: FeedSnapshot, wait: Int = 10) async throws -> Written? {
+    try await core.write(id, wait: wait) { try $0.difference(handle, snapshot) }
   }
 }
 
@@ -57,7 +83,6 @@ public final class FeedSubscription: Sendable {
 
 /// The updates of a feed.
 public struct FeedUpdates: AsyncSequence, Sendable {
-  public typealias Element = FeedUpdate
   let feed: Feed
 
   public func makeAsyncIterator() -> Iterator { Iterator(feed) }
@@ -80,7 +105,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   }
 }
 
-/// What a `Feed` shows, and who listens to it.
+/// What a `Feed` shows, and who listens to it. All but `view` is called with the lock of the core.
 final class FeedSink: @unchecked Sendable {
   private let lock = NSLock()
   private var newest: FeedView
@@ -88,22 +113,14 @@ final class FeedSink: @unchecked Sendable {
 
   init(_ view: FeedView) { newest = view }
 
-  var view: FeedView {
-    lock.lock()
-    defer { lock.unlock() }
-    return newest
-  }
+  var view: FeedView { lock.withLock { newest } }
 
   func show(_ update: FeedUpdate) {
-    lock.lock()
-    defer { lock.unlock() }
-    newest = update.view
+    lock.withLock { newest = update.view }
     for mailbox in mailboxes { mailbox.deliver(update) }
   }
 
   func add(_ mailbox: Mailbox, isAbsent: Bool) {
-    lock.lock()
-    defer { lock.unlock() }
     mailboxes.append(mailbox)
     if newest.exists || isAbsent {
       mailbox.deliver(FeedUpdate(kind: isAbsent ? .absent : .state, view: newest))
@@ -112,8 +129,6 @@ final class FeedSink: @unchecked Sendable {
 
   /// Whether it was there.
   func remove(_ mailbox: Mailbox) -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
     guard let index = mailboxes.firstIndex(where: { $0 === mailbox }) else { return false }
     mailboxes.remove(at: index)
     return true

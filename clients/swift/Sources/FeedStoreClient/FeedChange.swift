@@ -43,3 +43,17 @@ public struct FeedChange: Hashable, Sendable {
     public let index: Int
   }
 }
+
+extension FeedChange {
+  init(_ head: Changeset.Head, _ mode: Mode) {
+    let reason = mode == .reload ? head.reason : nil
+    self.init(
+      epoch: head.epoch,
+      revision: head.revision,
+      base: head.base,
+      mode: mode,
+      reason: reason,
+      time: head.time
+    )
+  }
+}

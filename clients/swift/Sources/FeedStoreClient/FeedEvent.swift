@@ -21,12 +21,21 @@ public struct FeedEvent: Hashable, Sendable {
     data: JSONValue? = nil,
     at: Place<ItemID>? = nil
   ) -> FeedEvent {
+    self.item(item, section: section, kind: kind, data: data?.text, at: at)
+  }
+
+  static func item(
+    _ item: ItemID,
+    section: SectionID?,
+    kind: String?,
+    data: String?,
+    at: Place<ItemID>?
+  ) -> FeedEvent {
     FeedEvent(
       "item.upsert",
       [
         ("item", quoted(item.rawValue)), ("section", section.map { quoted($0.rawValue) }),
-        ("kind", kind.map(quoted)),
-        ("data", data?.text), ("at", at?.text),
+        ("kind", kind.map(quoted)), ("data", data), ("at", at?.text),
       ]
     )
   }
@@ -36,6 +45,7 @@ public struct FeedEvent: Hashable, Sendable {
     FeedEvent("item.patch", [("item", quoted(item.rawValue)), ("data", data.text)])
   }
 
+  /// Moves an item to a place, to another section (there to its end), or to a place of another section.
   public static func move(_ item: ItemID, to section: SectionID? = nil, at: Place<ItemID>? = nil) -> FeedEvent
   {
     FeedEvent(
@@ -43,6 +53,8 @@ public struct FeedEvent: Hashable, Sendable {
       [("item", quoted(item.rawValue)), ("section", section.map { quoted($0.rawValue) }), ("at", at?.text)]
     )
   }
+
+  public static func move(_ item: ItemID, to place: Place<ItemID>) -> FeedEvent { move(item, at: place) }
 
   public static func delete(_ item: ItemID) -> FeedEvent {
     FeedEvent("item.delete", [("item", quoted(item.rawValue))])
@@ -53,15 +65,18 @@ public struct FeedEvent: Hashable, Sendable {
     section: SectionID,
     data: JSONValue? = nil,
     at: Place<SectionID>? = nil
-  ) -> FeedEvent {
-    FeedEvent(
-      "section.upsert",
-      [("section", quoted(section.rawValue)), ("data", data?.text), ("at", at?.text)]
-    )
+  ) -> FeedEvent { self.section(section, data: data?.text, at: at) }
+
+  static func section(_ section: SectionID, data: String?, at: Place<SectionID>?) -> FeedEvent {
+    FeedEvent("section.upsert", [("section", quoted(section.rawValue)), ("data", data), ("at", at?.text)])
   }
 
   public static func move(section: SectionID, at: Place<SectionID>) -> FeedEvent {
     FeedEvent("section.move", [("section", quoted(section.rawValue)), ("at", at.text)])
+  }
+
+  public static func move(section: SectionID, to place: Place<SectionID>) -> FeedEvent {
+    move(section: section, at: place)
   }
 
   public static func delete(section: SectionID) -> FeedEvent {
@@ -91,13 +106,15 @@ public struct FeedEvent: Hashable, Sendable {
 /// What the daemon says of a write that is accepted.
 public struct Written: Hashable, Sendable {
   public let feed: FeedID
-  /// Where the record is. `offset` is nil in the rare case that brokers do not tell it.
+  /// Where the record is. `offset` is nil in the rare case that brokers do not name it.
   public let topic: String
   public let partition: Int
   public let offset: Int?
   /// What is published covers the record; nil if that is not known yet, or if the feed does not exist any more.
   public let epoch: String?
   public let revision: Int?
+  /// Whether the record has changed the feed; nil if that is not known.
+  public let changed: Bool?
 
   init?(_ object: JSONObject, feed: FeedID) {
     guard let topic = object["topic"]?.string, let partition = object["partition"]?.count else { return nil }
@@ -107,6 +124,7 @@ public struct Written: Hashable, Sendable {
     offset = object["offset"]?.count
     epoch = object["epoch"]?.string
     revision = object["revision"]?.count
+    changed = object["changed"].map { $0.text == "true" }
   }
 }
 
@@ -118,8 +136,10 @@ public struct WriteRejected: Error, Hashable, Sendable, CustomStringConvertible 
   public var description: String { "\(code): \(message)" }
 }
 
-/// It is not known whether the record was written.
+/// The record was not written, or it is not known whether it was.
 public struct WriteFailed: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The code of the daemon's response, if there is one.
+  public var code: String?
   public let message: String
   /// Whether the write may be published nevertheless.
   public var wasSent = true

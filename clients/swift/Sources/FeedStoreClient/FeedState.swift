@@ -16,18 +16,10 @@ struct FeedState: Sendable {
       // A section that continues from the previous part is listed again, without its data.
       if entry.object["data"] != nil || drafts.last?.id != id {
         guard ids.insert(id).inserted else { throw Self.exists(id.rawValue) }
-        drafts.append(
-          SectionDraft(id: id, dataText: try entry.data(), order: entry.order(), keep: entry.keep())
-        )
+        drafts.append(try entry.section())
       }
       for listed in try ChangesetEntry.list(entry.object["items"], "items") {
-        let made = FeedItem(
-          id: ItemID(try listed.id()),
-          kind: try listed.kind(),
-          section: id,
-          dataText: try listed.data()
-        )
-        let item = former.reused(made)
+        let item = former.reused(try listed.item(in: id))
         guard itemsById.updateValue(item, forKey: item.id) == nil else { throw Self.exists(item.id.rawValue) }
         drafts[drafts.count - 1].items.append(item)
       }
@@ -76,13 +68,10 @@ struct FeedState: Sendable {
   }
 
   static func checksum(of sections: [FeedSection]) -> UInt32 {
-    var sum: UInt32 = 0
-    var previous: SectionID?
-    for section in sections {
-      sum &+= ChecksumTerm.section(section.id, after: previous) &+ ChecksumTerm.items(section.items)
-      previous = section.id
+    sections.indices.reduce(0) { sum, index in
+      let (section, previous) = (sections[index], index > 0 ? sections[index - 1].id : nil)
+      return sum &+ ChecksumTerm.section(section.id, after: previous) &+ ChecksumTerm.items(section.items)
     }
-    return sum
   }
 
   static func exists(_ id: String) -> ReplicaFault {
@@ -93,7 +82,7 @@ struct FeedState: Sendable {
 /// A section that is being made.
 struct SectionDraft {
   let id: SectionID
-  var dataText: String
+  var content: ElementContent
   var order: [OrderKey]?
   var keep: Int?
   var items: [FeedItem] = []
@@ -103,14 +92,12 @@ struct SectionDraft {
   var isPending = false
 
   init(id: SectionID, dataText: String, order: [OrderKey]? = nil, keep: Int? = nil) {
-    self.id = id
-    self.dataText = dataText
-    self.order = order
-    self.keep = keep
+    (self.id, self.order, self.keep) = (id, order, keep)
+    content = ElementContent(dataText)
   }
 
   init(_ section: FeedSection) {
-    self.init(id: section.id, dataText: section.dataText, order: section.order, keep: section.keep)
+    (id, content, order, keep) = (section.id, section.content, section.order, section.keep)
     items = section.items
     from = section.from
     total = section.of == section.items.count && section.from == 0 ? nil : section.of
@@ -124,14 +111,7 @@ extension FeedState {
   mutating func apply(_ parts: [Changeset]) throws -> FeedChange {
     let head = parts[0].head
     var work = try DifferenceWork(parts)
-    var change = FeedChange(
-      epoch: head.epoch,
-      revision: head.revision,
-      base: head.base,
-      mode: parts[0].mode == .reconfigure ? .reconfigure : .diff,
-      reason: nil,
-      time: head.time
-    )
+    var change = FeedChange(head, parts[0].mode == .reconfigure ? .reconfigure : .diff)
 
     // Deletions and `from` refer to the base, so they come before sections change.
     for entry in work.items[.delete] {
@@ -206,9 +186,7 @@ extension FeedState {
     }
     for entry in work.sections[.insert] {
       let (id, index) = (SectionID(try entry.id()), try entry.index())
-      let section = FeedSection(
-        SectionDraft(id: id, dataText: try entry.data(), order: entry.order(), keep: entry.keep())
-      )
+      let section = FeedSection(try entry.section())
       guard sectionsById.updateValue(section, forKey: id) == nil else { throw Self.exists(id.rawValue) }
       sectionEdit.place(section, at: index)
       change.sections.inserts.append(.init(id: id, place: index))
@@ -228,8 +206,9 @@ extension FeedState {
       itemsById[item.id] = item
     }
     for entry in work.items[.insert] {
-      let (id, place) = (ItemID(try entry.id()), try entry.itemPlace())
-      let item = FeedItem(id: id, kind: try entry.kind(), section: place.section, dataText: try entry.data())
+      let place = try entry.itemPlace()
+      let item = try entry.item(in: place.section)
+      let id = item.id
       try edit(place.section, &work).place(item, at: place.index)
       guard itemsById.updateValue(item, forKey: id) == nil else { throw Self.exists(id.rawValue) }
       change.items.inserts.append(.init(id: id, place: place))
@@ -251,14 +230,12 @@ extension FeedState {
           throw Self.misplaced(id.rawValue, index)
         }
         var draft = work.drafts[id] ?? SectionDraft(sectionsById[id] ?? sections[index])
-        (draft.dataText, draft.order, draft.keep) = (try entry.data(), entry.order(), entry.keep())
+        (draft.content, draft.order, draft.keep) = (
+          ElementContent(try entry.data()), entry.order(), entry.keep()
+        )
         work.drafts[id] = draft
-        let noted = FeedChange.Entries<SectionID, Int>.Entry(id: id, place: index)
-        if kind == .reload {
-          change.sections.reloads.append(noted)
-        } else {
-          change.sections.reconfigures.append(noted)
-        }
+        let list = kind == .reload ? \FeedChange.sections.reloads : \.sections.reconfigures
+        change[keyPath: list].append(.init(id: id, place: index))
       }
       for entry in work.items[kind] {
         let (id, place) = (ItemID(try entry.id()), try entry.itemPlace())
@@ -277,12 +254,8 @@ extension FeedState {
         draft.items[place.index] = item
         work.drafts[place.section] = draft
         itemsById[id] = item
-        let noted = FeedChange.Entries<ItemID, FeedChange.ItemPlace>.Entry(id: id, place: place)
-        if kind == .reload {
-          change.items.reloads.append(noted)
-        } else {
-          change.items.reconfigures.append(noted)
-        }
+        let list = kind == .reload ? \FeedChange.items.reloads : \.items.reconfigures
+        change[keyPath: list].append(.init(id: id, place: place))
       }
     }
   }

@@ -38,13 +38,65 @@ public struct FeedView: Sendable {
   public var itemCount: Int { state.itemsById.count }
   public func section(_ id: SectionID) -> FeedSection? { state.sectionsById[id] }
   public func item(_ id: ItemID) -> FeedItem? { state.itemsById[id] }
+
+  /// Whether nothing but the standing is different.
+  func isSame(as other: FeedView) -> Bool {
+    isPending == other.isPending && epoch == other.epoch && revision == other.revision
+      && sections.elementsEqual(other.sections)
+  }
+}
+
+/// What sections and items have in common. Two elements are equal if they are the same object: elements that did not change are.
+public class FeedElement: Hashable, @unchecked Sendable {
+  let content: ElementContent
+  /// Whether a write that is not confirmed has changed it. A section's items say that of themselves.
+  public let isPending: Bool
+
+  /// Its data as the producer spelled it, without white space.
+  public var dataText: String { content.text }
+  /// Its data, parsed when it is needed for the first time.
+  public var data: JSONValue { content.value }
+  /// Its data as a value of a type of yours, decoded when it is needed for the first time.
+  public func data<Value: Decodable & Sendable>(as type: Value.Type) throws -> Value {
+    try content.decoded(type)
+  }
+
+  fileprivate init(_ content: ElementContent, isPending: Bool) {
+    (self.content, self.isPending) = (content, isPending)
+  }
+
+  public static func == (one: FeedElement, other: FeedElement) -> Bool { one === other }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Data as text, which keeps what was made of it.
+final class ElementContent: @unchecked Sendable {
+  // One for all elements: it is held for a few loads and stores.
+  private static let lock = NSLock()
+  let text: String
+  private var parsed: JSONValue?
+  private var last: (any Sendable)?
+
+  init(_ text: String) { self.text = text }
+
+  var value: JSONValue {
+    if let parsed = Self.lock.withLock({ parsed }) { return parsed }
+    let made = (try? JSONValue(text: text)) ?? .null
+    Self.lock.withLock { parsed = made }
+    return made
+  }
+
+  func decoded<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
+    if let known = Self.lock.withLock({ last }) as? Value { return known }
+    let made = try JSONDecoder().decode(type, from: Data(text.utf8))
+    Self.lock.withLock { last = made }
+    return made
+  }
 }
 
 /// A section of a `FeedView`. See there for its identity.
-public final class FeedSection: Sendable, Identifiable {
+public final class FeedSection: FeedElement, Identifiable, @unchecked Sendable {
   public let id: SectionID
-  /// Its data as the producer spelled it, without white space.
-  public let dataText: String
   /// By what it is sorted; nil if places are given by events.
   public let order: [OrderKey]?
   /// The most items that it keeps.
@@ -55,26 +107,15 @@ public final class FeedSection: Sendable, Identifiable {
   public let from: Int
   /// How many items the section has, inside and outside of the window.
   public let of: Int
-  /// Whether a write that is not confirmed has changed it. Its items say that of themselves.
-  public let isPending: Bool
-
-  /// Its data, parsed again each time.
-  public var data: JSONValue { (try? JSONValue(text: dataText)) ?? .null }
-
-  /// Its data as a value of a type of yours.
-  public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(dataText.utf8))
-  }
 
   init(_ draft: SectionDraft) {
     id = draft.id
-    dataText = draft.dataText
     order = draft.order
     keep = draft.keep
     items = draft.items
     from = draft.from
     of = draft.total ?? draft.items.count
-    isPending = draft.isPending
+    super.init(draft.content, isPending: draft.isPending)
   }
 
   func equals(_ other: FeedSection) -> Bool {
@@ -85,18 +126,6 @@ public final class FeedSection: Sendable, Identifiable {
   }
 }
 
-// Two elements are equal if they are the same object: elements that did not change are.
-
-extension FeedSection: Hashable {
-  public static func == (one: FeedSection, other: FeedSection) -> Bool { one === other }
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension FeedItem: Hashable {
-  public static func == (one: FeedItem, other: FeedItem) -> Bool { one === other }
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
 /// By what a section is sorted.
 public struct OrderKey: Hashable, Sendable {
   /// A JSON Pointer into the data of items.
@@ -105,31 +134,20 @@ public struct OrderKey: Hashable, Sendable {
 }
 
 /// An item of a `FeedView`. See there for its identity.
-public final class FeedItem: Sendable, Identifiable {
+public final class FeedItem: FeedElement, Identifiable, @unchecked Sendable {
   public let id: ItemID
   /// The type of its cell.
   public let kind: String
   /// The id of its section.
   public let section: SectionID
-  /// Its data as the producer spelled it, without white space.
-  public let dataText: String
-  /// Whether a write that is not confirmed has changed it.
-  public let isPending: Bool
 
-  /// Its data, parsed again each time.
-  public var data: JSONValue { (try? JSONValue(text: dataText)) ?? .null }
-
-  /// Its data as a value of a type of yours.
-  public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(dataText.utf8))
+  init(id: ItemID, kind: String, section: SectionID, content: ElementContent, isPending: Bool = false) {
+    (self.id, self.kind, self.section) = (id, kind, section)
+    super.init(content, isPending: isPending)
   }
 
-  init(id: ItemID, kind: String, section: SectionID, dataText: String, isPending: Bool = false) {
-    self.id = id
-    self.kind = kind
-    self.section = section
-    self.dataText = dataText
-    self.isPending = isPending
+  convenience init(id: ItemID, kind: String, section: SectionID, dataText: String) {
+    self.init(id: id, kind: kind, section: section, content: ElementContent(dataText))
   }
 
   func equals(_ other: FeedItem) -> Bool {
@@ -148,7 +166,7 @@ public final class FeedItem: Sendable, Identifiable {
       id: id,
       kind: kind ?? self.kind,
       section: section ?? self.section,
-      dataText: dataText ?? self.dataText,
+      content: dataText.map { haveSameBytes($0, content.text) ? content : ElementContent($0) } ?? content,
       isPending: isPending ?? self.isPending
     )
     return equals(other) ? self : other
@@ -163,23 +181,38 @@ public enum Standing: Hashable, Sendable {
   case catchingUp
   /// Everything that is published has arrived.
   case live
-  /// The view may be outdated.
-  case stale(Reason)
+  /// The view may be outdated. `detail` is an explanation for people; `until` is when a connection is tried again.
+  case stale(Reason, detail: String? = nil, until: Date? = nil)
 
-  public enum Reason: Hashable, Sendable {
-    /// There is no connection; it is tried again at that time.
-    case disconnected(until: Date)
+  public enum Reason: String, Hashable, Sendable {
+    /// There is no connection.
+    case disconnected
     /// The feed is being sent again.
-    case mustRefetch
+    case mustRefetch = "must-refetch"
     /// Another instance has the feed now, and it is being looked for.
     case moved
-    /// The instance does not serve feeds at the moment, for this reason.
-    case unavailable(String)
-    /// The token is missing, or was refused for this reason.
-    case tokenNeeded(String)
+    /// The instance does not serve feeds at the moment.
+    case unavailable
+    /// The token is missing, or was refused.
+    case tokenNeeded = "token-needed"
     /// The token does not allow to read the feed, or has ended.
-    case forbidden(String)
-    /// The instance does not understand the request; the text names what.
-    case badRequest(String)
+    case forbidden
+    /// The instance does not understand the request.
+    case badRequest = "bad-request"
+  }
+
+  /// Why a view is stale; nil if it is not.
+  public var reason: Reason? { if case .stale(let reason, _, _) = self { reason } else { nil } }
+  public var detail: String? { if case .stale(_, let detail, _) = self { detail } else { nil } }
+  public var until: Date? { if case .stale(_, _, let until) = self { until } else { nil } }
+
+  /// For one standing of several feeds.
+  var severity: Int {
+    switch self {
+    case .live: 0
+    case .catchingUp: 1
+    case .connecting: 2
+    case .stale: 3
+    }
   }
 }

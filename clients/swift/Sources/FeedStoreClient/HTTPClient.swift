@@ -10,7 +10,23 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     case head(status: Int, headers: [String: String])
     case data(Data)
     /// The last event: the response is complete, or there was an error.
-    case end(String?)
+    case end(Failure?)
+  }
+
+  struct Failure: Sendable {
+    let message: String
+    /// Whether the server may have received the request.
+    let wasSent: Bool
+
+    init(_ error: any Error) {
+      message = error.localizedDescription
+      let before: [URLError.Code] = [
+        .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .unsupportedURL,
+        .badURL,
+        .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+      ]
+      wasSent = (error as? URLError).map { !before.contains($0.code) } ?? true
+    }
   }
 
   typealias Receiver = @Sendable (Event) -> Void
@@ -51,10 +67,8 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   /// Ends a request; nothing more comes of it.
   func cancel(_ task: URLSessionDataTask) {
-    lock.lock()
-    receivers[task.taskIdentifier] = nil
-    lock.unlock()
-    // Not while its end is being told: on Linux that ends the process, too.
+    lock.withLock { receivers[task.taskIdentifier] = nil }
+    // Not while its end is being passed on: on Linux that ends the process, too.
     queue.addOperation { task.cancel() }
   }
 
@@ -87,20 +101,17 @@ final class HTTPClient: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   // The head is read from the task with what comes after it, so that no answer is needed before the rest.
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    tellHead(dataTask)
+    passHead(dataTask)
     receiver(dataTask)?(.data(data))
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    if error == nil { tellHead(task) }
-    receiver(task, isLast: true)?(.end(error.map { "\($0.localizedDescription)" }))
+    if error == nil { passHead(task) }
+    receiver(task, isLast: true)?(.end(error.map(Failure.init)))
   }
 
-  private func tellHead(_ task: URLSessionTask) {
-    lock.lock()
-    let isFirst = withHead.insert(task.taskIdentifier).inserted
-    lock.unlock()
-    guard isFirst else { return }
+  private func passHead(_ task: URLSessionTask) {
+    guard lock.withLock({ withHead.insert(task.taskIdentifier).inserted }) else { return }
     let response = task.response as? HTTPURLResponse
     var headers: [String: String] = [:]
     for (name, value) in response?.allHeaderFields ?? [:] { headers["\(name)".lowercased()] = "\(value)" }
@@ -116,19 +127,20 @@ struct HTTPProblem: Sendable {
   var detail: String
   /// Which part of the content is not valid, such as `feeds[2].first`.
   var member: String?
-  /// Seconds to wait before the next request.
-  var retryAfter: Double = 0
+  /// How long to wait before the next request.
+  var retryAfter = 0
 
-  init(status: Int, detail: String) { (self.status, self.detail) = (status, detail) }
+  init(status: Int, detail: String = "") { (self.status, self.detail) = (status, detail) }
+  init(noToken error: String) { self.init(status: 0, detail: "there is no token: \(error)") }
 
   init(status: Int, headers: [String: String], body: Data) {
     self.status = status
     let body = (try? JSONText(checking: Array(body))).flatMap { JSONObject($0) }
-    code = body?["code"]?.string ?? ""
+    code = body?["code"]?.string ?? "\(status)"
     detail = body?["detail"]?.string ?? "the server answers \(status)"
     member = body?["member"]?.string
     let seconds = headers["retry-after"] ?? ""
     let isNumber = !seconds.isEmpty && seconds.utf8.allSatisfy { (0x30...0x39).contains($0) }
-    retryAfter = isNumber ? min(Double(seconds) ?? 300, 300) : 0
+    retryAfter = isNumber ? min(Int(seconds) ?? 300, 300) * 1000 : 0
   }
 }

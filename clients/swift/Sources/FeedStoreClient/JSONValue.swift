@@ -76,33 +76,18 @@ public enum JSONValue: Hashable, Sendable {
   }
 
   /// A member of an object; nil if there is none, and for anything else.
-  public subscript(name: String) -> JSONValue? {
-    guard case .object(let members) = self else { return nil }
-    return members[name]
-  }
+  public subscript(name: String) -> JSONValue? { object?[name] }
 
   /// An element of an array; nil if there is none, and for anything else.
   public subscript(index: Int) -> JSONValue? {
-    guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
-    return elements[index]
+    array.flatMap { $0.indices.contains(index) ? $0[index] : nil }
   }
 
   public var isNull: Bool { self == .null }
 
-  public var bool: Bool? {
-    guard case .bool(let value) = self else { return nil }
-    return value
-  }
-
-  public var string: String? {
-    guard case .string(let value) = self else { return nil }
-    return value
-  }
-
-  public var integer: Int? {
-    guard case .integer(let value) = self else { return nil }
-    return value
-  }
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  public var string: String? { if case .string(let value) = self { value } else { nil } }
+  public var integer: Int? { if case .integer(let value) = self { value } else { nil } }
 
   /// Any number.
   public var number: Double? {
@@ -113,11 +98,7 @@ public enum JSONValue: Hashable, Sendable {
     }
   }
 
-  public var array: [JSONValue]? {
-    guard case .array(let value) = self else { return nil }
-    return value
-  }
-
+  public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
   public var object: [String: JSONValue]? {
     guard case .object(let value) = self else { return nil }
     return value

@@ -92,48 +92,17 @@ enum PendingOperation: Sendable {
   }
 }
 
-/// A write that is not confirmed.
-struct PendingWrite: Sendable {
-  let id: WriteID
-  let operations: [PendingOperation]
-  /// Where its record is, once that is known.
-  var topic: String?
-  var offset: Int?
-  /// The version that covers it, if the daemon said so.
-  var epoch: String?
-  var revision: Int?
-  /// Whether it was accepted without an offset: then the next changeset confirms it.
-  var awaitsNext = false
-  /// For how long it has been shown since then, while the feed was live.
-  var liveSeconds = 0.0
-
-  func isConfirmed(by view: FeedView, isNewer: Bool) -> Bool {
-    if let topic, let offset, let reached = view.through[topic], reached >= offset { return true }
-    if let epoch, let revision, epoch == view.epoch, let reached = view.revision, reached >= revision {
-      return true
-    }
-    return awaitsNext && isNewer
-  }
-}
-
-extension Follow {
-  /// Drops writes whose effect the confirmed state has.
-  ///
-  /// - Parameter isNewer: Whether a changeset has arrived.
-  mutating func dropConfirmed(isNewer: Bool) {
-    pending.removeAll { $0.isConfirmed(by: confirmed, isNewer: isNewer) }
-  }
-}
-
 /// Shows writes over the state that the daemon has published. An operation that does not fit shows nothing.
 struct PendingOverlay {
-  private let writes: [PendingWrite]
+  private let writes: [[PendingOperation]]
   private let window: FeedWindow
   private var sections: [SectionDraft] = []
+  /// The items of all sections.
+  private var items: [ItemID: FeedItem] = [:]
   private var moved: Set<ItemID> = []
   private var movedSections: Set<SectionID> = []
 
-  init(_ writes: [PendingWrite], window: FeedWindow) {
+  init(_ writes: [[PendingOperation]], window: FeedWindow) {
     self.writes = writes
     self.window = window
   }
@@ -146,8 +115,9 @@ struct PendingOverlay {
       draft.total = section.of
       return draft
     }
+    work.items = confirmed.itemsById
     for write in writes {
-      for operation in write.operations { work.apply(operation) }
+      for operation in write { work.apply(operation) }
       work.cut()
     }
     var isPending = false
@@ -156,7 +126,7 @@ struct PendingOverlay {
       let section = confirmed.sectionsById[draft.id]
       work.sections[index].isPending =
         section.map {
-          !haveSameBytes($0.dataText, draft.dataText) || $0.order != draft.order || $0.keep != draft.keep
+          !haveSameBytes($0.dataText, draft.content.text) || $0.order != draft.order || $0.keep != draft.keep
             || work.movedSections.contains(draft.id)
         } ?? true
       isPending =
@@ -165,7 +135,9 @@ struct PendingOverlay {
       for place in work.sections[index].items.indices {
         let item = work.sections[index].items[place]
         let original = confirmed.itemsById[item.id]
-        if !work.moved.contains(item.id), let original, original.equals(item.with(isPending: false)) {
+        if let original, !work.moved.contains(item.id),
+          original === item || original.equals(item.with(isPending: false))
+        {
           work.sections[index].items[place] = original
         } else {
           isPending = true
@@ -180,18 +152,16 @@ struct PendingOverlay {
     switch operation {
     case .upsert(let id, let section, let kind, let data, let at):
       let found = find(id)
-      let former = found.map { sections[$0.section].items[$0.place] }
+      let former = items[id]
       guard let name = section ?? former?.section, isPlace(at, of: id, in: name) else { return }
       let new = FeedItem(id: id, kind: kind ?? "", section: name, dataText: data ?? "null")
       put(former?.with(kind: kind, section: name, dataText: data) ?? new, at, replacing: found)
     case .patch(let id, let patch):
-      guard let found = find(id) else { return }
-      let item = sections[found.section].items[found.place]
+      guard let found = find(id), let item = items[id] else { return }
       let data = mergePatched(try? JSONText(checking: item.dataText), patch)
       put(item.with(dataText: data), nil, replacing: found)
     case .move(let id, let section, let at):
-      guard let found = find(id) else { return }
-      let item = sections[found.section].items[found.place]
+      guard let found = find(id), let item = items[id] else { return }
       let name = section ?? item.section
       guard name != item.section || at != nil, isPlace(at, of: id, in: name) else { return }
       put(item.with(section: name), at, replacing: found)
@@ -201,10 +171,10 @@ struct PendingOverlay {
   }
 
   private func find(_ id: ItemID) -> (section: Int, place: Int)? {
-    for (index, section) in sections.enumerated() {
-      if let place = section.items.firstIndex(where: { $0.id == id }) { return (index, place) }
+    guard let item = items[id], let index = sections.firstIndex(where: { $0.id == item.section }) else {
+      return nil
     }
-    return nil
+    return sections[index].items.firstIndex { $0 === item }.map { (index, $0) }
   }
 
   /// Whether a place is known. The daemon decides about places in an ordered section, and refuses others.
@@ -215,7 +185,7 @@ struct PendingOverlay {
     switch at {
     case .first, .last, .index: return true
     case .before(let anchor), .after(let anchor):
-      return ItemID(anchor) != id && section?.items.contains { $0.id == ItemID(anchor) } ?? false
+      return ItemID(anchor) != id && items[ItemID(anchor)]?.section == name
     }
   }
 
@@ -234,7 +204,7 @@ struct PendingOverlay {
   }
 
   private mutating func remove(_ place: Int, from index: Int) {
-    sections[index].items.remove(at: place)
+    items[sections[index].items.remove(at: place).id] = nil
     sections[index].total! -= 1
   }
 
@@ -248,17 +218,18 @@ struct PendingOverlay {
       let isSorted = sections[index].order != nil && isWhole(index)
       if sections[index].id == item.section, at == nil, !isSorted {
         sections[index].items[place] = item
+        items[item.id] = item
         return
       }
       remove(place, from: index)
     }
     guard let index = section(item.section) else { return }
-    let (items, end) = (sections[index].items, sections[index].total! - sections[index].from)
+    let end = sections[index].total! - sections[index].from
     var place = end
     if let order = sections[index].order {
-      if isWhole(index) { place = order.place(of: item, in: items) }
+      if isWhole(index) { place = order.place(of: item, in: sections[index].items) }
     } else {
-      func position(_ id: String) -> Int { items.firstIndex { $0.id == ItemID(id) } ?? 0 }
+      func position(_ id: String) -> Int { find(ItemID(id))?.place ?? 0 }
       switch at {
       case .none, .last: break
       case .first: place = -sections[index].from
@@ -269,7 +240,9 @@ struct PendingOverlay {
     }
     sections[index].total! += 1
     if found.map({ $0 != (index, place) }) ?? true { moved.insert(item.id) }
-    if 0...items.count ~= place { sections[index].items.insert(item, at: place) }
+    guard 0...sections[index].items.count ~= place else { return }
+    sections[index].items.insert(item, at: place)
+    items[item.id] = item
   }
 
   /// Takes away what is beyond the bounds of sections, and of the window.
@@ -278,6 +251,7 @@ struct PendingOverlay {
       let keep = sections[index].keep ?? .max
       sections[index].total = min(sections[index].total!, keep)
       let room = max(0, min(window.capacity ?? .max, keep - sections[index].from))
+      for item in sections[index].items.dropFirst(room) { items[item.id] = nil }
       sections[index].items.removeLast(max(0, sections[index].items.count - room))
     }
   }
@@ -303,7 +277,7 @@ struct PendingOverlay {
       guard place != nil else { return }
     }
     guard let index = section(id) else { return }
-    if let data { sections[index].dataText = data }
+    if let data { sections[index].content = ElementContent(data) }
     if let keep { sections[index].keep = keep }
     if let order { sections[index].order = order }
     if case .some(.some(let keys)) = order, isWhole(index) {

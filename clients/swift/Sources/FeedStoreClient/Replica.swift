@@ -166,14 +166,7 @@ public struct Replica: Sendable {
     }
     view.state = state
     isStale = false
-    return FeedChange(
-      epoch: head.epoch,
-      revision: head.revision,
-      base: head.base,
-      mode: .reload,
-      reason: head.reason,
-      time: head.time
-    )
+    return FeedChange(head, .reload)
   }
 
   private mutating func change(_ complete: [Changeset]) throws -> FeedChange {

@@ -2,132 +2,159 @@ import Foundation
 
 /// What streams say of feeds.
 extension StoreMachine {
-  mutating func received(_ connection: Connection, _ event: StreamEvent) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
-    if event.name == "message" { return apply(event.data, connection, stream) }
-    guard let object = JSONObject(try? JSONText(checking: event.data)), let feed = object["feed"]?.string,
-      let number = stream.members[FeedID(feed)], stream.sent[FeedID(feed)] != nil
-      // What was sent of a feed before it was removed still arrives.
-    else { return }
-    guard isHome(stream.server, of: number) else {
-      streams[connection.stream]?.ignored.insert(FeedID(feed))
-      return
+  /// An event of a stream.
+  ///
+  /// - Parameter retry: How long the server wishes a client to wait.
+  mutating func received(_ request: Int, _ event: StreamEvent, retry: Milliseconds?) {
+    guard case .stream(let number) = requests[request] else { return }
+    guard let object = JSONObject(try? JSONText(checking: event.data)) else {
+      // Its view is unknown.
+      return fail(number, .disconnected, "an event is not JSON")
     }
-    let reason = object["reason"]?.string ?? ""
-    switch event.name {
-    case "up-to-date":
-      if object["partition"] != nil { settle(number, at: stream.server) }
-      if follows[number]?.home == stream.server || follows[number]?.isAbsent == true {
-        setStanding(of: number, .live)
-      }
-    case "window":
-      guard follows[number]?.home == stream.server else { return }
-      follows[number]?.take(WindowTotal.list(object["window"]))
-      tell(number, .standing)
-    case "must-refetch":
-      // Of a window that was asked for, nothing was missed.
-      let isMissed = follows[number]?.askedWindows.isEmpty ?? true
-      follows[number]?.expectReload()
-      if isMissed { setStanding(of: number, .stale(.mustRefetch)) }
-    case "moved": moved(number, from: stream.server, to: object["url"]?.string.flatMap(URL.init(string:)))
-    case "absent": absent(number, at: stream.server)
-    case "forbidden":
-      if reason == "token-expired" { streams[connection.stream]?.isTokenRefused = true }
-      setStanding(of: number, .stale(.forbidden(reason)))
-    default: break
+    if event.name != "message" { areStandingsKnown = false }
+    if let retry { streams[number]?.retry = retry }
+    streams[number]?.failures = 0
+    streams[number]?.wasRefused = false
+    let now = now
+    if streams[number]?.since == nil { streams[number]?.since = now }
+    guard let stream = streams[number] else { return }
+    if event.name == "stream" {
+      streams[number]?.name = object["stream"]?.string
+      return change()
+    }
+    let view = object["view"]?.string
+    guard let member = stream.follows.first(where: { follows[$0]?.view == view }),
+      let follow = follows[member], let place = follow.places[stream.server], place.asked != nil
+      // What was sent of a view before it was removed still arrives.
+    else { return }
+    if event.name == "forbidden" {
+      edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = (0, .forbidden, false) }
+      if object["reason"]?.string == "token-expired" { _ = tokens.refuse(stream.token, nil, now) }
+    } else if event.name == "must-refetch", place.changes > 0 {
+      edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = ($0.changes - 1, nil, false) }
+    } else if place.changes == 0, place.asked == follow.wanted, [nil, stream.server].contains(follow.home) {
+      take(event.name, object, member, stream.server)
     }
   }
 
-  private mutating func apply(_ text: String, _ connection: Connection, _ stream: StreamState) {
-    guard let changeset = try? Changeset(text) else {
-      // It cannot be told which feed that is, so all of them are asked for again.
-      effects.append(.disconnect(connection))
-      return ended(connection)
+  private mutating func edit(_ number: Int, _ server: Int, _ change: (inout Follow.Place) -> Void) {
+    guard var place = follows[number]?.places[server] else { return }
+    change(&place)
+    follows[number]?.places[server] = place
+  }
+
+  private mutating func take(_ name: String, _ object: JSONObject, _ number: Int, _ server: Int) {
+    let isAwaited = follows[number]?.expectsReload ?? true
+    switch name {
+    case "absent", "moved":
+      edit(number, server) { ($0.notice, $0.isUpToDate) = (name == "moved" ? .moved : .absent, false) }
+      // Another instance may have been asked with the version.
+      if follows[number]?.home == server { follows[number]?.expectReload(isMisfit: false) }
+      follows[number]?.home = nil
+      follows[number]?.isMisfit = false
+      if let url = object["url"]?.string.flatMap(URL.init(string:)) {
+        let other = self.server(at: url)
+        let isKnown = other < ownServers || follows[number]?.named.contains(other) == true
+        if !isKnown { follows[number]?.named.append(other) }
+      }
+      becomeAbsent(number)
+      return change()
+    case "must-refetch":
+      follows[number]?.expectReload(isMisfit: true)
+      return edit(number, server) { $0.isUpToDate = false }
+    case "message":
+      // Until a reload, everything else is of a state that the follow does not have.
+      let mode = object["mode"]?.string
+      if isAwaited && mode != "reload" && mode != "delete" { return }
+      if mode == "delete" && follows[number]?.isAbsent == true { return }
+    case "up-to-date": if isAwaited && object["partition"] != nil { return }
+    case "window": if isAwaited { return }
+    default: return
     }
-    guard let number = stream.members[changeset.feed], stream.sent[changeset.feed] != nil else { return }
-    guard isHome(stream.server, of: number) else {
-      streams[connection.stream]?.ignored.insert(changeset.feed)
+    if follows[number]?.home == nil {
+      follows[number]?.home = server
+      follows[number]?.named = []
+      change()
+    }
+    if follows[number]?.places[server]?.notice != nil { edit(number, server) { $0.notice = nil } }
+    if name == "message" { return take(object, number) }
+    if name == "up-to-date" { edit(number, server) { $0.isUpToDate = true } }
+    guard let epoch = object["epoch"]?.string, let revision = object["revision"]?.count, !isAwaited else {
       return
     }
-    settle(number, at: stream.server)
-    let wasStale = follows[number]?.replica.isStale ?? false
+    follows[number]?.known = (epoch, revision)
+    let totals = WindowTotal.list(object["window"])
+    if !totals.isEmpty { follows[number]?.take(totals) }
+    refresh(number, totals.isEmpty ? .pending : .standing)
+  }
+
+  private mutating func take(_ object: JSONObject, _ number: Int) {
+    guard let changeset = try? Changeset(object), changeset.feed == follows[number]?.feed else {
+      return misfit(number)
+    }
+    if changeset.mode == .delete { return deleted(number) }
     switch follows[number]?.replica.take(changeset) {
     case .applied(let change): applied(number, change)
-    case .removed: deleted(number)
-    // What does not fit while a reload is awaited was sent before it.
-    case .gap, .otherEpoch: if !wasStale { refetch(number) }
-    case .mismatch: refetch(number)
-    case .skipped, .waiting, .none: break
+    case .gap, .otherEpoch, .mismatch: misfit(number)
+    case .skipped, .waiting, .removed, .none: break
     }
-  }
-
-  /// Whether an instance has a feed, or may have it.
-  private func isHome(_ server: Int, of number: Int) -> Bool {
-    guard let home = follows[number]?.home else { return true }
-    return home == server
-  }
-
-  /// Notes which instance has a feed; the others are not asked for it any more.
-  private mutating func settle(_ number: Int, at server: Int) {
-    guard follows[number]?.home != server else { return }
-    follows[number]?.home = server
-    follows[number]?.hint = nil
-    follows[number]?.absentAt = []
-    if servers.count > 1 { change(number) }
   }
 
   private mutating func applied(_ number: Int, _ change: FeedChange) {
-    guard var follow = follows.removeValue(forKey: number) else { return }
-    // Taken out, so that the state is not copied because of the dictionary.
-    let hadPending = follow.shown.isPending || !follow.pending.isEmpty
-    follow.confirmed = follow.replica.view
-    follow.isAbsent = false
-    if change.mode == .reload {
-      follow.stateWindow = follow.askedWindows.isEmpty ? follow.serverWindow : nil
-    } else {
-      follow.refetches = 0
+    guard let feed = follows[number]?.feed, let view = follows[number]?.replica.view else { return }
+    follows[number]?.confirmed = view
+    follows[number]?.known = (change.epoch, change.revision)
+    follows[number]?.isAbsent = false
+    // This is what writes without an offset wait for.
+    for index in (writes[feed] ?? []).indices where writes[feed]![index].awaitsNext {
+      writes[feed]![index].ends[number] = 0
     }
-    follow.dropConfirmed(isNewer: true)
-    follow.overlay()
-    follows[number] = follow
-    tell(number, change.mode == .reload ? .state : hadPending ? .pending : .changed(change))
-  }
-
-  private mutating func deleted(_ number: Int) {
-    follows[number]?.becomeAbsent()
-    tell(number, .absent)
+    if change.mode == .reload {
+      areStandingsKnown = false
+      follows[number]?.expectsReload = false
+      follows[number]?.isMisfit = false
+      cancelRefetch(number)
+    } else {
+      follows[number]?.refetches = 0
+    }
+    refresh(number, change.mode == .reload ? .state : .changed(change))
   }
 
   /// A changeset did not fit: the feed is asked for again, after growing pauses if that repeats.
-  private mutating func refetch(_ number: Int) {
+  private mutating func misfit(_ number: Int) {
     guard let follow = follows[number] else { return }
-    follows[number]?.refetches = min(follow.refetches + 1, 16)
-    follows[number]?.replica.expectReload()
-    setStanding(of: number, .stale(.mustRefetch))
-    let pause = follow.refetches == 0 ? 0 : min(pow(2, Double(follow.refetches - 1)), Self.maxDelay)
-    effects.append(.setTimer(.refetch(follow: number), seconds: pause * (1 + random() / 4)))
+    areStandingsKnown = false
+    follows[number]?.expectReload(isMisfit: true)
+    guard !follow.isRefetching else { return }
+    let pause = follow.refetches == 0 ? 0 : min(1000 << min(follow.refetches - 1, 16), Self.maxWait)
+    follows[number]?.refetches = follow.refetches + 1
+    follows[number]?.isRefetching = true
+    set(.refetch(follow: number), pause + Milliseconds(random() * Double(pause) / 4))
   }
 
-  private mutating func moved(_ number: Int, from server: Int, to url: URL?) {
-    let other = url.map { self.server(at: $0) }
-    follows[number]?.absentAt = []
-    follows[number]?.home = other == server ? nil : other
-    follows[number]?.hint = nil
-    setStanding(of: number, .stale(.moved))
-    change(number)
+  mutating func cancelRefetch(_ number: Int) {
+    if follows[number]?.isRefetching == true { cancel(.refetch(follow: number)) }
+    follows[number]?.isRefetching = false
   }
 
-  private mutating func absent(_ number: Int, at server: Int) {
+  mutating func deleted(_ number: Int) {
     guard let follow = follows[number] else { return }
-    follows[number]?.absentAt.insert(server)
-    follows[number]?.home = nil
-    change(number)
-    let asked = follows[number]?.places(servers: servers.count, own: ownServers) ?? []
-    guard asked.isSubset(of: follows[number]?.absentAt ?? []) else { return }
-    let isNews = !follow.isAbsent
+    areStandingsKnown = false
+    follows[number]?.expectReload(isMisfit: false)
+    cancelRefetch(number)
+    guard !follow.isAbsent else { return }
     follows[number]?.becomeAbsent()
-    follows[number]?.shown.standing = .live
-    if isNews { tell(number, .absent) }
+    refresh(number, .absent)
+  }
+
+  /// There is no such feed, unless it is moving: the instance that gets it says for a while that there is none.
+  private mutating func becomeAbsent(_ number: Int) {
+    guard let follow = follows[number], follow.isNowhere(ownServers) else { return }
+    if follow.places.values.contains(where: { $0.notice == .moved }) {
+      set(.moving(follow: number), Self.moving)
+    } else {
+      deleted(number)
+    }
   }
 }
 
@@ -135,20 +162,11 @@ extension Follow {
   fileprivate mutating func take(_ totals: [WindowTotal]) {
     replica.setTotals(totals)
     confirmed.state = replica.view.state
-    overlay()
-  }
-
-  /// The next changeset is a reload, perhaps of the next window that was asked for.
-  fileprivate mutating func expectReload() {
-    replica.expectReload()
-    if !askedWindows.isEmpty { serverWindow = askedWindows.removeFirst() }
   }
 
   fileprivate mutating func becomeAbsent() {
     _ = replica.remove()
     confirmed = replica.view
-    isAbsent = true
-    dropConfirmed(isNewer: true)
-    overlay()
+    (isAbsent, known) = (true, nil)
   }
 }

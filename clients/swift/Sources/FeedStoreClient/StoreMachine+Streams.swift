@@ -1,315 +1,281 @@
 import Foundation
 
+/// A stream of many feeds to one instance.
+struct StreamState {
+  enum Phase {
+    case idle
+    /// The callback is asked for a token.
+    case asking
+    case connecting
+    case open
+    /// It failed or ended, and connects again.
+    case waiting
+  }
+
+  /// A view that the server was asked for.
+  typealias Entry = (view: String, feed: FeedID, follow: Int)
+
+  let server: Int
+  /// What it should follow.
+  var follows: [Int] = []
+  /// What the server follows.
+  var sent: [Entry] = []
+  /// The entries of the request that began it.
+  var listed: [Int] = []
+  var phase = Phase.idle
+  var request: Int?
+  /// Changes with each attempt.
+  var attempt = 0
+  /// Its id, which comes with the first event.
+  var name: String?
+  /// When the first event arrived, and the last byte.
+  var since: Milliseconds?
+  var heard = 0
+  var token: String?
+  var failures = 0
+  /// What the server wishes a client to wait.
+  var retry = StoreMachine.firstWait
+  /// The standing that it gives its follows.
+  var trouble: Standing?
+  var isPatching = false
+  /// Whether a token was refused in this attempt.
+  var wasRefused = false
+
+  init(server: Int) { self.server = server }
+}
+
 /// The life of streams.
 extension StoreMachine {
   /// Brings a stream to what it should follow.
   mutating func update(_ number: Int) {
     guard let stream = streams[number] else { return }
-    guard !stream.members.isEmpty else {
-      effects.append(.disconnect(Connection(stream: number, attempt: stream.attempt)))
-      effects.append(.cancelTimer(.reconnect(stream: number)))
-      effects.append(.cancelTimer(.renewToken(stream: number)))
-      streams[number] = nil
-      return
-    }
-    switch stream.phase {
-    case .idle: connect(number)
-    case .open(id: .some) where !stream.isPatching: patch(number)
-    // What has changed goes with the next connection, or follows the answer.
-    case .waiting(let until):
-      for member in stream.members.values where follows[member]?.shown.standing == .connecting {
-        failed(member, of: number, .disconnected(until: until))
-      }
-    case .open, .connecting: break
+    if !stream.follows.contains(where: { follows[$0]?.fault == nil }) {
+      close(number)
+      if stream.follows.isEmpty { streams[number] = nil }
+    } else if stream.phase == .idle {
+      connect(number)
+    } else {
+      patch(number)
     }
   }
 
-  private mutating func connect(_ number: Int) {
+  mutating func close(_ number: Int) {
     guard var stream = streams[number] else { return }
+    if let request = stream.request { abort(request) }
+    cancel(.late(stream: number), .silence(stream: number), .wait(stream: number))
+    (stream.phase, stream.request, stream.name, stream.since) = (.idle, nil, nil, nil)
+    (stream.isPatching, stream.sent) = (false, [])
     stream.attempt += 1
-    stream.phase = .connecting
-    (stream.isPatching, stream.since) = (false, nil)
-    (stream.sent, stream.ignored) = ([:], [])
     streams[number] = stream
-    let connection = Connection(stream: number, attempt: stream.attempt)
-    if !hasTokens {
-      connect(connection, token: nil)
-    } else if let held = tokens.held(now()) {
-      connect(connection, token: held)
-    } else {
-      effects.append(.askToken(connection))
+    for follow in stream.follows {
+      let order = follows[follow]?.places[stream.server]?.order ?? 0
+      follows[follow]?.places[stream.server] = Follow.Place(stream: number, order: order)
     }
   }
 
-  private mutating func connect(_ connection: Connection, token: String?) {
-    guard let stream = streams[connection.stream] else { return }
-    streams[connection.stream]?.token = token
-    streams[connection.stream]?.isTokenRefused = false
-    let members = stream.members.filter { follows[$0.value]?.isRefused == false }.sorted {
-      $0.value < $1.value
-    }
-    streams[connection.stream]?.listed = members.map(\.key)
-    for (feed, member) in members { send(feed, member, connection.stream) }
-    let entries = members.compactMap { follows[$0.value]?.entry }
-    effects.append(
-      .connect(connection, url(stream), body: "{\"feeds\":[\(entries.joined(separator: ","))]}", token: token)
-    )
-    for (_, member) in members { follows[member]?.needsReload = false }
+  mutating func connect(_ number: Int, after refusal: (former: String?, detail: String)? = nil) {
+    close(number)
+    streams[number]?.phase = .asking
+    set(.late(stream: number), Self.lateAfter)
+    listen(number)
+    set(.silence(stream: number), Self.silence)
+    withToken(.stream(number, attempt: streams[number]?.attempt ?? 0, refusal: refusal))
   }
 
-  /// Notes what a server is asked for in a new stream.
-  private mutating func send(_ feed: FeedID, _ member: Int, _ stream: Int) {
-    guard let window = follows[member]?.window else { return }
-    streams[stream]?.sent[feed] = window
-    follows[member]?.serverWindow = window
-    follows[member]?.askedWindows = []
-    // Without a version, whatever comes is taken.
-    if follows[member]?.version == nil { follows[member]?.replica.expectReload() }
-  }
-
-  private func url(_ stream: StreamState, _ id: String? = nil) -> URL {
-    url(of: stream.server, "/v1/streams" + (id.map { "/\($0)" } ?? ""))
-  }
-
-  private mutating func renew(_ number: Int, least: Double = 0) {
-    guard hasTokens, let token = streams[number]?.token,
-      let seconds = BearerToken.renewal(of: token, now: now())
-    else {
-      return
-    }
-    effects.append(.setTimer(.renewToken(stream: number), seconds: max(seconds, least)))
-  }
-
-  mutating func tokenArrived(_ connection: Connection, _ answer: Result<String?, any Error>) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
-    switch (stream.phase, answer) {
-    // Without a newer token, the present one stays in use until it ends.
-    case (.connecting, .failure) where tokens.inUse(now()) != nil,
-      (.connecting, .success(nil)) where tokens.inUse(now()) != nil:
-      connect(connection, token: tokens.inUse(now()))
-    case (.connecting, .success(let token)):
-      if stream.isTokenRefused, stream.failures == 1, token == stream.token {
-        // Asked at once, and still the same.
-        return fail(connection.stream) { _ in .tokenNeeded("the token was refused, and there is no other one")
-        }
-      }
-      connect(connection, token: token)
-    case (.connecting, .failure(let error)):
-      fail(connection.stream) { _ in .tokenNeeded("there is no token: \(error)") }
-    case (.open(id: .some(let id)), .success(.some(let token))) where token != stream.token:
-      streams[connection.stream]?.token = token
-      effects.append(.patch(connection, url(stream, id), body: "{}", token: token))
-      streams[connection.stream]?.isPatching = true
-      renew(connection.stream)
-    // Nothing newer: the stream ends with the token, and connects again with what there is then.
-    default: break
-    }
-  }
-
-  /// Asks an open stream for what has changed.
-  private mutating func patch(_ number: Int) {
-    guard let stream = streams[number], case .open(id: .some(let id)) = stream.phase else { return }
-    var (removed, added): ([FeedID], [(feed: FeedID, member: Int)]) = ([], [])
-    for feed in stream.sent.keys where stream.members[feed] == nil { removed.append(feed) }
-    for (feed, member) in stream.members {
-      guard let follow = follows[member] else { continue }
-      if follow.needsReload || stream.ignored.contains(feed), stream.sent[feed] != nil {
-        removed.append(feed)
-        added.append((feed, member))
-      } else if stream.sent[feed] != follow.window {
-        added.append((feed, member))
-      }
-    }
-    guard !removed.isEmpty || !added.isEmpty else { return }
-    removed.sort { $0.rawValue < $1.rawValue }
-    added.sort { $0.member < $1.member }
-    for feed in removed { streams[number]?.sent[feed] = nil }
-    streams[number]?.ignored = []
-    streams[number]?.listed = added.map(\.feed)
-    for (feed, member) in added {
-      if let window = follows[member]?.window, stream.sent[feed] != nil, !removed.contains(feed) {
-        streams[number]?.sent[feed] = window
-        follows[member]?.askedWindows.append(window)
-        setStanding(of: member, .catchingUp)
-      } else {
-        send(feed, member, number)
-      }
-    }
-    let ids = removed.map { JSONValue.quoted($0.rawValue) }
-    let entries = added.compactMap { follows[$0.member]?.entry }
-    for (_, member) in added { follows[member]?.needsReload = false }
-    let lists = [
-      entries.isEmpty ? nil : "\"add\":[\(entries.joined(separator: ","))]",
-      ids.isEmpty ? nil : "\"remove\":[\(ids.joined(separator: ","))]",
-    ]
-    streams[number]?.isPatching = true
-    let connection = Connection(stream: number, attempt: stream.attempt)
-    let body = "{\(lists.compactMap { $0 }.joined(separator: ","))}"
-    effects.append(.patch(connection, url(stream, id), body: body, token: stream.token))
-  }
-
-  /// The answer to a PATCH; without a problem it was taken.
-  mutating func patched(_ connection: Connection, _ problem: HTTPProblem?) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt,
-      case .open = stream.phase
-    else { return }
-    streams[connection.stream]?.isPatching = false
-    // A newer token is not valid yet, and the stream goes on with the one before.
-    if let problem, tokens.answered(stream.token, problem, now: now()), let token = tokens.inUse(now()) {
-      streams[connection.stream]?.token = token
-      renew(connection.stream, least: HeldTokens.pause)
-      return update(connection.stream)
-    }
-    guard let problem else {
-      _ = tokens.answered(stream.token, nil, now: now())
-      for (feed, member) in stream.members where stream.sent[feed] != nil {
-        if follows[member]?.shown.standing == .connecting { setStanding(of: member, .catchingUp) }
-      }
-      return update(connection.stream)
-    }
-    effects.append(.disconnect(connection))
-    if problem.code == "unknown-stream" {
-      fail(connection.stream, isImmediate: true) { .disconnected(until: $0) }
-    } else {
-      refused(connection, problem)
-    }
-  }
-
-  mutating func opened(_ connection: Connection) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt,
-      case .connecting = stream.phase
-    else {
-      return
-    }
-    streams[connection.stream]?.phase = .open(id: nil)
-    if hasTokens { _ = tokens.answered(stream.token, nil, now: now()) }
-    for member in stream.members.values where follows[member]?.shown.standing != .live {
-      setStanding(of: member, .catchingUp)
-    }
-  }
-
-  /// The stream's id, and what it wishes.
-  mutating func named(_ connection: Connection, id: String, retry: Double?) {
-    guard streams[connection.stream]?.attempt == connection.attempt else { return }
-    streams[connection.stream]?.phase = .open(id: id)
-    streams[connection.stream]?.since = now()
-    streams[connection.stream]?.failures = 0
-    renew(connection.stream)
-    if let retry { streams[connection.stream]?.retry = min(retry, Self.maxDelay) }
-    update(connection.stream)
-  }
-
-  /// A response that is not a stream.
-  mutating func refused(_ connection: Connection, _ problem: HTTPProblem) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
-    let detail = problem.detail
-    switch problem.status {
-    case 401 where tokens.answered(stream.token, problem, now: now()):
-      let isAtOnce = tokens.inUse(now()) != nil
-      fail(connection.stream, after: problem.retryAfter, isAtOnce: isAtOnce) { _ in .tokenNeeded(detail) }
-    case 401:
-      streams[connection.stream]?.isTokenRefused = true
-      fail(connection.stream, after: problem.retryAfter, isImmediate: hasTokens) { _ in .tokenNeeded(detail) }
-    case 403: fail(connection.stream, after: problem.retryAfter) { _ in .forbidden(detail) }
-    case 400..<500:
-      // One window that is not valid does not stop the others.
-      if let feed = refusedFeed(stream, problem.member), let member = stream.members[feed] {
-        follows[member]?.isRefused = true
-        change(member)
-        setStanding(of: member, .stale(.badRequest(detail)))
-        fail(connection.stream, isImmediate: true) { .disconnected(until: $0) }
-      } else {
-        fail(connection.stream, after: problem.retryAfter) { _ in .badRequest(detail) }
-      }
-    default: fail(connection.stream, after: problem.retryAfter) { _ in .unavailable(detail) }
-    }
-  }
-
-  /// The feed that `member` means, such as `feeds[2].first` or `add[0].count`.
-  private func refusedFeed(_ stream: StreamState, _ member: String?) -> FeedID? {
-    guard let member, let open = member.firstIndex(of: "["), let close = member.firstIndex(of: "]"),
-      open < close,
-      let index = Int(member[member.index(after: open)..<close]), ["feeds", "add"].contains(member[..<open])
-    else { return nil }
-    return stream.listed.indices.contains(index) ? stream.listed[index] : nil
-  }
-
-  /// The connection was lost, or the stream has ended.
-  mutating func ended(_ connection: Connection) {
-    guard let stream = streams[connection.stream], stream.attempt == connection.attempt else { return }
-    if case .waiting = stream.phase { return }
-    if stream.isTokenRefused {
-      fail(connection.stream, isImmediate: true) { _ in .forbidden("the token has ended") }
-    } else {
-      let isSteady = stream.since.map { now().timeIntervalSince($0) >= Self.steadySeconds } ?? false
-      fail(connection.stream, isAtOnce: isSteady) { .disconnected(until: $0) }
-    }
-  }
-
-  /// Waits before the next attempt, longer and longer, and not exactly as long as other clients.
-  private mutating func fail(
-    _ number: Int,
-    after: Double = 0,
-    isImmediate: Bool = false,
-    isAtOnce: Bool = false,
-    _ reason: (Date) -> Standing.Reason
-  ) {
+  /// Opens a stream, now that there is a token.
+  mutating func open(_ number: Int, _ token: String?, _ error: String?) {
+    if let error { return fail(number, .tokenNeeded, "there is no token: \(error)") }
     guard let stream = streams[number] else { return }
-    var seconds = 0.0
-    if isAtOnce {
-      seconds = random() * Self.atOnceSeconds
-    } else if !isImmediate || stream.failures > 0 {
-      let own = min(stream.retry * pow(2, Double(stream.failures)), max(Self.maxDelay, stream.retry))
-      let delay = max(own, after)
-      seconds = delay + random() * max(delay / 4, after > 0 ? Self.leastSpread : 0)
+    let members = stream.follows.filter { follows[$0]?.fault == nil }
+    for member in members {
+      let wanted = follows[member]?.wanted
+      follows[member]?.places[stream.server]?.asked = wanted
+      follows[member]?.isMisfit = false
+      cancelRefetch(member)
     }
-    let until = now().addingTimeInterval(seconds)
-    streams[number]?.failures = isAtOnce ? 0 : min(stream.failures + 1, 16)
-    streams[number]?.phase = .waiting(until: until)
-    streams[number]?.isPatching = false
-    effects.append(.cancelTimer(.renewToken(stream: number)))
-    effects.append(.setTimer(.reconnect(stream: number), seconds: seconds))
-    for member in stream.members.values.sorted() {
-      if servers.count > 1 {
-        if follows[member]?.home == stream.server { follows[member]?.home = nil }
-        if follows[member]?.hint == stream.server { follows[member]?.hint = nil }
-        follows[member]?.absentAt.remove(stream.server)
-        change(member)
-      }
-      failed(member, of: number, reason(until))
+    let sent = members.compactMap { member in follows[member].map { ($0.view, $0.feed, member) } }
+    streams[number]?.sent = sent
+    let entries = members.compactMap { follows[$0]?.entry }
+    let (url, body) = (
+      url(of: stream.server, "/v1/streams"), "{\"feeds\":[\(entries.joined(separator: ","))]}"
+    )
+    let call = Call(method: "POST", url: url, body: body, token: token, isStream: true)
+    streams[number]?.phase = .connecting
+    streams[number]?.token = token
+    streams[number]?.listed = members
+    let request = send(call, .stream(number))
+    streams[number]?.request = request
+  }
+
+  mutating func late(_ number: Int) {
+    guard let stream = streams[number] else { return }
+    let isAsking = stream.phase == .asking
+    let name = isAsking ? "the token's callback" : servers[stream.server].absoluteString
+    let detail = "\(name) has not answered for 10 s"
+    streams[number]?.trouble = .stale(isAsking ? .tokenNeeded : .disconnected, detail: detail)
+  }
+
+  private mutating func listen(_ number: Int) {
+    let now = now
+    streams[number]?.heard = now
+  }
+
+  /// Some bytes of a stream have arrived.
+  mutating func heard(_ request: Int) {
+    if case .stream(let number) = requests[request] { listen(number) }
+  }
+
+  mutating func streamAnswered(_ number: Int, _ answer: Answer) {
+    guard let stream = streams[number] else { return }
+    guard let status = answer.status else {
+      return fail(number, .disconnected, answer.problem.detail)
+    }
+    cancel(.late(stream: number))
+    if answer.isStream {
+      streams[number]?.phase = .open
+      streams[number]?.trouble = nil
+      tokens.accept(stream.token)
+      listen(number)
+    } else {
+      refused(number, stream, status, answer.problem)
     }
   }
 
-  /// Marks a follow as outdated, unless another instance may send it.
-  private mutating func failed(_ member: Int, of stream: Int, _ reason: Standing.Reason) {
-    guard let follow = follows[member], !follow.isRefused else { return }
-    let isElsewhere = follow.streams.values.contains { other in
-      guard other != stream, case .open = streams[other]?.phase else { return false }
+  private mutating func refused(_ number: Int, _ stream: StreamState, _ status: Int, _ problem: HTTPProblem) {
+    if status == 401 {
+      let isEarly = tokens.refuse(stream.token, problem, now)
+      if isEarly, tokens.inUse(now) != nil { return connect(number) }
+      if tokens.hasCallback, !isEarly, stream.failures == 0, !stream.wasRefused {
+        // Another token may be there already.
+        streams[number]?.wasRefused = true
+        return connect(number, after: (stream.token, problem.detail))
+      }
+    } else if status == 400, refuseEntry(problem, "feeds", stream.listed) {
+      return close(number)
+    } else {
+      tokens.accept(stream.token)
+    }
+    fail(number, Self.reason(status), problem.detail, after: problem.retryAfter)
+  }
+
+  private static func reason(_ status: Int?) -> Standing.Reason {
+    switch status {
+    case nil: .disconnected
+    case 401: .tokenNeeded
+    case 403: .forbidden
+    case 429: .unavailable
+    case .some(400..<500): .badRequest
+    default: .unavailable
+    }
+  }
+
+  /// Leaves out the entry that a request was refused for, such as `feeds[2].first`; returns whether there is one.
+  private mutating func refuseEntry(_ problem: HTTPProblem, _ name: String, _ members: [Int]) -> Bool {
+    for (index, member) in members.enumerated()
+    where problem.member?.hasPrefix("\(name)[\(index)]") == true {
+      follows[member]?.fault = problem.detail
       return true
     }
-    setStanding(of: member, isElsewhere ? .catchingUp : .stale(reason))
+    return false
   }
 
-  mutating func fired(_ timer: Timer) {
-    switch timer {
-    case .flush: flush()
-    case .reconnect(let number):
-      guard let stream = streams[number], case .waiting = stream.phase else { return }
-      streams[number]?.phase = .idle
-      update(number)
-    case .renewToken(let number):
-      guard let stream = streams[number], case .open = stream.phase else { return }
-      let connection = Connection(stream: number, attempt: stream.attempt)
-      if let coming = tokens.coming(now()) {
-        tokenArrived(connection, .success(coming))
-      } else {
-        effects.append(.askToken(connection))
-      }
-    case .refetch(let number):
-      follows[number]?.needsReload = true
-      change(number)
-    case .look(let write): look(write)
-    case .send(let write): if let feed = feed(sending: write) { post(feed) }
+  /// A stream has ended, or did not begin: it is opened again, at once if it lasted, or after a wait.
+  mutating func fail(
+    _ number: Int,
+    _ reason: Standing.Reason,
+    _ detail: String? = nil,
+    after: Milliseconds = 0,
+    isAtOnce: Bool = false
+  ) {
+    guard let stream = streams[number] else { return }
+    let isSteady = stream.since.map { now - $0 >= Self.steady } ?? false
+    close(number)
+    let own = min(stream.retry << min(stream.failures, 16), Self.maxWait)
+    let delay = isSteady || isAtOnce ? after : max(own, after)
+    // Not exactly as long as other clients.
+    let spread = max(Double(delay) / 4, after > 0 ? Self.leastSpread : isSteady ? Self.atOnce : 0)
+    let wait = delay + Milliseconds(random() * spread)
+    if !isSteady, !isAtOnce { streams[number]?.failures += 1 }
+    streams[number]?.phase = .waiting
+    streams[number]?.wasRefused = false
+    let until = Date(timeIntervalSince1970: Double(now + wait) / 1000)
+    streams[number]?.trouble = .stale(reason, detail: detail, until: until)
+    set(.wait(stream: number), wait)
+    for member in stream.follows where follows[member]?.home == stream.server {
+      let isOnlyPlace = ownServers == 1 && stream.server == 0 && follows[member]?.named.isEmpty == true
+      if !isOnlyPlace { follows[member]?.home = nil }
     }
+    change()
+  }
+
+  /// Tries streams that wait at once, and opens one again that has been silent.
+  mutating func reconnect() {
+    for number in streams.keys.sorted() {
+      guard let stream = streams[number] else { continue }
+      if stream.phase == .waiting {
+        streams[number]?.failures = 0
+        connect(number)
+      } else if stream.phase == .open, now - stream.heard >= Self.idle {
+        fail(number, .disconnected, isAtOnce: true)
+      }
+    }
+    change()
+  }
+
+  // Changes of an open stream.
+
+  private mutating func patch(_ number: Int) {
+    guard let stream = streams[number], stream.phase == .open, let name = stream.name, !stream.isPatching
+    else { return }
+    let wanted = stream.follows.filter { follows[$0]?.fault == nil }
+    let added = wanted.filter { follows[$0]?.places[stream.server]?.asked != follows[$0]?.wanted }
+    let removed = stream.sent.filter { entry in
+      !wanted.contains(entry.follow) || follows[entry.follow]?.view != entry.view
+    }
+    let isNewer = tokens.token != nil && tokens.token != stream.token
+    guard !added.isEmpty || !removed.isEmpty || isNewer else { return }
+    var patch = Exchange.Patch(stream: number, request: stream.request, added: [], sent: stream.sent)
+    streams[number]?.isPatching = true
+    streams[number]?.sent.removeAll { entry in removed.contains { $0.follow == entry.follow } }
+    for member in added {
+      guard let follow = follows[member], let place = follow.places[stream.server] else { continue }
+      let isChange = place.asked != nil && place.notice != .forbidden
+      patch.added.append((member, place.asked, isChange))
+      follows[member]?.places[stream.server]?.asked = follow.wanted
+      if isChange { follows[member]?.places[stream.server]?.changes += 1 }
+      if streams[number]?.sent.contains(where: { $0.follow == member }) == false {
+        streams[number]?.sent.append((follow.view, follow.feed, member))
+      }
+    }
+    let entries = added.compactMap { follows[$0]?.entry }
+    let names = removed.map { "{\"feed\":\(JSONValue.quoted($0.feed.rawValue)),\"view\":\"\($0.view)\"}" }
+    let lists = [
+      entries.isEmpty ? nil : "\"add\":[\(entries.joined(separator: ","))]",
+      names.isEmpty ? nil : "\"remove\":[\(names.joined(separator: ","))]",
+    ]
+    let body = "{\(lists.compactMap { $0 }.joined(separator: ","))}"
+    let url = url(of: stream.server, "/v1/streams/\(name)")
+    begin(.patch(patch), Call(method: "PATCH", url: url, body: body))
+  }
+
+  mutating func patched(_ patch: Exchange.Patch, _ token: String?, _ answer: Answer, _ isEarly: Bool) {
+    guard let stream = streams[patch.stream], stream.request == patch.request else { return }
+    streams[patch.stream]?.isPatching = false
+    if answer.status == 200 {
+      streams[patch.stream]?.token = token
+      return
+    }
+    streams[patch.stream]?.sent = patch.sent
+    for (member, former, isChange) in patch.added {
+      follows[member]?.places[stream.server]?.asked = former
+      if isChange, follows[member]?.places[stream.server]?.changes ?? 0 > 0 {
+        follows[member]?.places[stream.server]?.changes -= 1
+      }
+    }
+    if isEarly, tokens.inUse(now) != nil { return renewLater() }
+    if answer.status == 400, refuseEntry(answer.problem, "add", patch.added.map(\.follow)) { return }
+    // A stream that the server does not know has ended.
+    let reason = answer.status == 404 ? .disconnected : Self.reason(answer.status)
+    fail(patch.stream, reason, answer.problem.detail, after: answer.problem.retryAfter)
   }
 }

@@ -1,125 +1,184 @@
 import Foundation
 
-/// Writes, shown before they are confirmed.
+/// A write that is not over: it waits, is sent, or is shown until a changeset includes it.
+struct PendingWrite {
+  enum Phase { case queued, sending, asking, done }
+
+  /// All that get its outcome: with the same key, a later write replaces one that was not sent.
+  var names: [WriteID]
+  let key: String?
+  /// An event or an array of events, as JSON.
+  var value: String { didSet { operations = PendingOperation.list(value) } }
+  private(set) var operations: [PendingOperation]
+  var wait: Int
+  var phase = Phase.queued
+  /// What the server has said, and whether it is published.
+  var written: Written?
+  var isPublished = false
+  /// By follow, the live time at which it is over; 0 if the follow includes it.
+  var ends: [Int: Milliseconds] = [:]
+
+  init(_ id: WriteID, value: String, wait: Int, key: String?) {
+    (names, self.key, self.value, self.wait) = ([id], key, value, wait)
+    operations = PendingOperation.list(value)
+  }
+
+  /// Whether it was accepted without an offset: then the next changeset includes it.
+  var awaitsNext: Bool { written != nil && written?.offset == nil }
+
+  /// Whether a follow still shows it, and until which live time if nothing includes it.
+  mutating func isShown(
+    in follow: Follow,
+    _ number: Int,
+    liveTime: Milliseconds
+  ) -> (isShown: Bool, until: Milliseconds?) {
+    guard let written else { return (true, nil) }
+    if isIncluded(written, in: follow) {
+      ends[number] = 0
+    } else if phase == .done, ends[number] == nil {
+      ends[number] = liveTime + (isPublished ? StoreMachine.publishedShown : StoreMachine.sentShown)
+    }
+    return ((ends[number] ?? .max) > liveTime, ends[number])
+  }
+
+  private func isIncluded(_ written: Written, in follow: Follow) -> Bool {
+    if let offset = written.offset, follow.confirmed.through[written.topic] ?? -1 >= offset { return true }
+    if let revision = written.revision, let known = follow.known, known.epoch == written.epoch,
+      known.revision >= revision
+    {
+      return true
+    }
+    return isPublished && (written.revision == nil || written.changed == false)
+  }
+}
+
+/// Writes, shown before they are published.
 extension StoreMachine {
   /// Begins a write.
   ///
   /// - Parameter value: An event or an array of events, as JSON.
-  mutating func write(_ value: String, _ handle: HandleID, wait: Int) -> WriteID {
+  mutating func write(_ value: String, _ feed: FeedID, wait: Int, key: String? = nil) -> WriteID {
     let id = WriteID(number: newNumber())
-    guard let shown = handles[handle], let follow = follows[shown.follow] else {
-      effects.append(.finish(id, .failure(WriteFailed(message: "the feed is closed", wasSent: false))))
+    let known = writes[feed] ?? []
+    guard known.count < Self.maxPendingWrites else {
+      let message = "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later"
+      let error = WriteFailed(code: "too-many-writes", message: message, wasSent: false)
+      add(.finish(id, .failure(error)))
       return id
     }
-    guard max(follow.pending.count, queues[follow.feed]?.count ?? 0) < Self.maxPendingWrites else {
-      let message =
-        "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later. Nothing was sent"
-      effects.append(.finish(id, .failure(WriteRejected(code: "too-many-pending", message: message))))
-      return id
+    if let key, let index = known.firstIndex(where: { $0.key == key && $0.phase == .queued }) {
+      writes[feed]?[index].names.append(id)
+      writes[feed]?[index].value = value
+      writes[feed]?[index].wait = wait
+    } else {
+      writes[feed, default: []].append(PendingWrite(id, value: value, wait: wait, key: key))
     }
-    queues[follow.feed, default: []].append(QueuedWrite(id: id, value: value, wait: wait))
-    if queues[follow.feed]?.count == 1 { post(follow.feed) }
-    let operations = PendingOperation.list(value)
-    for number in follows.keys.sorted() where !operations.isEmpty {
-      // A follow without listeners would not learn that the write is confirmed.
-      guard let other = follows[number], other.feed == follow.feed, other.listeners > 0,
-        other.confirmed.exists
-      else { continue }
-      follows[number]?.pending.append(PendingWrite(id: id, operations: operations))
-      follows[number]?.overlay()
-      tell(number, .pending)
-    }
+    refresh(feed)
+    sendNext(feed)
     return id
   }
 
-  /// Sends the first write of a feed that is not answered. Those after it wait: requests at the same time are applied in any order.
-  mutating func post(_ feed: FeedID) {
-    guard let write = queues[feed]?.first else {
-      queues[feed] = nil
-      return
+  /// Sends the next write of a feed: one request at a time decides the order.
+  private mutating func sendNext(_ feed: FeedID) {
+    let known = writes[feed] ?? []
+    let unfinished = known.count { $0.phase == .sending || $0.phase == .asking }
+    guard unfinished < Self.maxUnfinishedWrites, !known.contains(where: { $0.phase == .sending }),
+      let index = known.firstIndex(where: { $0.phase == .queued })
+    else { return }
+    writes[feed]?[index].phase = .sending
+    let home = follows.sorted { $0.key < $1.key }.first { $0.value.feed == feed && $0.value.home != nil }
+    let connected = streams.sorted { $0.key < $1.key }.first { $0.value.phase == .open }
+    let server = home?.value.home ?? connected?.value.server ?? 0
+    let url = url(of: server, "/v1/feeds/\(Self.encoded(feed.rawValue))/events")
+    begin(.post(feed, known[index].names[0]), Call(method: "POST", url: url, body: known[index].value))
+  }
+
+  private func index(_ feed: FeedID, _ id: WriteID) -> Int? {
+    writes[feed]?.firstIndex { $0.names[0] == id }
+  }
+
+  /// The answer to the request that writes.
+  mutating func posted(_ feed: FeedID, _ id: WriteID, _ answer: Answer, _ url: URL) {
+    guard let index = index(feed, id), let wait = writes[feed]?[index].wait else { return }
+    defer { sendNext(feed) }
+    guard answer.status == 200 || answer.status == 202,
+      let written = answer.object.flatMap({ Written($0, feed: feed) })
+    else { return drop(feed, index, answer) }
+    guard answer.status == 202, wait > 0, let offset = written.offset else {
+      return finish(feed, index, written, isPublished: answer.status == 200)
     }
-    // The instance that has the feed knows what becomes of the write.
-    let home = follows.values.first { $0.feed == feed && $0.home != nil }?.home
-    let connected = streams.values.first { if case .open = $0.phase { true } else { false } }?.server
-    let url = url(of: home ?? connected ?? 0, "/v1/feeds/\(Self.encoded(feed.rawValue))/events")
-    effects.append(.post(write.id, url, body: write.value, wait: write.wait))
+    writes[feed]?[index].phase = .asking
+    writes[feed]?[index].written = written
+    let query = "?partition=\(written.partition)&offset=\(offset)"
+    let url = URL(string: url.absoluteString + query) ?? url
+    begin(.outcome(feed, id), Call(method: "GET", url: url, wait: wait))
+    refresh(feed)
   }
 
-  func feed(sending id: WriteID) -> FeedID? { queues.first { $0.value.first?.id == id }?.key }
-
-  /// A token is not valid yet, so nothing was written. Returns whether the write is sent again.
-  mutating func sendLater(_ id: WriteID) -> Bool {
-    guard let feed = feed(sending: id), queues[feed]![0].refusals < Self.maxRefusals else { return false }
-    queues[feed]![0].refusals += 1
-    effects.append(.setTimer(.send(id), seconds: tokens.inUse(now()) == nil ? HeldTokens.pause : 0))
-    return true
+  /// The answer to the request for the outcome. Without one, the write is as it was.
+  mutating func learned(_ feed: FeedID, _ id: WriteID, _ answer: Answer) {
+    guard let index = index(feed, id), let known = writes[feed]?[index].written else { return }
+    defer { sendNext(feed) }
+    if answer.status == 422 { return drop(feed, index, answer) }
+    let outcome = answer.status == 200 ? answer.object.flatMap { Written($0, feed: feed) } : nil
+    finish(feed, index, outcome ?? known, isPublished: outcome != nil)
   }
 
-  /// The answer to a write; without one there is no response.
-  mutating func answered(_ id: WriteID, _ status: Int?, _ object: JSONObject?, _ problem: HTTPProblem?) {
-    guard let feed = feed(sending: id) else { return }
-    queues[feed]?.removeFirst()
-    defer { post(feed) }
-    switch status {
-    case .some(200), .some(202):
-      guard let written = object.flatMap({ Written($0, feed: feed) }) else { fallthrough }
-      accepted(id, written)
-      effects.append(.finish(id, .success(written)))
-    case .none, .some(200..<400), .some(500...):
-      takeBack(id)
-      let message = problem?.detail ?? "the server did not answer"
-      effects.append(.finish(id, .failure(WriteFailed(message: message))))
-    default:
-      takeBack(id)
-      let code = problem.map { $0.code.isEmpty ? "status-\($0.status)" : $0.code } ?? "unknown"
-      effects.append(.finish(id, .failure(WriteRejected(code: code, message: problem?.detail ?? ""))))
+  private mutating func finish(_ feed: FeedID, _ index: Int, _ written: Written, isPublished: Bool) {
+    writes[feed]?[index].phase = .done
+    writes[feed]?[index].written = written
+    writes[feed]?[index].isPublished = isPublished
+    for name in writes[feed]?[index].names ?? [] { add(.finish(name, .success(written))) }
+    refresh(feed)
+    forgetWrites(feed)
+  }
+
+  /// A write was rejected, or has failed: it is not shown any more.
+  private mutating func drop(_ feed: FeedID, _ index: Int, _ answer: Answer) {
+    let error: any Error
+    let problem = answer.problem
+    if let status = answer.status, (400..<500).contains(status) {
+      error = WriteRejected(code: problem.code, message: problem.detail)
+    } else {
+      let code = answer.status == nil || problem.code == "\(problem.status)" ? nil : problem.code
+      error = WriteFailed(code: code, message: problem.detail, wasSent: answer.wasSent)
     }
+    for name in writes[feed]?.remove(at: index).names ?? [] { add(.finish(name, .failure(error))) }
+    refresh(feed)
   }
 
-  private mutating func accepted(_ id: WriteID, _ written: Written) {
-    edit(id) { write, follow in
-      (write.topic, write.offset) = (written.topic, written.offset)
-      (write.epoch, write.revision) = (written.epoch, written.revision)
-      write.awaitsNext = written.offset == nil
-      // Published, and the feed does not exist any more: there is nothing to wait for.
-      return !follow.confirmed.exists
-    }
-    lookLater(id)
-  }
-
-  private mutating func lookLater(_ id: WriteID) {
-    guard follows.values.contains(where: { $0.pending.contains { $0.id == id } }) else { return }
-    effects.append(.setTimer(.look(id), seconds: Self.lookSeconds))
-  }
-
-  mutating func look(_ id: WriteID) {
-    edit(id) { write, follow in
-      // Without listeners it is not shown.
-      if follow.shown.standing == .live || follow.listeners == 0 { write.liveSeconds += Self.lookSeconds }
-      return write.liveSeconds >= Self.pendingSeconds
-    }
-    lookLater(id)
-  }
-
-  private mutating func takeBack(_ id: WriteID) { edit(id) { _, _ in true } }
-
-  /// Changes a write wherever it is pending, and shows what remains.
-  ///
-  /// - Parameter change: Whether to drop it.
-  private mutating func edit(_ id: WriteID, _ change: (inout PendingWrite, Follow) -> Bool) {
-    for number in follows.keys.sorted() {
-      guard let follow = follows[number], let index = follow.pending.firstIndex(where: { $0.id == id }) else {
-        continue
+  /// Another person uses the program.
+  mutating func dropWrites() {
+    // Accepted, or without an answer: then it may be published.
+    var sent: Set<WriteID> = []
+    for (number, exchange) in exchanges {
+      switch exchange.purpose {
+      case .patch: continue
+      case .post(_, let id): if exchange.request.map({ requests[$0] != nil }) ?? false { sent.insert(id) }
+      case .outcome(_, let id): sent.insert(id)
       }
-      var write = follow.pending[index]
-      let isDropped = change(&write, follow)
-      follows[number]?.pending[index] = write
-      if isDropped { follows[number]?.pending.remove(at: index) }
-      follows[number]?.dropConfirmed(isNewer: false)
-      guard follows[number]?.pending.count != follow.pending.count else { continue }
-      follows[number]?.overlay()
-      tell(number, .pending)
+      if let request = exchange.request { end(request) }
+      exchanges[number] = nil
     }
+    let dropped = writes
+    writes = [:]
+    for write in dropped.values.joined() where write.phase != .done {
+      let message = "another person uses the program"
+      let error = WriteFailed(message: message, wasSent: sent.contains(write.names[0]))
+      for name in write.names { add(.finish(name, .failure(error))) }
+    }
+  }
+
+  /// Forgets writes that are over and that nothing shows.
+  mutating func forgetWrites(_ feed: FeedID) {
+    guard let known = writes[feed] else { return }
+    let followed = follows.filter { $0.value.feed == feed && $0.value.listeners > 0 }
+    let kept = known.filter { write in
+      var write = write
+      return write.phase != .done
+        || followed.contains { write.isShown(in: $1, $0, liveTime: $1.liveTime(now)).isShown }
+    }
+    if kept.count < known.count { writes[feed] = kept.isEmpty ? nil : kept }
   }
 
   /// An id as a segment of a path, in which `.` and `..` would mean something else.

@@ -44,13 +44,7 @@ enum ChecksumTerm {
 
   /// The terms of a whole list of items.
   static func items(_ items: [FeedItem]) -> UInt32 {
-    var sum: UInt32 = 0
-    var previous: FeedItem?
-    for item in items {
-      sum &+= Self.item(item, after: previous)
-      previous = item
-    }
-    return sum
+    items.indices.reduce(0) { $0 &+ item(items[$1], after: $1 > 0 ? items[$1 - 1] : nil) }
   }
 
   private static func joined(_ first: String, _ fields: String...) -> [UInt8] {

@@ -47,6 +47,18 @@ enum Checkout {
   }
 }
 
+extension FeedWindow {
+  /// The window of a vector.
+  init(_ members: JSONObject?) {
+    self.init(
+      sections: members?["sections"]?.elements?.map { SectionID($0.string ?? "") },
+      first: members?["first"]?.count,
+      from: members?["from"]?.count,
+      count: members?["count"]?.count
+    )
+  }
+}
+
 extension FeedState {
   /// The sections as in a reload, with all lists, and data as it is spelled.
   var document: String {

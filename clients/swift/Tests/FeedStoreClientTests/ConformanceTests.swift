@@ -97,3 +97,69 @@ import Testing
     }
   }
 }
+
+@Suite(.enabled(if: Checkout.hasVectors)) struct OverlayTests {
+  private func sections(_ text: JSONText?) throws -> [SectionDraft] {
+    try (text?.elements ?? []).map { text in
+      let value = try #require(JSONObject(text))
+      let id = SectionID(value["id"]?.string ?? "")
+      let keys = value["order"]?.elements?.compactMap { JSONObject($0) }.map {
+        OrderKey(by: $0["by"]?.string ?? "", isDescending: $0["direction"]?.string == "descending")
+      }
+      var draft = SectionDraft(
+        id: id,
+        dataText: value["data"]?.compactText ?? "",
+        order: keys,
+        keep: value["keep"]?.count
+      )
+      draft.items = (value["items"]?.elements ?? []).compactMap { JSONObject($0) }.map {
+        FeedItem(
+          id: ItemID($0["id"]?.string ?? ""),
+          kind: $0["kind"]?.string ?? "",
+          section: id,
+          dataText: $0["data"]?.compactText ?? ""
+        )
+      }
+      (draft.from, draft.total) = (value["from"]?.count ?? 0, value["of"]?.count)
+      return draft
+    }
+  }
+
+  /// What is compared of a section.
+  private func plain(_ section: FeedSection) -> [String] {
+    let items = section.items.map { "\($0.id) \($0.kind) \($0.data.text)" }
+    return [
+      "\(section.id) \(section.data.text) \(section.from)/\(section.of) \(section.order ?? []) \(section.keep ?? 0)"
+    ] + items
+  }
+
+  @Test(arguments: Checkout.vectors("pending")) func `pending writes show what the vectors say`(
+    _ name: String
+  ) throws {
+    for line in try Checkout.lines(name) {
+      let title = Comment(rawValue: line["title"]?.string ?? "")
+      let confirmed = FeedState(drafts: try sections(line["state"]), reusing: FeedState())
+      let shown = FeedWindow(JSONObject(line["window"]))
+      let writes = (line["writes"]?.elements ?? []).map { PendingOperation.list($0.text) }
+      let overlay = PendingOverlay(writes, window: shown)
+      let (state, isPending) = overlay.applied(to: confirmed, former: FeedState())
+      let expected = FeedState(drafts: try sections(line["shown"]), reusing: FeedState())
+      #expect(state.sections.map(plain) == expected.sections.map(plain), title)
+      #expect(isPending || state.sections.map(plain) == confirmed.sections.map(plain), title)
+      for item in state.sections.flatMap(\.items) {
+        let original = confirmed.itemsById[item.id]
+        if let original, original.equals(item.with(isPending: false)) {
+          // Only one that moved is another object.
+          #expect(original === item || item.isPending, title)
+        } else {
+          #expect(item.isPending, title)
+        }
+      }
+      // Applied again, nothing is another object.
+      let again = overlay.applied(to: confirmed, former: state).0
+      #expect(zip(again.sections, state.sections).allSatisfy { $0 === $1 }, title)
+      let none = PendingOverlay([], window: shown).applied(to: confirmed, former: state)
+      #expect(!none.isPending && none.0.document == confirmed.document, title)
+    }
+  }
+}

@@ -6,11 +6,18 @@ import Testing
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+
+/// Reads updates until one fits.
+func firstUpdate(
+  _ updates: FeedUpdates.Iterator,
+  _ what: Comment = "",
+  where fits: (FeedUpdate) throws -> Bool
+) async throws -> FeedUpdate {
+  while let update = await updates.next() { if try fits(update) { return update } }
+  throw TestEnded(what: "\(what)")
+}
+
+struct TestEnded: Error { let what: String }
 
 /// A program whose lines are read as they come.
 final class Program: @unchecked Sendable {
@@ -48,11 +55,7 @@ final class Program: @unchecked Sendable {
   func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }
 
   func kill(_ signal: Int32 = SIGKILL) {
-    #if canImport(Darwin)
-      Darwin.kill(process.processIdentifier, signal)
-    #else
-      Glibc.kill(process.processIdentifier, signal)
-    #endif
+    _ = Foundation.kill(process.processIdentifier, signal)
     process.waitUntilExit()
   }
 
@@ -173,7 +176,8 @@ private func insist(_ feed: Feed, _ event: FeedEvent) async throws {
   @Test func `a tap shows five items or all, and a tap on a star is seen by all`() async throws {
     let daemon = try await Daemon(servers: nil)
     defer { daemon.program.kill() }
-    let news = FeedStore(daemon.url).feed("news")
+    let store = FeedStore(daemon.url)
+    let news = store.feed("news")
     // Until the daemon has its partitions, it answers that the write is on its way.
     for number in 0..<8 {
       let data: JSONValue = ["title": .string("Story \(number)")]
@@ -204,5 +208,22 @@ private func insist(_ feed: Feed, _ event: FeedEvent) async throws {
     _ = try await firstUpdate(updates) { $0.view.item("s0")?.data["starred"]?.bool == true }
     stars.type("s0")
     _ = try await firstUpdate(updates) { $0.view.item("s0")?.data["starred"]?.bool == false }
+
+    // A second window needs no second stream: the programs have one each.
+    let windowed = store.feed("news", .first(2)).updates.makeAsyncIterator()
+    _ = try await firstUpdate(windowed) { $0.view.standing == .live && $0.view.itemCount == 2 }
+    let (status, _) = try await URLSession.shared.data(from: daemon.url.appendingPathComponent("v1/status"))
+    #expect(try JSONValue(text: String(decoding: status, as: UTF8.self))["http"]?["streams"]?.integer == 3)
+    var snapshot = news.snapshot
+    try snapshot.moveItem("s7", beforeItem: "s0")
+    snapshot.deleteItems(["s3"])
+    let applied = try await news.apply(snapshot)
+    #expect(applied != nil)
+    for shown in [updates, windowed] {
+      _ = try await firstUpdate(shown) { $0.view.sections[0].items[0].id == "s7" && !$0.view.isPending }
+    }
+    #expect(news.view.sections[0].items.map(\.id) == ["s7", "s0", "s1", "s2", "s4", "s5", "s6"])
+    let again = try await news.apply(snapshot)
+    #expect(again == nil)
   }
 }

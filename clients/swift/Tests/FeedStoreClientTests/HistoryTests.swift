@@ -134,7 +134,7 @@ let onlyDifferences = [
         events += parser.push(Array(bytes[start...].prefix(size)))
       }
       #expect(events == expected, "pieces of \(size)")
-      #expect(parser.retry == 0.02)
+      #expect(parser.retry == 20)
     }
   }
 }

@@ -27,7 +27,7 @@ import Testing
 
   @Test func `the other blocks of the README compile`() throws {
     let blocks = try Readme.blocks("swift client")
-    #expect(blocks.count == 2)
+    #expect(blocks.count == 4)
     for block in blocks {
       let code =
         "import FeedStoreClient\nimport Foundation\n\nstruct Session { func token() async throws -> String { \"\" } }\n"

@@ -7,8 +7,6 @@ import Testing
 struct PublishedChangeset: Sendable {
   let feed: String
   let version: String
-  let revision: Int
-  let isReload: Bool
   var texts: [String]
   var state: [String]?
 }
@@ -29,33 +27,13 @@ enum Replay {
         found[index].state = (found[index].state ?? []) + [value.text]
       } else if changeset.part > 0 {
         found[found.count - 1].texts.append(value.text)
-        if changeset.mode == .reload { found[found.count - 1].state?.append(served(value.text, changeset)) }
+        found[found.count - 1].state?.append(value.text)
       } else {
-        found.append(
-          PublishedChangeset(
-            feed: feed,
-            version: version,
-            revision: changeset.head.revision,
-            isReload: changeset.mode == .reload,
-            texts: [value.text],
-            state: changeset.mode == .reload ? [served(value.text, changeset)] : nil
-          )
-        )
+        let state = changeset.mode == .reload ? [value.text] : nil
+        found.append(PublishedChangeset(feed: feed, version: version, texts: [value.text], state: state))
       }
     }
     return found
-  }
-
-  /// A published reload in the form of a server's response.
-  private static func served(_ text: String, _ changeset: Changeset) -> String {
-    text.replacingOccurrences(
-      of: "\"base\":\(changeset.head.base)",
-      with: "\"base\":\(changeset.head.revision)"
-    )
-    .replacingOccurrences(
-      of: "\"reason\":\"\(changeset.head.reason ?? "")\"",
-      with: "\"reason\":\"keyframe\""
-    )
   }
 
   /// The lines of the changesets topic.
