@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
   name: "feedstore-client",
   // watchOS and tvOS of the same year.
-  platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
+  platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
   products: [
     .library(name: "FeedStoreClient", targets: ["FeedStoreClient"]),
     .library(name: "FeedStoreUI", targets: ["FeedStoreUI"]),

@@ -1,9 +1,10 @@
 #if canImport(SwiftUI)
+  import Combine
   import FeedStoreClient
   import Observation
   import SwiftUI
 
-  /// A feed for SwiftUI. It follows the feed for as long as it exists.
+  /// A feed for SwiftUI, which follows it in `.task`.
   ///
   ///     @State private var news = FeedModel(store.feed("news"))
   ///
@@ -11,6 +12,7 @@
   ///       List(news.sections) { section in
   ///         Section(section.id.rawValue) { ForEach(section.items) { StoryRow(item: $0) } }
   ///       }
+  ///       .task { await news.follow() }
   ///     }
   ///
   /// Items and sections are `Identifiable` by their ids, so SwiftUI animates moves. One that did not change is the same object, so a
@@ -21,32 +23,49 @@
   public final class FeedModel {
     public private(set) var view: FeedView
     @ObservationIgnored public let feed: Feed
-    @ObservationIgnored private var follower: FeedFollower?
+    /// Of updates that change at most 200 places, unless the user wants less motion; nil for none.
+    @ObservationIgnored public var animation: Animation?
 
-    public init(_ feed: Feed) {
-      self.feed = feed
+    public init(_ feed: Feed, animation: Animation? = .default) {
+      (self.feed, self.animation) = (feed, animation)
       view = feed.view
-      follower = FeedFollower(feed) { [weak self] in self?.view = $0.view }
     }
 
     public var sections: [FeedSection] { view.sections }
     public var standing: Standing { view.standing }
+
+    /// Follows the feed until the task is cancelled.
+    public func follow() async { for await update in feed.updates { show(update) } }
+
+    func show(_ update: FeedUpdate) { update.animated(animation, over: view) { view = update.view } }
   }
-#endif
 
-#if canImport(Combine)
-  import Combine
-  import FeedStoreClient
-
-  /// A feed for SwiftUI on systems without `FeedModel`.
+  /// A feed for SwiftUI on systems without `FeedModel`. Follow it in `.task`, too.
   @MainActor
   public final class ObservableFeed: ObservableObject {
     @Published public private(set) var view: FeedView
-    private var follower: FeedFollower?
+    public let feed: Feed
+    public var animation: Animation?
 
-    public init(_ feed: Feed) {
+    public init(_ feed: Feed, animation: Animation? = .default) {
+      (self.feed, self.animation) = (feed, animation)
       view = feed.view
-      follower = FeedFollower(feed) { [weak self] in self?.view = $0.view }
+    }
+
+    /// Follows the feed until the task is cancelled.
+    public func follow() async {
+      for await update in feed.updates { update.animated(animation, over: view) { view = update.view } }
+    }
+  }
+
+  extension FeedUpdate {
+    @MainActor
+    fileprivate func animated(_ animation: Animation?, over shown: FeedView, _ show: () -> Void) {
+      if let animation, ListPlan(self, over: shown).isAnimated(upTo: 200) {
+        withAnimation(animation, show)
+      } else {
+        show()
+      }
     }
   }
 #endif

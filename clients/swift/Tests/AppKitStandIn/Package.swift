@@ -7,7 +7,9 @@ let package = Package(
   platforms: [.macOS(.v12)],
   dependencies: [.package(name: "feedstore-client", path: "../..")],
   targets: [
-    .target(name: "AppKit"),
+    // A link to the other package's.
+    .target(name: "DiffableModel", swiftSettings: [.define("APPKIT")]),
+    .target(name: "AppKit", dependencies: ["DiffableModel"]),
     .target(
       name: "FeedStoreUIOnStandIns",
       dependencies: [.product(name: "FeedStoreClient", package: "feedstore-client"), "AppKit"],

@@ -7,7 +7,8 @@ let package = Package(
   platforms: [.iOS(.v17), .macOS(.v14)],
   dependencies: [.package(name: "feedstore-client", path: "../..")],
   targets: [
-    .target(name: "UIKit"),
+    .target(name: "DiffableModel"),
+    .target(name: "UIKit", dependencies: ["DiffableModel"]),
     .target(name: "SwiftUI"),
     .target(name: "Combine"),
     // A link to the sources; two targets of one name are not allowed.

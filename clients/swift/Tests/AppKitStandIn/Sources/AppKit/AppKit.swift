@@ -1,102 +1,52 @@
 // The declarations of AppKit that FeedStoreUI uses, as these pages have them (https://developer.apple.com/documentation/appkit/…):
 //
-// - nsdiffabledatasourcesnapshot-swift.struct: unlike UIKit's, it has no reconfigureItems and nothing that is Sendable
+// - nsdiffabledatasourcesnapshot-swift.struct: unlike UIKit's, it has no reconfigureItems
 // - nscollectionviewdiffabledatasource-axww, with init(collectionview:itemprovider:), itemprovider,
 //   supplementaryviewprovider-swift.property and -swift.typealias, apply(_:animatingdifferences:completion:), snapshot()
-// - nscollectionview, with elementkindsectionheader and makeitem(withidentifier:for:); nscollectionviewitem;
-//   nscollectionviewelement; nsview; nsuserinterfaceitemidentifier
+// - nscollectionview, with elementkindsectionheader, makeitem(withidentifier:for:), supplementaryview(forelementkind:at:) and
+//   indexpathsforvisiblesupplementaryelements(ofkind:); nscollectionviewitem; nscollectionviewelement; nsview, with window;
+//   nsuserinterfaceitemidentifier; nsworkspace, with shared and accessibilitydisplayshouldreducemotion
 //
-// Without animation, `apply` loads everything again, as its page says. Mistakes that AppKit raises an exception for end the process.
+// Without animation, `apply` loads everything again, as its page says.
 
+@_exported import DiffableModel
 // AppKit exports Foundation.
 @_exported import Foundation
 
-public struct NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>
-where SectionIdentifierType: Hashable, ItemIdentifierType: Hashable {
-  public private(set) var sectionIdentifiers: [SectionIdentifierType] = []
-  private var sections: [SectionIdentifierType: [ItemIdentifierType]] = [:]
-  var reloaded: Set<ItemIdentifierType> = []
-
-  public init() {}
-
-  public var itemIdentifiers: [ItemIdentifierType] { sectionIdentifiers.flatMap { sections[$0] ?? [] } }
-  public func itemIdentifiers(inSection identifier: SectionIdentifierType) -> [ItemIdentifierType] {
-    sections[identifier] ?? []
-  }
-
-  public mutating func appendSections(_ identifiers: [SectionIdentifierType]) {
-    for identifier in identifiers {
-      precondition(sections.updateValue([], forKey: identifier) == nil, "a section is appended twice")
-      sectionIdentifiers.append(identifier)
-    }
-  }
-
-  public mutating func appendItems(
-    _ identifiers: [ItemIdentifierType],
-    toSection sectionIdentifier: SectionIdentifierType? = nil
-  ) {
-    guard let section = sectionIdentifier ?? sectionIdentifiers.last, sections[section] != nil else {
-      preconditionFailure("there is no such section")
-    }
-    precondition(Set(itemIdentifiers).isDisjoint(with: identifiers), "an item is appended twice")
-    sections[section]? += identifiers
-  }
-
-  public mutating func reloadItems(_ identifiers: [ItemIdentifierType]) {
-    precondition(Set(identifiers).isSubset(of: itemIdentifiers), "an item is reloaded that is not there")
-    reloaded.formUnion(identifiers)
-  }
-
-  public mutating func reloadSections(_ identifiers: [SectionIdentifierType]) {
-    precondition(Set(identifiers).isSubset(of: sectionIdentifiers), "a section is reloaded that is not there")
-    for identifier in identifiers { reloaded.formUnion(sections[identifier] ?? []) }
-  }
-}
-
-open class NSCollectionViewDiffableDataSource<SectionIdentifierType, ItemIdentifierType>: NSObject
-where SectionIdentifierType: Hashable, ItemIdentifierType: Hashable {
+open class NSCollectionViewDiffableDataSource<SectionIdentifierType, ItemIdentifierType>:
+  DiffableDataSource<NSCollectionView, SectionIdentifierType, ItemIdentifierType>
+where
+  SectionIdentifierType: Hashable, SectionIdentifierType: Sendable, ItemIdentifierType: Hashable,
+  ItemIdentifierType: Sendable
+{
   public typealias ItemProvider = (NSCollectionView, IndexPath, ItemIdentifierType) -> NSCollectionViewItem?
   public typealias SupplementaryViewProvider = (NSCollectionView, String, IndexPath) -> (
     any NSView & NSCollectionViewElement
   )?
 
-  public var supplementaryViewProvider: SupplementaryViewProvider?
-  private let collectionView: NSCollectionView
-  private let itemProvider: ItemProvider
-  private var shown = NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>()
-  /// What is on the screen. Not a part of AppKit, like `made`.
-  public private(set) var items: [ItemIdentifierType: NSCollectionViewItem] = [:]
-  public private(set) var made = 0
-
-  public init(collectionView: NSCollectionView, itemProvider: @escaping ItemProvider) {
-    (self.collectionView, self.itemProvider) = (collectionView, itemProvider)
+  public var supplementaryViewProvider: SupplementaryViewProvider? {
+    get { supplement }
+    set { supplement = newValue }
   }
 
-  open func snapshot() -> NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType> { shown }
-
-  open func apply(
-    _ snapshot: NSDiffableDataSourceSnapshot<SectionIdentifierType, ItemIdentifierType>,
-    animatingDifferences: Bool = true,
-    completion: (() -> Void)? = nil
-  ) {
-    let former = animatingDifferences ? items : [:]
-    items = [:]
-    for (index, section) in snapshot.sectionIdentifiers.enumerated() {
-      for (place, item) in snapshot.itemIdentifiers(inSection: section).enumerated() {
-        if let existing = former[item], !snapshot.reloaded.contains(item) {
-          items[item] = existing
-        } else {
-          items[item] = itemProvider(collectionView, IndexPath(indexes: [index, place]), item)
-          made += 1
-        }
-      }
-    }
-    shown = snapshot
-    completion?()
+  public init(collectionView: NSCollectionView, itemProvider: @escaping ItemProvider) {
+    super.init(collectionView, itemProvider)
   }
 }
 
+@MainActor open class NSWorkspace: NSObject {
+  public static let shared = NSWorkspace()
+  // The tests set it.
+  public var accessibilityDisplayShouldReduceMotion = false
+}
+
 @MainActor open class NSView: NSObject {
+  public override init() {}
+  // The tests set it.
+  public var window: NSWindow?
+}
+
+@MainActor open class NSWindow: NSObject {
   public override init() {}
 }
 
@@ -114,10 +64,27 @@ public struct NSUserInterfaceItemIdentifier: Hashable, Sendable, RawRepresentabl
   public var text = ""
 }
 
-open class NSCollectionView: NSView {
+open class NSCollectionView: NSView, DiffableList {
   public typealias SupplementaryElementKind = String
   public class var elementKindSectionHeader: SupplementaryElementKind {
     "UICollectionElementKindSectionHeader"
+  }
+
+  public var existing: NSCollectionViewItem?
+  public var supplementaryKinds: [String] = []
+  public var supplementaryViews: [String: [Int: any NSView & NSCollectionViewElement]] = [:]
+
+  open func supplementaryView(
+    forElementKind elementKind: SupplementaryElementKind,
+    at indexPath: IndexPath
+  ) -> (any NSView & NSCollectionViewElement)? {
+    supplementaryViews[elementKind]?[indexPath.section]
+  }
+
+  open func indexPathsForVisibleSupplementaryElements(
+    ofKind elementKind: SupplementaryElementKind
+  ) -> Set<IndexPath> {
+    Set(supplementaryViews[elementKind, default: [:]].keys.map { IndexPath(indexes: [$0, 0]) })
   }
 
   open func makeItem(

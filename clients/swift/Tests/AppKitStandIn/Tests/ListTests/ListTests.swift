@@ -15,7 +15,9 @@ import Testing
       "planner.maxBytesRatio": "1000000000", "coalesce.window": "0",
     ]
     let feed = FeedStore(URL(string: "http://127.0.0.1:9")!).feed("f")
-    let list = FeedCollectionView(NSCollectionView(), feed) { collectionView, path, item in
+    let collectionView = NSCollectionView()
+    collectionView.window = NSWindow()
+    let list = FeedCollectionView(collectionView, feed) { collectionView, path, item in
       let cell = collectionView.makeItem(withIdentifier: NSUserInterfaceItemIdentifier(item.kind), for: path)
       cell.text = item.dataText
       return cell
@@ -26,11 +28,12 @@ import Testing
       var outcome = ReplicaOutcome.skipped
       for text in changeset.texts { outcome = try replica.apply(text) }
       guard case .applied(let change) = outcome else { continue }
-      let (before, made) = (list.view, list.dataSource.made)
+      let (before, made) = (list.view, list.dataSource.configured)
       list.show(FeedUpdate(kind: change.mode == .reload ? .state : .changed(change), view: replica.view))
       let items = replica.view.sections.flatMap(\.items)
       #expect(list.dataSource.snapshot().itemIdentifiers == items.map(\.id))
-      for item in items { #expect(list.dataSource.items[item.id]?.text == item.dataText) }
+      #expect(UIKitRules.violations.isEmpty)
+      for item in items { #expect(list.dataSource.cells[item.id]?.text == item.dataText) }
       guard change.mode != .reload, before.exists else { continue }
       diffs += 1
       let reloadedSections = Set(change.sections.reloads.map(\.id))
@@ -38,7 +41,7 @@ import Testing
       let changed = items.filter {
         before.item($0.id) !== $0 || forced.contains($0.id) || reloadedSections.contains($0.section)
       }
-      #expect(list.dataSource.made - made == changed.count)
+      #expect(list.dataSource.configured - made == changed.count)
     }
     #expect(diffs > 50)
   }

@@ -1,5 +1,5 @@
 // The declarations of SwiftUI that the example in README.md uses (https://developer.apple.com/documentation/swiftui/…): view, state,
-// viewbuilder, text, list, section, foreach. They hold views and draw nothing.
+// viewbuilder, text, list, section, foreach, view/task(priority:_:), animation, withanimation(_:_:). They hold views and draw nothing.
 
 @MainActor @preconcurrency public protocol View {
   associatedtype Body: View
@@ -65,4 +65,25 @@ public struct List<Content: View>: View {
     @ViewBuilder rowContent: @escaping (Data.Element) -> RowContent
   ) where Content == ForEach<Data, Data.Element.ID, RowContent>, Data.Element: Identifiable {}
   public var body: Never { fatalError() }
+}
+
+extension View {
+  public func task(
+    priority: TaskPriority = .userInitiated,
+    @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+  ) -> some View { self }
+}
+
+public struct Animation: Equatable, Sendable {
+  public static let `default` = Animation()
+  /// How often something was animated. Not a part of SwiftUI.
+  @MainActor public static var count = 0
+}
+
+@MainActor public func withAnimation<Result>(
+  _ animation: Animation? = .default,
+  _ body: () throws -> Result
+) rethrows -> Result {
+  if animation != nil { Animation.count += 1 }
+  return try body()
 }

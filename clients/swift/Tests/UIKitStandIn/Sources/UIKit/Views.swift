@@ -1,14 +1,24 @@
 // As these pages have them (https://developer.apple.com/documentation/uikit/…): uicollectionview, with
 // dequeuereusablecell(withreuseidentifier:for:), dequeuereusablesupplementaryview(ofkind:withreuseidentifier:for:),
-// supplementaryview(forelementkind:at:), elementkindsectionheader; uicollectionreusableview, with reuseidentifier;
-// uicollectionviewcell; uitableview, with dequeuereusablecell(withidentifier:for:), headerview(forsection:); uitableviewcell;
-// uitableviewheaderfooterview; and of Foundation's IndexPath what UIKit adds: init(item:section:), item, section, row.
+// supplementaryview(forelementkind:at:), indexpathsforvisiblesupplementaryelements(ofkind:), elementkindsectionheader,
+// elementkindsectionfooter; uicollectionreusableview, with reuseidentifier; uicollectionviewcell; uitableview, with
+// dequeuereusablecell(withidentifier:for:), headerview(forsection:), footerview(forsection:); uitableviewcell;
+// uitableviewheaderfooterview; uiview, with window; uiaccessibility, with isreducemotionenabled; and of Foundation's IndexPath what UIKit adds: init(item:section:), item, section, row.
 
 // UIKit exports Foundation.
 @_exported import Foundation
 
 @MainActor open class UIView: NSObject {
   public override init() {}
+  // The tests set it.
+  public var window: UIWindow?
+}
+
+open class UIWindow: UIView {}
+
+@MainActor public enum UIAccessibility {
+  // The tests set it.
+  public static var isReduceMotionEnabled = false
 }
 
 open class UICollectionReusableView: UIView {
@@ -19,12 +29,13 @@ open class UICollectionReusableView: UIView {
 
 open class UICollectionViewCell: UICollectionReusableView {}
 
-open class UICollectionView: UIView {
+open class UICollectionView: UIView, DiffableList {
   public class var elementKindSectionHeader: String { "UICollectionElementKindSectionHeader" }
+  public class var elementKindSectionFooter: String { "UICollectionElementKindSectionFooter" }
 
-  /// The cell that is being reconfigured.
-  var existing: UICollectionViewCell?
-  var headers: [Int: UICollectionReusableView] = [:]
+  public var existing: UICollectionViewCell?
+  public var supplementaryKinds: [String] = []
+  public var supplementaryViews: [String: [Int: UICollectionReusableView]] = [:]
 
   open func dequeueReusableCell(
     withReuseIdentifier identifier: String,
@@ -56,7 +67,11 @@ open class UICollectionView: UIView {
     forElementKind elementKind: String,
     at indexPath: IndexPath
   ) -> UICollectionReusableView? {
-    headers[indexPath.section]
+    supplementaryViews[elementKind]?[indexPath.section]
+  }
+
+  open func indexPathsForVisibleSupplementaryElements(ofKind elementKind: String) -> [IndexPath] {
+    supplementaryViews[elementKind, default: [:]].keys.map { IndexPath(item: 0, section: $0) }
   }
 }
 
@@ -69,11 +84,12 @@ open class UITableViewHeaderFooterView: UIView {
   public var text = ""
 }
 
-open class UITableView: UIView {
-  var existing: UITableViewCell?
-  var headers: [Int: UITableViewHeaderFooterView] = [:]
-  /// What the table's delegate returns in `tableView(_:viewForHeaderInSection:)`.
-  public var header: (Int) -> UITableViewHeaderFooterView? = { _ in nil }
+open class UITableView: UIView, DiffableList {
+  public var existing: UITableViewCell?
+  public var supplementaryKinds: [String] { ["header", "footer"] }
+  public var supplementaryViews: [String: [Int: UITableViewHeaderFooterView]] = [:]
+  /// What the table's delegate returns in `tableView(_:viewForHeaderInSection:)`, and for footers.
+  public var supplement: (_ kind: String, Int) -> UITableViewHeaderFooterView? = { _, _ in nil }
 
   open func dequeueReusableCell(
     withIdentifier identifier: String,
@@ -91,7 +107,12 @@ open class UITableView: UIView {
     return cell
   }
 
-  open func headerView(forSection section: Int) -> UITableViewHeaderFooterView? { headers[section] }
+  open func headerView(forSection section: Int) -> UITableViewHeaderFooterView? {
+    supplementaryViews["header"]?[section]
+  }
+  open func footerView(forSection section: Int) -> UITableViewHeaderFooterView? {
+    supplementaryViews["footer"]?[section]
+  }
 }
 
 extension IndexPath {

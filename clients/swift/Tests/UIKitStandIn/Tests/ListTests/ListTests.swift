@@ -8,6 +8,55 @@ import UIKit
 
 /// A feed whose updates the test decides, and the lists that show it.
 @MainActor struct ListTests {
+  private let collectionView = UICollectionView()
+
+  init() {
+    UIKitRules.violations = []
+    collectionView.window = UIWindow()
+  }
+
+  private func feed() -> Feed { FeedStore(URL(string: "http://127.0.0.1:9")!).feed("f") }
+
+  private func list(
+    dataSource: (@MainActor (UICollectionView, @escaping CellProvider) -> DataSource)? = nil
+  ) -> FeedCollectionView {
+    FeedCollectionView(collectionView, feed(), dataSource: dataSource) { collectionView, path, item in
+      let cell = collectionView.dequeueReusableCell(withReuseIdentifier: item.kind, for: path)
+      cell.text = "\(item.dataText) \(item.isPending)"
+      return cell
+    }
+  }
+  typealias DataSource = FeedCollectionView.DataSource
+  typealias CellProvider = FeedCollectionView.DataSourceCellProvider
+
+  /// A view of one section, in which equal items are the objects of a former view.
+  private func view(
+    _ items: [String],
+    data: [String: String] = [:],
+    revision: Int = 1,
+    after former: FeedView? = nil
+  )
+    -> FeedView
+  {
+    var draft = SectionDraft(id: "s", dataText: "null")
+    draft.items = items.map {
+      let item = FeedItem(id: ItemID($0), kind: "k", section: "s", dataText: data[$0] ?? "1")
+      return former?.state.reused(item) ?? item
+    }
+    var view = FeedView(feed: "f", standing: .live)
+    view.head = Changeset.Head(
+      epoch: "e",
+      revision: revision,
+      base: 0,
+      time: "",
+      through: [:],
+      checksum: "",
+      reason: nil
+    )
+    view.state = FeedState(drafts: [draft], reusing: former?.state ?? FeedState())
+    return view
+  }
+
   /// Random histories, with the updates that a `Feed` gives for them.
   private func updates(_ name: String) throws -> [FeedUpdate] {
     var records = RandomRecords(random: SeededRandom(name), feeds: ["f"])
@@ -31,13 +80,7 @@ import UIKit
 
   @Test(.enabled(if: Checkout.hasCommand))
   func `writes are shown in the cells that they change, and taken back`() throws {
-    UIKitRules.violations = []
-    let collectionView = UICollectionView()
-    let list = FeedCollectionView(collectionView, feed()) { collectionView, path, item in
-      let cell = collectionView.dequeueReusableCell(withReuseIdentifier: item.kind, for: path)
-      cell.text = "\(item.dataText) \(item.isPending)"
-      return cell
-    }
+    let list = list()
     var records = RandomRecords(random: SeededRandom("pending"))
     var shown = 0
     for update in try updates("confirmed") {
@@ -67,28 +110,25 @@ import UIKit
     #expect(shown > 50)
   }
 
-  private func feed() -> Feed { FeedStore(URL(string: "http://127.0.0.1:9")!).feed("f") }
-
   @Test(.enabled(if: Checkout.hasCommand)) func `a collection view shows every state of a random history`()
     throws
   {
-    UIKitRules.violations = []
-    let collectionView = UICollectionView()
-    let list = FeedCollectionView(collectionView, feed()) { collectionView, path, item in
-      let cell = collectionView.dequeueReusableCell(withReuseIdentifier: item.kind, for: path)
-      cell.text = item.dataText
-      return cell
+    let list = list()
+    let kinds = [UICollectionView.elementKindSectionHeader, UICollectionView.elementKindSectionFooter]
+    collectionView.supplementaryKinds = kinds
+    for kind in kinds {
+      list.supplementary(kind) { collectionView, path, section in
+        let view = collectionView.dequeueReusableSupplementaryView(
+          ofKind: kind,
+          withReuseIdentifier: kind,
+          for: path
+        )
+        view.text = section.dataText
+        return view
+      } configure: {
+        $0.text = $1.dataText
+      }
     }
-    list.header = { collectionView, path, section in
-      let header = collectionView.dequeueReusableSupplementaryView(
-        ofKind: UICollectionView.elementKindSectionHeader,
-        withReuseIdentifier: "header",
-        for: path
-      )
-      header.text = section.dataText
-      return header
-    }
-    list.configureHeader = { $0.text = $1.dataText }
     var (diffs, kept) = (0, 0)
     for update in try updates("collection view") {
       let (before, configured, calls) = (list.view, list.dataSource.configured, list.dataSource.calls.count)
@@ -99,32 +139,33 @@ import UIKit
         "\(UIKitRules.violations) at revision \(update.view.revision ?? 0)"
       )
       UIKitRules.violations = []
-      #expect(list.dataSource.calls.count == calls + 1)
       // The list shows the feed: every cell of the right kind, with the newest data.
       let items = update.view.sections.flatMap(\.items)
       #expect(list.dataSource.snapshot().itemIdentifiers == items.map(\.id))
       for item in items {
         let cell = list.dataSource.cells[item.id]
-        #expect(cell?.text == item.dataText)
+        #expect(cell?.text == "\(item.dataText) false")
         #expect(cell?.reuseIdentifier == item.kind)
       }
       for (index, section) in update.view.sections.enumerated() {
         let path = IndexPath(item: 0, section: index)
-        let header = collectionView.supplementaryView(
-          forElementKind: UICollectionView.elementKindSectionHeader,
-          at: path
-        )
-        #expect(header?.text == section.dataText)
+        for kind in kinds {
+          let view = collectionView.supplementaryView(forElementKind: kind, at: path)
+          #expect(view?.text == section.dataText && view?.reuseIdentifier == kind)
+        }
       }
-      guard case .changed(let change) = update.kind, before.exists else {
+      let change: FeedChange? = if case .changed(let change) = update.kind { change } else { nil }
+      let isDisjoint =
+        before.itemCount > 0 && items.count > 0 && items.allSatisfy { before.item($0.id) == nil }
+      guard before.exists, change != nil || !isDisjoint else {
         #expect(list.dataSource.calls.last == "applySnapshotUsingReloadData")
         continue
       }
       diffs += 1
-      #expect(list.dataSource.calls.last == "apply, animated")
+      #expect(list.dataSource.calls[calls...].allSatisfy { $0 == "apply, animated" })
       // Exactly the cells that changed are made or configured again.
-      let reloadedSections = Set(change.sections.reloads.map(\.id))
-      let forced = Set((change.items.reconfigures + change.items.reloads).map(\.id))
+      let reloadedSections = Set(change?.sections.reloads.map(\.id) ?? [])
+      let forced = Set(change.map { $0.items.reconfigures + $0.items.reloads }?.map(\.id) ?? [])
       let changed = items.filter {
         before.item($0.id) !== $0 || forced.contains($0.id) || reloadedSections.contains($0.section)
       }
@@ -138,19 +179,24 @@ import UIKit
 
   @Test(.enabled(if: Checkout.hasCommand)) func `a table view shows every state of a random history`() throws
   {
-    UIKitRules.violations = []
+    final class Titled: FeedTableView.DataSource {
+      override func tableView(_ tableView: UITableView, titleForHeaderInSection section: Int) -> String? {
+        snapshot().sectionIdentifiers[section].rawValue
+      }
+    }
     let tableView = UITableView()
-    let list = FeedTableView(tableView, feed()) { tableView, path, item in
+    let list = FeedTableView(tableView, feed(), dataSource: Titled.init) { tableView, path, item in
       let cell = tableView.dequeueReusableCell(withIdentifier: item.kind, for: path)
       cell.text = item.dataText
       return cell
     }
-    tableView.header = { [unowned list] index in
-      let header = UITableViewHeaderFooterView()
-      header.text = list.view.sections[index].dataText
-      return header
+    tableView.supplement = { [unowned list] kind, index in
+      let view = UITableViewHeaderFooterView()
+      view.text = "\(kind) \(list.view.sections[index].dataText)"
+      return view
     }
-    list.configureHeader = { $0.text = $1.dataText }
+    list.configureHeader = { $0.text = "header \($1.dataText)" }
+    list.configureFooter = { $0.text = "footer \($1.dataText)" }
     for update in try updates("table view") {
       list.show(update)
       #expect(
@@ -159,14 +205,132 @@ import UIKit
       )
       UIKitRules.violations = []
       for (index, section) in update.view.sections.enumerated() {
-        #expect(tableView.headerView(forSection: index)?.text == section.dataText)
+        #expect(tableView.headerView(forSection: index)?.text == "header \(section.dataText)")
+        #expect(tableView.footerView(forSection: index)?.text == "footer \(section.dataText)")
+        let title = list.dataSource.tableView(tableView, titleForHeaderInSection: index)
+        #expect(title == section.id.rawValue)
         for item in section.items { #expect(list.dataSource.cells[item.id]?.text == item.dataText) }
       }
     }
   }
 
+  @Test func `a state over a list that is shown is compared, unless more than half of it changed`() {
+    let list = list()
+    let ids = (0..<100).map(String.init)
+    let five = view(Array(ids.prefix(5)))
+    list.show(FeedUpdate(kind: .state, view: five))
+    #expect(list.dataSource.calls == ["applySnapshotUsingReloadData"])
+    let cells = list.dataSource.cells
+    for (items, call) in [
+      (ids.prefix(5).reversed(), "apply, animated"), (Array(ids.prefix(49)), "apply, animated"),
+      (ids, "applySnapshotUsingReloadData"), (Array(ids.dropFirst(50)), "apply, animated"),
+      (ids, "apply, animated"), (Array(ids.dropFirst(51)), "applySnapshotUsingReloadData"),
+      (["other"], "applySnapshotUsingReloadData"), ([], "apply, animated"),
+    ] {
+      list.show(FeedUpdate(kind: .state, view: view(items, after: list.view)))
+      #expect(list.dataSource.calls.last == call, "\(items.count)")
+      #expect(list.dataSource.snapshot().itemIdentifiers.map(\.rawValue) == items)
+      if items.starts(with: ["4"]) || items.last == "48" {
+        #expect(cells.allSatisfy { list.dataSource.cells[$0.key] === $0.value })
+      }
+    }
+    // Nothing is applied where nothing changed.
+    let calls = list.dataSource.calls.count
+    list.show(FeedUpdate(kind: .state, view: list.view))
+    #expect(list.dataSource.calls.count == calls)
+    #expect(UIKitRules.violations.isEmpty)
+  }
+
+  @Test
+  func `animation is off outside of a window, for reduced motion, above a number of changes and on request`()
+  {
+    let list = list()
+    defer { UIAccessibility.isReduceMotionEnabled = false }
+    list.show(FeedUpdate(kind: .state, view: view(["a"])))
+    func isAnimated(_ items: [String]) -> Bool {
+      list.show(FeedUpdate(kind: .state, view: view(items, after: list.view)))
+      return list.dataSource.calls.last == "apply, animated"
+    }
+    #expect(isAnimated(["a", "b"]))
+    list.maxAnimatedChanges = 2
+    #expect(isAnimated(["a", "b", "c", "d"]))
+    #expect(!isAnimated(["a"]))
+    list.animates = { $0.view.itemCount != 2 }
+    #expect(!isAnimated(["a", "b"]))
+    #expect(isAnimated(["a"]))
+    UIAccessibility.isReduceMotionEnabled = true
+    #expect(!isAnimated(["a", "b", "c"]))
+    UIAccessibility.isReduceMotionEnabled = false
+    collectionView.window = nil
+    #expect(!isAnimated(["a"]))
+  }
+
+  @Test func `an update that names few of 10,000 items edits the snapshot only there`() {
+    let list = list()
+    let ids = (0..<10_000).map(String.init)
+    list.show(FeedUpdate(kind: .state, view: view(ids)))
+    var items = ids
+    items.remove(at: 7)
+    items.insert("new", at: 0)
+    items.remove(at: 9_000)
+    items.insert("9000", at: 500)
+    var change = FeedChange(epoch: "e", revision: 2, base: 1, mode: .diff, reason: nil, time: "")
+    func place(_ index: Int) -> FeedChange.ItemPlace { .init(section: "s", index: index) }
+    change.items.deletes = [.init(id: "7", place: place(7))]
+    change.items.inserts = [.init(id: "new", place: place(0))]
+    change.items.moves = [.init(id: "9000", from: place(9_000), to: place(500))]
+    change.items.reconfigures = [.init(id: "3", place: place(4))]
+    let (edits, configured) = (UIKitRules.edits, list.dataSource.configured)
+    let next = view(items, data: ["3": "2"], revision: 2, after: list.view)
+    list.show(FeedUpdate(kind: .changed(change), view: next))
+    #expect(UIKitRules.edits - edits == 4)
+    #expect(list.dataSource.configured - configured == 2)
+    let isInOrder = list.dataSource.snapshot().itemIdentifiers == items.map { ItemID($0) }
+    #expect(isInOrder)
+    #expect(list.dataSource.cells["3"]?.text == "2 false")
+    // A write over it changes no place, and edits nothing.
+    list.show(FeedUpdate(kind: .pending, view: view(items, data: ["3": "3"], revision: 2, after: next)))
+    #expect(UIKitRules.edits - edits == 4)
+    #expect(list.dataSource.cells["3"]?.text == "3 false")
+    #expect(UIKitRules.violations.isEmpty)
+  }
+
+  /// As an app's that waits until the user has finished dragging.
+  private final class Deferring: DataSource {
+    private var waiting: (() -> Void)?
+
+    override func apply(
+      _ snapshot: Snapshot,
+      animatingDifferences: Bool = true,
+      completion: (() -> Void)? = nil
+    ) {
+      waiting = { super.apply(snapshot, animatingDifferences: animatingDifferences, completion: completion) }
+    }
+
+    func finish() { waiting?() }
+  }
+
+  @Test func `a deleted item has its cell until the data source has applied that`() {
+    var provider: CellProvider?
+    let list = list {
+      provider = $1
+      return Deferring(collectionView: $0, cellProvider: $1)
+    }
+    list.show(FeedUpdate(kind: .state, view: view(["a", "b", "c"])))
+    for items in [["a", "b"], ["a"], ["a", "c"], ["a"]] {
+      list.show(FeedUpdate(kind: .state, view: view(items, after: list.view)))
+    }
+    let path = IndexPath(item: 1, section: 0)
+    #expect(provider?(collectionView, path, "b")?.text == "1 false")
+    #expect(provider?(collectionView, path, "c")?.text == "1 false")
+    (list.dataSource as? Deferring)?.finish()
+    #expect(list.dataSource.snapshot().itemIdentifiers == ["a"])
+    list.show(FeedUpdate(kind: .state, view: view(["a"], after: list.view)))
+    #expect(provider?(collectionView, path, "b") == nil)
+    #expect(UIKitRules.violations.isEmpty)
+  }
+
   @Test func `the model of the screen fails where UIKit does`() {
-    UIKitRules.violations = []
     var snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>()
     snapshot.appendSections(["s", "s"])
     snapshot.appendItems(["a", "a"], toSection: "s")
@@ -174,7 +338,9 @@ import UIKit
     snapshot.reconfigureItems(["c"])
     snapshot.reloadItems(["c"])
     snapshot.reloadSections(["t"])
-    let collectionView = UICollectionView()
+    snapshot.deleteItems(["c"])
+    snapshot.insertItems(["d"], afterItem: "c")
+    snapshot.moveItem("a", beforeItem: "c")
     var kind = "one"
     let source = UICollectionViewDiffableDataSource<SectionID, ItemID>(collectionView: collectionView) {
       view,
@@ -183,7 +349,7 @@ import UIKit
       id == "none" ? nil : view.dequeueReusableCell(withReuseIdentifier: kind, for: path)
     }
     source.apply(snapshot)
-    #expect(UIKitRules.violations.count >= 6)
+    #expect(UIKitRules.violations.count >= 9)
     UIKitRules.violations = []
     snapshot = NSDiffableDataSourceSnapshot()
     snapshot.appendSections(["s"])
@@ -207,16 +373,34 @@ import UIKit
     do {
       let shown = self.feed()
       feed = shown
-      let list = FeedCollectionView(UICollectionView(), shown) { _, _, _ in nil }
+      let list = FeedCollectionView(UICollectionView(), shown) { _, _, _ in UICollectionViewCell() }
       released = list
       #expect(released != nil)
     }
     #expect(released == nil)
     // Its task ends, and with it the listener.
     while feed != nil { await Task.yield() }
-    let model = FeedModel(self.feed())
-    #expect(model.standing == .connecting)
-    #expect(model.sections.isEmpty)
+  }
+
+  @Test func `a model follows while its task runs, and animates what moves`() async {
+    let model = FeedModel(feed())
+    var animations: [Int] = []
+    for (items, animation) in [
+      (["a", "b"], Animation.default), (["b", "a"], .default), (["a", "b"], nil),
+      ((0..<300).map(String.init), .default),
+    ] {
+      model.animation = animation
+      let count = Animation.count
+      model.show(FeedUpdate(kind: .state, view: view(items, after: model.view)))
+      animations.append(Animation.count - count)
+    }
+    #expect(animations == [0, 1, 0, 0] && model.sections[0].items.count == 300)
+    // Nothing was asked of the server yet, which does not exist.
+    #expect(model.feed.view.standing == .connecting)
+    let task = Task { await model.follow() }
+    while model.standing == .live || model.standing == .connecting { await Task.yield() }
+    task.cancel()
+    await task.value
   }
 
   @Test func `the blocks of the README compile`() throws {
