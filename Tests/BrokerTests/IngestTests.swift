@@ -99,7 +99,7 @@ private final class IngestRun {
   private init() throws {
     random = SplitMix64(seed: seed)
     scripts = [
-      (rows.names.items, TableScript(.debezium, seed: seed)),
+      (rows.names.items, TableScript(.debeziumWithSchema, seed: seed)),
       (rows.names.sections, TableScript(.json, seed: seed &+ 1)),
     ]
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(rows.prefix)
@@ -237,19 +237,25 @@ private final class IngestRun {
       )
     }
     try Self.compare(copies, rejected)
-    var state: [String: [String: String]] = [:]
+    var state: [String: [String: (place: String, data: String)]] = [:]
     for record in items {
       for event in Self.events(record) {
         let json = try OracleJSON.parse(Array(event.utf8))
         let item = text(json.last("item")?.string)
-        let isDeletion = json.last("op")?.string == Array("item.delete".utf8)
+        let former = state[text(record.key)]?[item]
         state[text(record.key), default: [:]][item] =
-          isDeletion
-          ? nil
-          : "\(text(json.last("section")?.string)): \(item) \(text(json.last("kind")?.string)) \(text(json.last("data")?.minified))"
+          switch text(json.last("op")?.string) {
+          case "item.delete": nil
+          case "item.patch": try former.map { ($0.place, try Self.merged(json, into: $0.data)) }
+          default:
+            (
+              "\(text(json.last("section")?.string)): \(item) \(text(json.last("kind")?.string))",
+              json.last("data").map { text($0.minified) } ?? former?.data ?? "null"
+            )
+          }
       }
     }
-    let result = state.mapValues { $0.values.sorted() }.filter { !$0.value.isEmpty }
+    let result = state.mapValues { $0.values.map { "\($0) \($1)" }.sorted() }.filter { !$0.value.isEmpty }
     let query = scripts.reduce(into: [:]) { $0.merge($1.script.query) { $1 } }.mapValues { sections in
       sections.flatMap { section, items in items.map { "\(section): \($0)" } }.sorted()
     }
@@ -257,6 +263,13 @@ private final class IngestRun {
     print(
       "\(rows.prefix): \(sent.count) rows in, \(items.count) records out, \(copies.count) rejected; \(result.count) feeds"
     )
+  }
+
+  /// Data with the patch of an event.
+  private static func merged(_ event: OracleJSON, into data: String) throws -> String {
+    guard let patch = event.last("data") else { return data }
+    let merged = OracleMergePatch.merge(patch, into: try OracleJSON.parse(Array(data.utf8)))
+    return String(decoding: merged, as: UTF8.self)
   }
 
   private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }

@@ -26,15 +26,27 @@ public struct TableScript: Sendable {
     /// As it is spelled.
     var amount: String
     var note: String
+    /// A large column.
+    var document: String
     /// Differs in every change.
     var change: Int
 
     /// The row as its columns are spelled in events.
-    var json: String {
+    ///
+    /// - Parameter amount: its amount, as the event spells it.
+    func json(amount: String, document: String? = nil) -> String {
       """
       {"id":\(id), "customer_id":\(customer.map(String.init) ?? "null"),"status":\(status.map { "\"\($0)\"" } ?? "null"),\
-      "region":"\(region)","amount":\(amount),"a/b~c":"\(note)","change":\(change)}
+      "region":"\(region)","amount":\(amount),"a/b~c":"\(note)","document":\(document ?? self.document),"change":\(change)}
       """
+    }
+
+    /// Whether its item is in the same feed as another row's.
+    func isBeside(_ other: Row) -> Bool {
+      let isThere = [self, other].allSatisfy {
+        ["eu", "us"].contains($0.region) && $0.status?.isEmpty == false
+      }
+      return isThere && customer != nil && customer == other.customer && id == other.id
     }
   }
 
@@ -46,6 +58,12 @@ public struct TableScript: Sendable {
   public private(set) var unmappable = 0
 
   private static let amounts = ["1", "1.0", "2.50", "-3", "1e2", "10", "0.1"]
+  /// As numbers and as bytes of hundredths.
+  private static let decimals = [
+    "1.00": "ZA==", "2.50": "APo=", "-3.00": "/tQ=", "100.00": "JxA=", "0.01": "AQ==",
+  ]
+  private static let documents = ["null", "\"long\"", "{\"a\":null,\"b\":[1]}", "{\"c\":\"\"}"]
+  private static let unavailable = ["\"__debezium_unavailable_value\"", "[\"__debezium_unavailable_value\"]"]
   private static let notes = ["", "plain", "caf\\u00e9", "\\\"quoted\\\"", "ünï", "a\\/b"]
 
   public init(_ format: Format, seed: UInt64) {
@@ -60,7 +78,7 @@ public struct TableScript: Sendable {
       ? ("client-{key/customer}", "order-{key/id}") : ("customer-{/customer_id}", "order-{/id}")
     return """
       {topic: "\(topic)", format: "\(format == .json ? "json" : "debezium")", feed: "\(feed)", section: "{/status}",
-       item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "change"], where: {"/region": ["eu", "us"]},
+       item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "document", "change"], where: {"/region": ["eu", "us"]},
        order: [{by: "/amount", direction: "descending"}, {by: "/change"}]}
       """
   }
@@ -76,7 +94,10 @@ public struct TableScript: Sendable {
     return feeds.mapValues { sections in
       sections.mapValues { rows in
         rows.sorted { (Double($1.amount)!, $0.change) < (Double($0.amount)!, $1.change) }.map { row in
-          "order-\(row.id) \(row.region) {\"amount\":\(row.amount),\"a/b~c\":\"\(row.note)\",\"change\":\(row.change)}"
+          """
+          order-\(row.id) \(row.region) {"amount":\(row.amount),"a/b~c":"\(row.note)","document":\(row.document),\
+          "change":\(row.change)}
+          """
         }
       }
     }
@@ -101,8 +122,9 @@ public struct TableScript: Sendable {
       customer: random.chance(90) ? random.below(4) : nil,
       status: random.pick(["open", "paid", "closed", "", nil]),
       region: random.pick(["eu", "us", "xx"]),
-      amount: random.pick(Self.amounts),
+      amount: random.pick(format == .debeziumWithSchema ? Self.decimals.keys.sorted() : Self.amounts),
       note: random.pick(Self.notes),
+      document: random.pick(Self.documents),
       change: changes
     )
   }
@@ -123,7 +145,8 @@ public struct TableScript: Sendable {
     var new = old
     let other = newRow(old.id)
     new.change = changes
-    switch random.below(6) {
+    switch random.below(7) {
+    case 5: new.document = other.document
     case 0: new.customer = other.customer
     case 1: new.status = other.status
     case 2: new.region = other.region
@@ -171,8 +194,17 @@ public struct TableScript: Sendable {
   }
 
   private func envelope(_ payload: String) -> String {
-    format == .debeziumWithSchema
-      ? "{\"schema\":{\"type\":\"struct\",\"fields\":[]},\"payload\":\(payload)}" : payload
+    guard format == .debeziumWithSchema else { return payload }
+    let decimal = """
+      {"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"2"},"field":"amount"}
+      """
+    let row = "{\"type\":\"struct\",\"fields\":[\(decimal)],\"field\":\"after\"}"
+    return "{\"schema\":{\"type\":\"struct\",\"fields\":[\(row)]},\"payload\":\(payload)}"
+  }
+
+  private func json(_ row: Row, document: String? = nil) -> String {
+    let decimal = format == .debeziumWithSchema ? Self.decimals[row.amount].map { "\"\($0)\"" } : nil
+    return row.json(amount: decimal ?? row.amount, document: document)
   }
 
   private func key(_ row: Row) -> String {
@@ -196,11 +228,17 @@ public struct TableScript: Sendable {
         records.append(Record(key: key(old), value: nil, row: old.id))
         if old.customer == nil { unmappable += 1 }
       }
-      if let new { records.append(Record(key: key(new), value: new.json, row: new.id)) }
+      if let new { records.append(Record(key: key(new), value: json(new), row: new.id)) }
       return records
     }
+    var (before, after): (String?, String?) = (nil, new?.document)
+    // The log has no value of a large column that did not change; of the former row it may have one.
+    if let old, let new, old.document == new.document, random.chance(70) {
+      after = random.pick(Self.unavailable)
+      if old.isBeside(new), random.chance(50) { before = after }
+    }
     let value = """
-      {"before":\(old?.json ?? "null"),"after":\(new?.json ?? "null"),"source":{"table":"orders"},"op":"\(operation)","ts_ms":1}
+      {"before":\(old.map { json($0, document: before) } ?? "null"),"after":\(new.map { json($0, document: after) } ?? "null"),"source":{"table":"orders"},"op":"\(operation)","ts_ms":1}
       """
     let record = Record(key: key(row), value: envelope(value), row: row.id)
     guard operation == "d" else { return [record] }
