@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { PlainReplica, ReplicaFault } from './replica.js';
-import { FeedView } from './view.js';
+import { parsedWithText, PlainReplica, ReplicaFault } from './replica.js';
+import { viewOf } from './view.js';
 import { withWrites } from './writes.js';
 
 /**
@@ -25,6 +25,8 @@ const pendingSeconds = 60;
 export class FollowedFeed {
   /** @type {Set<import('./feed.js').Feed>} Who shows it, and listens. */
   feeds = new Set();
+  /** @type {any} Until when its view is kept although nobody shows it. */
+  kept = null;
   #replica;
   /** @type {import('./connection.js').Standing} */
   #standing = { name: 'connecting' };
@@ -52,7 +54,7 @@ export class FollowedFeed {
     this.window = window;
     this.#context = context;
     this.#replica = replica;
-    this.view = new FeedView(replica, this.#standing, null);
+    this.view = viewOf(replica, this.#standing, null);
   }
 
   get version() { return this.#replica.version; }
@@ -77,6 +79,17 @@ export class FollowedFeed {
     copy.#standing = this.#standing;
     copy.#show();
     return copy;
+  }
+
+  /**
+   * Shows a state from before until there is a newer one.
+   * @param {string | object} state A reload.
+   */
+  restore(state) {
+    if (this.view.exists) return;
+    this.#replica.apply(parsedWithText(typeof state === 'string' ? state : JSON.stringify(state)));
+    this.#standing = { name: 'stale', reason: 'disconnected' };
+    this.#change('state');
   }
 
   /** @param {Window | null} window */
@@ -184,7 +197,7 @@ export class FollowedFeed {
     // What is published, and shows nothing here, will not show anything later.
     for (const write of writes) if (write.isPublished && !effective?.has(write)) this.#ends.set(write, 0);
     this.#wait(Math.min(...writes.map((write) => this.#timeLeft(write))));
-    this.view = new FeedView(this.#replica, this.#standing, shown);
+    this.view = viewOf(this.#replica, this.#standing, shown);
     return shown !== null;
   }
 

@@ -35,13 +35,15 @@ export class FeedStore {
   /** @type {import('./followed-feed.js').Context} */
   #context;
   #closing = new AbortController();
+  #keep;
 
   /**
    * @param {string | readonly string[]} urls
    * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
    */
   constructor(urls, options) {
-    const { token, share, ...given } = options ?? {};
+    const { token, share, keep = 30_000, ...given } = options ?? {};
+    this.#keep = keep;
     const list = [urls].flat().map((url) => checkedUrl(url));
     if (list.length === 0) checkedUrl('');
     const connection = this.#connection = new Connection([...new Set(list)], token, given);
@@ -63,14 +65,14 @@ export class FeedStore {
   #start(link) {
     if (this.#closing.signal.aborted) return link.close();
     this.#link = link;
-    for (const followed of this.#followed.values()) link.follow(followed);
+    for (const followed of this.#followed.values()) if (followed.feeds.size > 0) link.follow(followed);
     return undefined;
   }
 
-  /** @param {string} id @param {Window | null} [window] */
-  feed(id, window = null) {
+  /** @param {string} id @param {Window | null} [window] @param {import('../types/index.js').FeedOptions<any>} [options] */
+  feed(id, window = null, options) {
     if (typeof id !== 'string' || id === '') throw new TypeError(`a feed's id is a string, not ${JSON.stringify(id)}`);
-    return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window));
+    return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window), options);
   }
 
   close() {
@@ -79,6 +81,7 @@ export class FeedStore {
     for (const followed of this.#followed.values()) {
       followed.rest();
       for (const feed of [...followed.feeds]) feed.end();
+      this.#context.environment.clearTimer(followed.kept);
     }
     this.#followed.clear();
   }
@@ -96,7 +99,7 @@ export class FeedStore {
     if (this.#closing.signal.aborted) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
-    if (shown.feeds.size === 0) this.#link?.follow(shown);
+    if (shown.feeds.size === 0) this.#follow(shown);
     shown.feeds.add(feed);
     return shown;
   }
@@ -109,9 +112,19 @@ export class FeedStore {
     followed.feeds.delete(feed);
     if (followed.feeds.size > 0) return;
     followed.rest();
-    this.#followed.delete(followed.key);
     this.#link?.unfollow(followed);
-    this.#settle(followed.feed);
+    const { environment } = this.#context;
+    followed.kept = environment.setTimer(() => {
+      this.#followed.delete(followed.key);
+      this.#settle(followed.feed);
+    }, this.#keep);
+    followed.kept?.unref?.();
+  }
+
+  /** @param {FollowedFeed} followed */
+  #follow(followed) {
+    this.#context.environment.clearTimer(followed.kept);
+    this.#link?.follow(followed);
   }
 
   /**
