@@ -5,7 +5,7 @@
  */
 
 import { EventStream } from './event-stream.js';
-import { parsedWithText } from './replica.js';
+import { parsedWithText } from './replica/json-text.js';
 
 /**
  * A feed on a stream.

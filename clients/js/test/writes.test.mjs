@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { WriteFailed, WriteRejected } from '../src/index.js';
-import { lazyIndex, Replica } from '../src/replica.js';
+import { lazyIndex } from '../src/replica/elements.js';
+import { Replica } from '../src/replica.js';
 import { withWrites } from '../src/writes.js';
 import { afterRecord } from './support/oracle.mjs';
 import { Random, seed } from './support/random.mjs';
