@@ -10,7 +10,7 @@ import shutil
 PAGES = {
     "Start": [
         ("Quick start", "quickstart.md"), ("Features", "features.md"), ("Following feeds", "following.md"),
-        ("Topics as they are", "ingest.md"),
+        ("Ingest rows and change events", "ingest.md"),
         ("Glossary", "glossary.md"),
     ],
     "Reference": [
