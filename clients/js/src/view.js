@@ -22,7 +22,7 @@ export function viewOf({ feed, epoch, revision, time, checksum, through, section
     standing,
     exists: revision !== null,
     isPending: pending !== null,
-    sections: pending?.sections ?? sections,
+    sections: Object.freeze(pending?.sections ?? sections),
     ...(pending?.index ?? index),
     /** What is confirmed, as a reload. */
     toJSON: () => ({ ...head, base: 0, mode: 'reload', window: sections.map(({ id, from, of }) => ({ section: id, from, of })), sections }),

@@ -102,3 +102,19 @@ test('data is checked once for each new data, and an error is that of its item',
   assert.deepEqual(seen.splice(5), [7]);
   await scene.close();
 });
+
+test('in development a program that changes what a view holds gets an error', async () => {
+  const scene = new Scene();
+  const { feed } = scene.listen(scene.store.feed('f'));
+  await scene.pass();
+  const { view, view: { sections: [section] } } = feed;
+  for (const change of [
+    () => { view.revision = 9; },
+    () => view.sections.push(section),
+    () => section.items.pop(),
+    () => { section.data.title = 'x'; },
+    () => { section.items[0].kind = 'x'; },
+    () => { view.item('0/1').data.n = 9; },
+  ]) assert.throws(change, TypeError);
+  await scene.close();
+});
