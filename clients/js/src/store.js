@@ -36,13 +36,15 @@ export class FeedStore {
   #context;
   #closing = new AbortController();
   #keep;
+  /** @type {Promise<import('./persist.js').PersistedViews> | undefined} */
+  #persisted;
 
   /**
    * @param {string | readonly string[]} urls
    * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
    */
   constructor(urls, options) {
-    const { token, share, keep = 30_000, ...given } = options ?? {};
+    const { token, share, keep = 30_000, persist, ...given } = options ?? {};
     this.#keep = keep;
     const list = [urls].flat().map((url) => checkedUrl(url));
     if (list.length === 0) checkedUrl('');
@@ -57,6 +59,9 @@ export class FeedStore {
         this.#settle(feed);
       },
     };
+    if (persist && page.indexedDB) {
+      this.#persisted = import('./persist.js').then((module) => new module.PersistedViews({ ...(share && { user: share }), ...persist }, connection));
+    }
     if (share === false || !page.document || !page.navigator?.locks || !page.BroadcastChannel) this.#link = connection;
     else import('./shared-connection.js').then((module) => new module.SharedConnection(connection, parsedWithText, share), () => connection).then((link) => this.#start(link));
   }
@@ -77,6 +82,7 @@ export class FeedStore {
 
   close() {
     this.#closing.abort();
+    this.#persisted?.then((views) => views.close(), () => {});
     this.#link?.close();
     for (const followed of this.#followed.values()) {
       followed.rest();
@@ -124,7 +130,9 @@ export class FeedStore {
   /** @param {FollowedFeed} followed */
   #follow(followed) {
     this.#context.environment.clearTimer(followed.kept);
-    this.#link?.follow(followed);
+    const follow = () => { if (followed.feeds.size > 0) this.#link?.follow(followed); };
+    if (this.#persisted) this.#persisted.then((views) => views.restore(followed)).then(follow, follow);
+    else this.#link?.follow(followed);
   }
 
   /**

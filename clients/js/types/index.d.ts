@@ -17,9 +17,21 @@ export interface FeedStoreOptions {
   share?: string | false;
   /** For so many milliseconds after nobody listens to a feed any more its view is kept, and shown to those who listen to it again; 30,000 by default. */
   keep?: number;
+  /** Stores the last views of some feeds in IndexedDB, and shows them at the next start until the newest arrive. */
+  persist?: PersistOptions;
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
+}
+
+export interface PersistOptions {
+  /** Which feeds: their ids, or a function. */
+  readonly feeds: readonly string[] | ((id: string) => boolean);
+  /** The user whose views these are. By default it is the `share` of the store, and without it the `sub` of the token: then nothing is shown before there is a token. */
+  readonly user?: string;
+  /** At most so many views, 20 by default, and so many characters of JSON, 5,000,000 by default. The oldest go. */
+  readonly views?: number;
+  readonly characters?: number;
 }
 
 export interface FeedOptions<T = any> {
