@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { isEarly } from './event-stream.js';
+import { isEarly } from './client/event-stream.js';
 
 const tokenName = 'feedstore.token';
 

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { EventStream } from './event-stream.js';
-import { parsedWithText, Replica, ReplicaFault } from './replica.js';
+import { EventStream } from './client/event-stream.js';
+import { parsedWithText, Replica, ReplicaFault } from './client/replica.js';
 import { itemKey, sectionKey } from './rows.js';
 
 /**
@@ -53,7 +53,7 @@ const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
  * @property {(entry: Entry, marks: Map<string, Mark>) => void} onEntry The replica has already applied it.
  * @property {() => void} [onTotals] Nothing has changed of the window but the totals.
  * @property {Pick<import('./api.js').Api, 'headers' | 'patch' | 'refused'>} api
- * @property {(url: string, options: import('./event-stream.js').EventStreamOptions) => EventStream} [makeStream]
+ * @property {(url: string, options: import('./client/event-stream.js').EventStreamOptions) => EventStream} [makeStream]
  */
 
 export class FeedFollower {
@@ -154,7 +154,7 @@ export class FeedFollower {
     this.#incoming = new Replica(this.feed);
   }
 
-  /** @param {import('./event-stream.js').StreamEvent} event */
+  /** @param {import('./client/event-stream.js').StreamEvent} event */
   #take({ name, data }) {
     if (name === 'message') {
       this.#takeMessage(data);
@@ -242,7 +242,7 @@ export class FeedFollower {
   }
 
   /**
-   * @param {import('./replica.js').Change} change
+   * @param {import('./client/../types/replica.js').Change} change
    * @param {{ record: any, sectionsBefore: FeedFollower['replica']['sections'], itemsBefore: number,
    *   isAnew: boolean }} before `isAnew`: whether a state existed before.
    */
@@ -310,7 +310,7 @@ export class FeedFollower {
     }
   }
 
-  /** @param {import('./replica.js').Change} change */
+  /** @param {import('./client/../types/replica.js').Change} change */
   #marksOf({ sections, items }) {
     /** @type {Map<string, Mark>} */
     const marks = new Map();
@@ -360,7 +360,7 @@ export class FeedFollower {
     this.#options.onStanding('must-refetch', { text: why });
   }
 
-  /** @param {import('./event-stream.js').StreamState} state */
+  /** @param {import('./client/event-stream.js').StreamState} state */
   #takeState(state) {
     const { onStanding } = this.#options;
     if (state.state === 'open') {
@@ -407,7 +407,7 @@ const entryOf = ({ epoch, revision, mode, reason, time, parts = 1 }, bytes) => (
   itemsBefore: 0, itemsAfter: 0,
 });
 
-/** @param {import('./replica.js').Change['sections'] | import('./replica.js').Change['items']} changes */
+/** @param {import('./client/../types/replica.js').Change['sections'] | import('./client/../types/replica.js').Change['items']} changes */
 const countsOf = (changes) => ({
   delete: changes.delete.length, insert: changes.insert.length, move: changes.move.length,
   reconfigure: changes.reconfigure.length, reload: changes.reload.length,

@@ -5,7 +5,7 @@
  */
 
 import { make } from './dom.js';
-import { endOfString } from './replica.js';
+import { endOfString } from './client/replica/json-text.js';
 
 const whole = new Intl.NumberFormat('en');
 

@@ -7,7 +7,7 @@
 
 import { Edits } from './edits.js';
 import { FeedFollower } from './feed-follower.js';
-import { Replica } from './replica.js';
+import { Replica } from './client/replica.js';
 import { ShownSection } from './rows.js';
 
 /** The most items of a feed that is followed as a whole. */
@@ -28,7 +28,7 @@ const heads = { first: 0 };
 
 /**
  * @typedef {import('./feed-follower.js').FeedWindow} FeedWindow
- * @typedef {import('./replica.js').Replica['sections'][number]} Section
+ * @typedef {import('./client/replica.js').Replica['sections'][number]} Section
  * @typedef {Map<string, import('./feed-follower.js').Mark>} Marks
  * @typedef {{ granted: Promise<unknown>, giveUp: () => void }} Place
  *

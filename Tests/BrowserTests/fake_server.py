@@ -433,7 +433,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def send_file(self, name):
         path = WEB / name
-        if "/" in name or path.suffix not in TYPES or not path.is_file():
+        if ".." in name or path.suffix not in TYPES or not path.is_file():
             self.send_problem(404, "not-found", "there is no such path")
             return
         self.send_body(200, TYPES[path.suffix], path.read_bytes(), {"Content-Security-Policy": POLICY})

@@ -18,13 +18,15 @@ from support import shared_browser
 from test_daemon import URL, Feedstore
 
 SECRET = "a secret of at least 32 bytes, known to who makes tokens"
-FILES = {"/replica.js": ROOT / "clients" / "js" / "src" / "replica.js", "/app.js": pathlib.Path(__file__).with_name("other-origin.mjs")}
+CLIENT = ROOT / "clients" / "js" / "src"
+APP = pathlib.Path(__file__).with_name("other-origin.mjs")
 
 
 class Site(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         is_page = self.path == "/"
-        content = b'<script type="module" src="/app.js"></script>' if is_page else FILES.get(self.path, pathlib.Path("/dev/null")).read_bytes()
+        file = APP if self.path == "/app.js" else CLIENT / self.path[1:]
+        content = b'<script type="module" src="/app.js"></script>' if is_page else file.read_bytes() if file.is_file() else b""
         self.send_response(200)
         self.send_header("Content-Type", "text/html" if is_page else "text/javascript")
         self.send_header("Content-Length", str(len(content)))

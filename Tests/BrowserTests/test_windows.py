@@ -19,7 +19,7 @@ FOLLOW = """
     const [feeds, done] = arguments;
     window.outcomes = [];
     window.replicas = new Map();
-    Promise.all([import('/event-stream.js'), import('/replica.js')]).then(([{ EventStream }, { Replica }]) => {
+    Promise.all([import('/client/event-stream.js'), import('/client/replica.js')]).then(([{ EventStream }, { Replica }]) => {
       for (const feed of feeds) replicas.set(feed, new Replica(feed));
       const asked = ({ feed, epoch, revision }) => ({ feed, first: 3, ...(revision !== null && { epoch, revision }) });
       window.stream = new EventStream('/v1/streams', {

@@ -3,21 +3,13 @@
 
 #include <stddef.h>
 
-/// A file of the inspector, as of the build.
-typedef struct {
-  /// The file's name, without a path.
-  const char *_Nonnull name;
-  /// The media type.
-  const char *_Nonnull type;
-  const unsigned char *_Nonnull bytes;
-  /// The size in bytes.
-  size_t size;
-} feedstore_inspector_file_t;
-
-/// The files that the inspector needs, index.html first.
+/// The files that the inspector needs as of the build, index.html first.
 ///
-/// - Parameter index: from 0.
-/// - Returns: a file that is valid as long as the process lives; a null pointer after the last one.
-const feedstore_inspector_file_t *_Nullable feedstore_inspector_file(size_t index);
+/// - Parameters:
+///   - index: from 0.
+///   - content: is set to the file's content, which is valid as long as the process lives.
+///   - size: is set to the content's size in bytes.
+/// - Returns: the file's path; a null pointer after the last one.
+const char *_Nullable feedstore_inspector_file(size_t index, const unsigned char *_Nullable *_Nonnull content, size_t *_Nonnull size);
 
 #endif

@@ -36,6 +36,14 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
   }
 }
 
+extension PlaceID: Encodable {
+  /// The id of the feed, with the name of the view if there is one.
+  func encode(to encoder: any Encoder) throws {
+    guard let viewName else { return try feed.string.encode(to: encoder) }
+    try (["feed": feed.string, "view": viewName.string] as JSONObject).encode(to: encoder)
+  }
+}
+
 // The JSON documents of docs/http.md and their parts, except changesets.
 
 extension JSONObject {

@@ -240,9 +240,9 @@ struct FeedRoutes: Sendable {
       throw HTTPRefusal(404, "unknown-stream", "this instance has no open stream \(id)")
     }
     let document: JSONObject = [
-      "added": change.added.map(\.string),
-      "changed": change.changed.map(\.string),
-      "removed": change.removed.map(\.string),
+      "added": change.added,
+      "changed": change.changed,
+      "removed": change.removed,
     ]
     return document.response
   }
@@ -256,11 +256,13 @@ struct FeedRoutes: Sendable {
       throw ContentFault(member, "has \(feeds.count) feeds; allowed: \(limits.maxFeedsPerStream)")
     }
     var requests: [FeedRequest] = []
-    var ids: Set<ByteText> = []
+    var places: Set<PlaceID> = []
     for (index, feed) in feeds.enumerated() {
       do throws(ContentFault) {
         let request = try feed.request(maxItems: limits.maxWindowItems)
-        guard ids.insert(request.feed).inserted else { throw ContentFault("feed", "was given before") }
+        guard places.insert(request.place).inserted else {
+          throw ContentFault("feed", "was given before\(request.viewName == nil ? "" : " with this view")")
+        }
         requests.append(request)
       } catch {
         throw error.within("\(member)[\(index)]")

@@ -124,13 +124,15 @@ struct InspectorPage: Sendable {
   /// Adds `/` and the files.
   func add(to router: inout HTTPRouter) {
     var index = 0
-    while let file = feedstore_inspector_file(index)?.pointee {
-      let name = String(cString: file.name)
-      let type = String(cString: file.type)
-      let content = HTTPContent(UnsafeBufferPointer(start: file.bytes, count: file.size))
-      let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
+    var start: UnsafePointer<UInt8>?
+    var size = 0
+    while let name = feedstore_inspector_file(index, &start, &size).map(String.init(cString:)) {
+      let bytes = UnsafeBufferPointer(start: start, count: size)
+      let type = name.hasSuffix(".js") ? "javascript" : name.hasSuffix(".css") ? "css" : "html"
+      let content = HTTPContent(bytes)
+      let tag = Self.tag(bytes)
       router.add(index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
-        var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
+        var response = HTTPResponse(contentType: "text/\(type); charset=utf-8", content: content, entityTag: tag)
         // Browsers revalidate each time, because the files of two releases do not work together.
         response.cacheControl = "no-cache"
         response.contentSecurityPolicy = Self.policy

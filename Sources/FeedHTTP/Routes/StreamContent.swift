@@ -35,7 +35,7 @@ struct StreamAlteration: Decodable {
       if let id = try? decoder.singleValueContainer().decode(String.self) {
         feed = RequestedFeed(feed: id)
       } else {
-        feed = try RequestedFeed(decoder, ["feed", "partition"])
+        feed = try RequestedFeed(decoder, ["feed", "view", "partition"])
       }
     }
   }
@@ -44,6 +44,7 @@ struct StreamAlteration: Decodable {
 /// A feed in the content or the query of a request, which is checked by ``request(maxItems:)``.
 struct RequestedFeed: Decodable {
   var feed: String
+  var view: String?
   var partition: Int?
   var sections: [String]?
   var first: Int?
@@ -75,7 +76,7 @@ struct RequestedFeed: Decodable {
   init(from decoder: any Decoder) throws {
     try self.init(
       decoder,
-      ["feed", "partition", "sections", "first", "from", "count", "epoch", "revision"]
+      ["feed", "view", "partition", "sections", "first", "from", "count", "epoch", "revision"]
     )
   }
 
@@ -83,6 +84,7 @@ struct RequestedFeed: Decodable {
     let object = try ContentObject(decoder, names)
     guard let feed = try object.value("feed", String.self) else { throw object.fault("feed", "is missing") }
     self.feed = feed
+    view = try object.value("view", String.self)
     partition = try object.number("partition")
     sections = try object.value("sections", [String].self)
     first = try object.number("first")
@@ -91,6 +93,9 @@ struct RequestedFeed: Decodable {
     epoch = try object.value("epoch", String.self)
     revision = try object.number("revision")
     if let problem = Self.problem(in: [feed]) { throw object.fault("feed", problem) }
+    if let bytes = view?.utf8.count, !(1...64).contains(bytes) {
+      throw object.fault("view", "has \(bytes) bytes; expected 1 to 64")
+    }
   }
 
   /// What is wrong with ids; nil if nothing is.
@@ -119,6 +124,7 @@ struct RequestedFeed: Decodable {
     }
     return FeedRequest(
       feed: ByteText(feed),
+      viewName: view.map { ByteText($0) },
       partition: partition.map { Int32($0) },
       window: try window(),
       version: epoch.flatMap { epoch in revision.map { FeedVersion(epoch: epoch, revision: UInt64($0)) } }

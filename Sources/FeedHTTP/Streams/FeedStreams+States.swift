@@ -51,44 +51,44 @@ extension FeedStreams {
         delivery.nextState(on: number) { client.subscriptions.standing(of: $0) }
       }
       guard let next else { return }
-      sendState(of: next, on: number, stream)
+      sendState(of: next.view, to: next.reader, stream)
     } while stream.queuedBytes < Self.togetherBytes
       && delivery.withLock({ $0.streams[number]?.isNextLarge == false })
     sendStatesWhenDrained(on: number, stream)
   }
 
   /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(of view: FeedView, on number: Int, _ stream: EventStream) {
+  private func sendState(of view: FeedView, to reader: ReaderID, _ stream: EventStream) {
     for _ in 0..<Self.attempts {
       guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
-      guard let current = reloads.current(of: view) else { return endOne(view, on: number, stream) }
+      guard let current = reloads.current(of: view) else { return endOne(view, reader, stream) }
       guard reloads.makeRoom(for: current.reload) else {
-        return endOne(view, on: number, stream, reason: "too many bytes are queued for readers")
+        return endOne(view, reader, stream, reason: "too many bytes are queued for readers")
       }
       let sending = delivery.withLock {
-        $0.send(current, after: breaks, to: number, of: view, current: description(of: view.feed))
+        $0.send(current, after: breaks, to: reader, of: view, current: description(of: view.feed))
       }
       switch sending {
       case .sent: return
-      case .isGone: return endOne(view, on: number, stream)
+      case .isGone: return endOne(view, reader, stream)
       case .isOld: continue
       }
     }
-    endOne(view, on: number, stream, reason: "the feed changes faster than it can be sent as a whole")
+    endOne(view, reader, stream, reason: "the feed changes faster than it can be sent as a whole")
   }
 
   /// Lets a reader wait that can be sent no state. A stream of one feed ends.
   ///
   /// - Parameter reason: nil if the feed does not exist.
-  private func endOne(_ view: FeedView, on number: Int, _ stream: EventStream, reason: String? = nil) {
-    let id = view.feed.id
-    let notice = StreamNotice.mustRefetch(id, reason: reason ?? Self.absence)
-    guard delivery.withLock({ $0.wait(for: view, on: number) }) else {
+  private func endOne(_ view: FeedView, _ reader: ReaderID, _ stream: EventStream, reason: String? = nil) {
+    let id = reader.place(of: view.feed.id)
+    let notice = StreamNotice.mustRefetch(id.feed, reason: reason ?? Self.absence)
+    guard delivery.withLock({ $0.wait(for: view, reader) }) else {
       stream.replaceQueued(with: notice)
       return stream.close()
     }
-    if reason == nil { return settle(id, on: number) }
-    tell(notice, of: id, on: number)
+    if reason == nil { return settle(id, on: reader.stream) }
+    tell(notice, of: id, on: reader.stream)
     lookSignal.yield()
   }
 }

@@ -87,7 +87,7 @@ final class FeedStreams: Sendable {
   {
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
     open(stream, following: [request]) { number in
-      begin(request.feed, on: number, at: feed, after: request.version)
+      begin(request.place, on: number, at: feed, after: request.version)
     }
   }
 
@@ -96,7 +96,7 @@ final class FeedStreams: Sendable {
     let id = UUID().uuidString.replacing("-", with: "").lowercased()
     _ = stream.write(StreamNotice.stream(id))
     open(stream, id: id, following: requests) { number in
-      for request in requests { settle(request.feed, on: number) }
+      for request in requests { settle(request.place, on: number) }
     }
   }
 
@@ -125,8 +125,7 @@ final class FeedStreams: Sendable {
   /// Changes what an open stream follows, and what it may.
   ///
   /// - Parameter rights: those of the newest token. It must be of the person who opened the stream; otherwise there is none.
-  /// - Returns: the ids of the feeds that are followed from now on, whose windows have changed, and that are not followed any
-  ///   more; nil if there is no such stream.
+  /// - Returns: the places in which feeds are followed from now on, whose windows have changed, and that are gone; nil if there is no such stream.
   /// - Throws: ``ContentFault`` if it would follow too many; ``HTTPRefusal`` while too much is queued for the client.
   func change(
     _ id: String,
@@ -136,9 +135,9 @@ final class FeedStreams: Sendable {
   ) throws -> StreamChange? {
     var change = StreamChange()
     // What the newer token allows.
-    let given = (removed + added).map(\.feed)
+    let given = (removed + added).map(\.place)
     var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
-      .filter { !given.contains($0.feed) }
+      .filter { !given.contains($0.place) }
     // Without room for their windows they stay as they are.
     if !admits(added + allowed, rights) { allowed = [] }
     // Those that are closed again: all that were opened, unless the stream follows them.
@@ -158,39 +157,39 @@ final class FeedStreams: Sendable {
       let partitions = stream.forbidden.mapValues(\.partition)
         .merging(stream.places.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
       change.removed = removed.filter { request in
-        partitions[request.feed].map { request.partition == nil || request.partition == $0 } ?? false
-      }.map(\.feed)
+        partitions[request.place].map { request.partition == nil || request.partition == $0 } ?? false
+      }.map(\.place)
       let kept = Set(partitions.keys).subtracting(change.removed)
-      let all = kept.union(added.map(\.feed))
+      let all = kept.union(added.map(\.place))
       guard all.count <= limits.maxFeedsPerStream else {
         throw ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.maxFeedsPerStream)")
       }
-      change.changed = added.map(\.feed).filter(kept.contains)
-      change.added = added.map(\.feed).filter { !kept.contains($0) }
+      change.changed = added.map(\.place).filter(kept.contains)
+      change.added = added.map(\.place).filter { !kept.contains($0) }
       closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
       closed += delivery.grant(rights, to: number)
       for request in allowed {
         // Unless it was changed meanwhile.
-        guard stream.forbidden[request.feed] == request else {
+        guard stream.forbidden[request.place] == request else {
           closed.append(request)
           continue
         }
         delivery.follow(request, on: number)
       }
       for var request in added {
-        let isChange = stream.places[request.feed] != nil
+        let isChange = stream.places[request.place] != nil
         if isChange { request.version = nil }
         delivery.follow(request, on: number)
         // What was sent of the feed is not what is followed from now on.
         guard isChange else { continue }
         let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
-        delivery.tell(notice, of: request.feed, on: number)
+        delivery.tell(notice, of: request.place, on: number)
       }
       return number
     }
     guard let number else { return nil }
     if rights.expires != nil { lookSignal.yield() }
-    for request in added + allowed { settle(request.feed, on: number) }
+    for request in added + allowed { settle(request.place, on: number) }
     serve(number)
     return change
   }
@@ -218,32 +217,32 @@ final class FeedStreams: Sendable {
   // MARK: Places
 
   /// Lets a stream that waits for a feed begin with it, or tells the client why it cannot.
-  func settle(_ id: ByteText, on number: Int) {
-    guard let place = delivery.withLock({ $0.waitingPlace(of: id, on: number) }) else { return }
-    switch feeds.place(of: id, in: place.request.partition) {
+  func settle(_ id: PlaceID, on number: Int) {
+    guard let place = delivery.withLock({ $0.waitingPlace(id, on: number) }) else { return }
+    switch feeds.place(of: id.feed, in: place.request.partition) {
     case .here(let description):
-      let feed = FeedAddress(description.partition, id)
+      let feed = FeedAddress(description.partition, id.feed)
       let others = feeds.otherPartitions(description)
       if !others.isEmpty { tell(StreamNotice.otherPartitions(feed, others), of: id, on: number) }
       let isAmbiguous = place.request.partition == nil && !others.isEmpty
       begin(id, on: number, at: feed, after: isAmbiguous ? nil : place.request.version)
     case .elsewhere(let partition):
-      let notice = StreamNotice.moved(id, partition: partition, url: feeds.moved.url(of: partition))
+      let notice = StreamNotice.moved(id.feed, partition: partition, url: feeds.moved.url(of: partition))
       tell(notice, of: id, on: number)
-    case .nowhere: tell(StreamNotice.absent(id), of: id, on: number)
+    case .nowhere: tell(StreamNotice.absent(id.feed), of: id, on: number)
     case .notYet:
-      delivery.withLock { _ = $0.unsettled.insert(id) }
+      delivery.withLock { _ = $0.unsettled.insert(id.feed) }
       lookSignal.yield()
     }
   }
 
-  func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
+  func tell(_ event: EncodedEvent, of id: PlaceID, on number: Int) {
     delivery.withLock { $0.tell(event, of: id, on: number) }
   }
 
-  private func begin(_ id: ByteText, on number: Int, at feed: FeedAddress, after version: FeedVersion?) {
+  private func begin(_ id: PlaceID, on number: Int, at feed: FeedAddress, after version: FeedVersion?) {
     delivery.withLock { delivery in
-      guard let place = delivery.waitingPlace(of: id, on: number) else { return }
+      guard let place = delivery.waitingPlace(id, on: number) else { return }
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
       let view = FeedView(feed, place.request.window)
       let current = client.subscriptions.standing(of: view, withTotals: true)
@@ -272,9 +271,9 @@ final class FeedStreams: Sendable {
       return (lagging, delivery.waiting[feed.id] ?? [], delivery.awaitingTotals.contains(feed))
     }
     for number in lagging { serve(number) }
-    for number in waiting {
-      settle(feed.id, on: number)
-      serve(number)
+    for reader in waiting {
+      settle(reader.place(of: feed.id), on: reader.stream)
+      serve(reader.stream)
     }
     if isDue { lookSignal.yield() }
     noticeSignal.yield()
@@ -305,7 +304,7 @@ final class FeedStreams: Sendable {
       stream.close()
     }
     if event == nil {
-      for number in waiting { settle(feed.id, on: number) }
+      for reader in waiting { settle(reader.place(of: feed.id), on: reader.stream) }
     } else if !waiting.isEmpty {
       lookSignal.yield()
     }
@@ -363,9 +362,9 @@ final class FeedStreams: Sendable {
       }
       for number in lagging { serve(number) }
     }
-    for (id, number) in unsettled {
-      settle(id, on: number)
-      serve(number)
+    for (id, reader) in unsettled {
+      settle(reader.place(of: id), on: reader.stream)
+      serve(reader.stream)
     }
     if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
   }
@@ -373,7 +372,7 @@ final class FeedStreams: Sendable {
 
 /// What a stream follows from now on.
 struct StreamChange: Sendable {
-  var added: [ByteText] = []
-  var changed: [ByteText] = []
-  var removed: [ByteText] = []
+  var added: [PlaceID] = []
+  var changed: [PlaceID] = []
+  var removed: [PlaceID] = []
 }

@@ -16,14 +16,43 @@ extension ViewStanding {
 /// What a reader asks for.
 struct FeedRequest: Sendable, Equatable {
   let feed: ByteText
+  /// The client's name for it; nil for the one of the feed without a name.
+  var viewName: ByteText?
   /// The partition that the feed is in; nil for the lowest that has it.
   var partition: Int32?
   var window: FeedWindow?
   /// The version that the reader has; nil for none.
   var version: FeedVersion?
 
+  var place: PlaceID { PlaceID(feed, viewName) }
+
   /// What is shown of the feed, in whatever partition it is.
   var view: FeedView { FeedView(FeedAddress(nil, feed), window) }
+}
+
+/// A place of a stream: the feed that it follows there, and the client's name for this view of the feed, if it has one.
+struct PlaceID: Sendable, Hashable {
+  let feed: ByteText
+  let viewName: ByteText?
+
+  init(_ feed: ByteText, _ viewName: ByteText? = nil) {
+    self.feed = feed
+    self.viewName = viewName
+  }
+
+  func reader(on number: Int) -> ReaderID { ReaderID(stream: number, viewName: viewName) }
+
+  /// The member that each message has, with a comma behind it; empty without a name.
+  var tag: [UInt8] { viewName.map { Array("\"view\":\(JSONData(string: $0.string)),".utf8) } ?? [] }
+}
+
+/// One reader of a feed.
+struct ReaderID: Sendable, Hashable {
+  /// The stream's number.
+  let stream: Int
+  var viewName: ByteText?
+
+  func place(of feed: ByteText) -> PlaceID { PlaceID(feed, viewName) }
 }
 
 struct OpenStream: Sendable {
@@ -40,12 +69,11 @@ struct OpenStream: Sendable {
   let id: String?
   /// What the client may read, by the newest token that it sent.
   var rights: AccessRights
-  /// By the ids of the feeds.
-  var places: [ByteText: Place] = [:]
-  /// What it was asked to follow that the client may not read, by the ids of the feeds.
-  var forbidden: [ByteText: FeedRequest] = [:]
-  /// The views whose states it must be sent, and about how many items they have.
-  private var lagging: [(view: FeedView, size: Int)] = []
+  var places: [PlaceID: Place] = [:]
+  /// What it was asked to follow that the client may not read.
+  var forbidden: [PlaceID: FeedRequest] = [:]
+  /// The readers that must be sent the states of their views, and about how many items these have.
+  private var lagging: [(reader: ReaderID, view: FeedView, size: Int)] = []
   /// Whether states are being sent, or will be.
   var isServed = false
 
@@ -57,7 +85,7 @@ struct OpenStream: Sendable {
 
   var isLagging: Bool { !lagging.isEmpty }
 
-  mutating func lag(_ view: FeedView, size: Int) { lagging.append((view, size)) }
+  mutating func lag(_ reader: ReaderID, _ view: FeedView, size: Int) { lagging.append((reader, view, size)) }
 
   /// Whether the smallest view is so large that encoding it takes long.
   var isNextLarge: Bool { lagging.map(\.size).min() ?? 0 > Self.smallSize }
@@ -65,11 +93,14 @@ struct OpenStream: Sendable {
   /// Items of a view whose state is encoded in a few milliseconds.
   private static let smallSize = 5_000
 
-  mutating func forget(_ feed: ByteText) { lagging.removeAll { $0.view.feed.id == feed } }
+  mutating func forget(_ reader: ReaderID, of feed: ByteText) {
+    lagging.removeAll { $0.reader == reader && $0.view.feed.id == feed }
+  }
 
-  /// Takes out the smallest view, so that a large one does not delay others.
-  mutating func takeSmallest() -> FeedView? {
+  /// Takes out the reader of the smallest view, so that a large one does not delay others.
+  mutating func takeSmallest() -> (reader: ReaderID, view: FeedView)? {
     guard let index = lagging.indices.min(by: { lagging[$0].size < lagging[$1].size }) else { return nil }
-    return lagging.remove(at: index).view
+    let taken = lagging.remove(at: index)
+    return (taken.reader, taken.view)
   }
 }

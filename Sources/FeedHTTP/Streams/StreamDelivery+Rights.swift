@@ -8,9 +8,9 @@ extension StreamDelivery {
   mutating func refuse(_ request: FeedRequest, on number: Int) {
     var request = request
     request.version = nil
-    streams[number]?.forbidden[request.feed] = request
+    streams[number]?.forbidden[request.place] = request
     let notice = StreamNotice.forbidden(request.feed, reason: "not-allowed")
-    _ = streams[number]?.stream.write(notice, isBounded: false)
+    _ = streams[number]?.stream.write(notice.tagged(request.place.tag), isBounded: false)
   }
 
   /// What a stream was asked to follow that a newer token allows.
@@ -27,7 +27,7 @@ extension StreamDelivery {
     nextExpiry = min(nextExpiry, rights.expires ?? .max)
     let lost = places.filter { !rights.mayRead($0) }
     for request in lost {
-      _ = unfollow(request.feed, on: number)
+      _ = unfollow(request.place, on: number)
       refuse(request, on: number)
     }
     return lost
@@ -44,8 +44,9 @@ extension StreamDelivery {
     var result: (ended: [EventStream], requests: [FeedRequest]) = ([], [])
     for number in expiries.filter({ $0.value <= now }).keys {
       guard let stream = streams[number] else { continue }
-      for feed in stream.places.keys {
-        _ = stream.stream.write(StreamNotice.forbidden(feed, reason: "token-expired"), isBounded: false)
+      for place in stream.places.keys {
+        let notice = StreamNotice.forbidden(place.feed, reason: "token-expired")
+        _ = stream.stream.write(notice.tagged(place.tag), isBounded: false)
       }
       result.ended.append(stream.stream)
       // Nothing is written after the notices.

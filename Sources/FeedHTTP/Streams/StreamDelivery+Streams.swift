@@ -27,27 +27,27 @@ extension StreamDelivery {
     return removed
   }
 
-  /// Adds a place, in which the stream waits for a feed, if the client may read it. There must be none for the feed.
+  /// Adds a place, in which the stream waits for a feed, if the client may read it. There must be none like it.
   mutating func follow(_ request: FeedRequest, on number: Int) {
     guard let rights = streams[number]?.rights else { return }
-    streams[number]?.forbidden[request.feed] = nil
+    streams[number]?.forbidden[request.place] = nil
     guard rights.mayRead(request) else { return refuse(request, on: number) }
-    streams[number]?.places[request.feed] = OpenStream.Place(request: request)
+    streams[number]?.places[request.place] = OpenStream.Place(request: request)
     placeCount += 1
-    wait(for: request.feed, on: number)
+    wait(for: request.feed, request.place.reader(on: number))
   }
 
-  /// Removes the place of a feed.
+  /// Removes a place.
   ///
   /// - Returns: what was followed in it; nil if there is none.
-  mutating func unfollow(_ id: ByteText, on number: Int) -> FeedRequest? {
+  mutating func unfollow(_ id: PlaceID, on number: Int) -> FeedRequest? {
     streams[number]?.forbidden[id] = nil
     guard let place = streams[number]?.places.removeValue(forKey: id) else { return nil }
     placeCount -= 1
     if let feed = place.feed {
-      remove(number, of: FeedView(feed, place.request.window))
+      remove(id.reader(on: number), of: FeedView(feed, place.request.window))
     } else {
-      stopWaiting(for: id, on: number)
+      stopWaiting(for: id.feed, id.reader(on: number))
     }
     return place.request
   }
@@ -55,37 +55,37 @@ extension StreamDelivery {
   // MARK: Waiting
 
   /// The place in which a stream waits for a feed; nil if it does not wait.
-  func waitingPlace(of id: ByteText, on number: Int) -> OpenStream.Place? {
+  func waitingPlace(_ id: PlaceID, on number: Int) -> OpenStream.Place? {
     streams[number]?.places[id].flatMap { $0.feed == nil ? $0 : nil }
   }
 
-  private mutating func wait(for id: ByteText, on number: Int) {
-    waiting[id, default: []].insert(number)
+  private mutating func wait(for id: ByteText, _ reader: ReaderID) {
+    waiting[id, default: []].insert(reader)
     unsettled.insert(id)
   }
 
-  mutating func stopWaiting(for id: ByteText, on number: Int) {
-    waiting[id]?.remove(number)
+  mutating func stopWaiting(for id: ByteText, _ reader: ReaderID) {
+    waiting[id]?.remove(reader)
     if waiting[id]?.isEmpty == true { waiting[id] = nil }
   }
 
   /// Tells a client why it gets nothing of a feed, unless it was told so last.
-  mutating func tell(_ event: EncodedEvent, of id: ByteText, on number: Int) {
-    guard let place = waitingPlace(of: id, on: number), place.told != event.bytes else { return }
+  mutating func tell(_ event: EncodedEvent, of id: PlaceID, on number: Int) {
+    guard let place = waitingPlace(id, on: number), place.told != event.bytes else { return }
     streams[number]?.places[id]?.told = event.bytes
     // The client forgets what it had, and expects a reload.
     streams[number]?.places[id]?.request.version = nil
-    _ = streams[number]?.stream.write(event, isBounded: false)
+    _ = streams[number]?.stream.write(event.tagged(id.tag), isBounded: false)
   }
 
   /// Lets a stream of many feeds wait for a feed that is not served any more.
   ///
   /// - Returns: false for a stream of one feed, which the caller must end.
-  mutating func wait(for view: FeedView, on number: Int) -> Bool {
-    remove(number, of: view)
-    streams[number]?.places[view.feed.id]?.feed = nil
-    guard streams[number]?.id != nil else { return false }
-    wait(for: view.feed.id, on: number)
+  mutating func wait(for view: FeedView, _ reader: ReaderID) -> Bool {
+    remove(reader, of: view)
+    streams[reader.stream]?.places[reader.place(of: view.feed.id)]?.feed = nil
+    guard streams[reader.stream]?.id != nil else { return false }
+    wait(for: view.feed.id, reader)
     return true
   }
 
@@ -99,11 +99,11 @@ extension StreamDelivery {
     history.removeAll(of: FeedView(feed))
     var ended: [EventStream] = []
     for (window, streamed) in feeds[feed]?.views ?? [:] {
-      for (number, reader) in streamed.readers {
-        if wait(for: FeedView(feed, window), on: number) {
-          if let event { tell(event, of: feed.id, on: number) }
-        } else {
-          ended.append(reader.stream)
+      for id in streamed.readers.keys {
+        if wait(for: FeedView(feed, window), id) {
+          if let event { tell(event, of: id.place(of: feed.id), on: id.stream) }
+        } else if let stream = streams[id.stream] {
+          ended.append(stream.stream)
         }
       }
     }

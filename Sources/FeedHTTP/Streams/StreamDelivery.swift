@@ -8,7 +8,7 @@ import Service
 /// queues, and returns what the caller must do without the lock. So every step can be tested alone.
 ///
 /// A stream follows feeds, each in its own place. A place has a reader while the feed is served here, and waits for it otherwise.
-/// The number of the stream identifies it and its readers.
+/// The number of the stream identifies it, and with the name of a view its reader of the view.
 struct StreamDelivery {
   /// The result of sending a state to a reader.
   enum Sending: Equatable {
@@ -32,8 +32,8 @@ struct StreamDelivery {
   /// The numbers of streams of many feeds.
   var numbers: [String: Int] = [:]
   var nextNumber = 0
-  /// Streams that wait for a feed, by its id.
-  var waiting: [ByteText: Set<Int>] = [:]
+  /// Readers to be that wait for a feed, by its id.
+  var waiting: [ByteText: Set<ReaderID>] = [:]
   /// Ids that streams wait for without knowing why.
   var unsettled: Set<ByteText> = []
   /// Streams whose clients can be sent a small or a large state now.
@@ -71,7 +71,8 @@ struct StreamDelivery {
   ) {
     guard let stream = streams[number]?.stream else { return }
     let view = FeedView(feed, place.request.window)
-    var reader = StreamReader(stream)
+    let id = place.request.place.reader(on: number)
+    var reader = StreamReader(stream, tag: place.request.place.tag)
     if let version, current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(feed) {
       if let current, current.includes(version) {
         reader.resume(after: version, position: current.description.position, missed: [])
@@ -86,21 +87,21 @@ struct StreamDelivery {
       reader.notify(StreamNotice.window(feed.id, current.version, totals))
       knowsTotals = true
     }
-    stopWaiting(for: feed.id, on: number)
+    stopWaiting(for: feed.id, id)
     var place = place
     place.feed = feed
     place.request.version = nil
     if !reader.isLagging { place.told = nil }
-    streams[number]?.places[feed.id] = place
+    streams[number]?.places[place.request.place] = place
     if let current { note(current.description, of: feed) }
-    feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][number] = reader
+    feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][id] = reader
     if !knowsTotals {
       feeds[feed]?.views[view.window]?.totals = nil
       awaitingTotals.insert(feed)
     } else if feeds[feed]?.views[view.window]?.totals == nil {
       feeds[feed]?.views[view.window]?.totals = current?.totals
     }
-    if reader.isLagging { lag(number, view) } else { awaitingNotice.insert(feed) }
+    if reader.isLagging { lag(id, view) } else { awaitingNotice.insert(feed) }
   }
 
   /// Whether a reader with this version, of a feed that does not exist, can get the event of its deletion.
@@ -110,17 +111,17 @@ struct StreamDelivery {
   }
 
   /// Removes a reader.
-  mutating func remove(_ number: Int, of view: FeedView) {
-    streams[number]?.forget(view.feed.id)
-    feeds[view.feed]?.views[view.window]?[number] = nil
+  mutating func remove(_ id: ReaderID, of view: FeedView) {
+    streams[id.stream]?.forget(id, of: view.feed.id)
+    feeds[view.feed]?.views[view.window]?[id] = nil
     guard feeds[view.feed]?.views[view.window]?.readers.isEmpty == true else { return }
     feeds[view.feed]?.views[view.window] = nil
     if view.window != nil { history.removeAll(of: view) }
     if feeds[view.feed]?.views.isEmpty == true { feeds[view.feed] = nil }
   }
 
-  mutating func lag(_ number: Int, _ view: FeedView) {
-    streams[number]?.lag(view, size: feeds[view.feed]?.size(of: view.window) ?? 0)
+  mutating func lag(_ id: ReaderID, _ view: FeedView) {
+    streams[id.stream]?.lag(id, view, size: feeds[view.feed]?.size(of: view.window) ?? 0)
   }
 
   private mutating func note(_ description: FeedDescription, of feed: FeedAddress) {
@@ -193,7 +194,7 @@ struct StreamDelivery {
   /// Passes something on to the readers of a view.
   ///
   /// - Parameter newest: the offset of what is delivered.
-  /// - Returns: readers that begin to lag.
+  /// - Returns: streams with readers that begin to lag.
   private mutating func visit(
     _ view: FeedView,
     newest: Int64? = nil,
@@ -201,8 +202,8 @@ struct StreamDelivery {
   ) -> [Int] {
     if let newest { feeds[view.feed]?.views[view.window]?.newest = newest }
     let lagging = feeds[view.feed]?.views[view.window]?.visit(body) ?? []
-    for number in lagging { lag(number, view) }
-    return lagging
+    for id in lagging { lag(id, view) }
+    return lagging.map(\.stream)
   }
 
   private mutating func awaitNotice(of view: FeedView) {
@@ -213,17 +214,20 @@ struct StreamDelivery {
 
   // MARK: State
 
-  /// The view of which a stream's client needs the state next; nil if it needs none, and the stream is not served any more.
+  /// The reader of a stream that needs the state of its view next; nil if none does, and the stream is not served any more.
   ///
   /// - Parameter current: a view's current standing, for readers that have missed nothing of it.
-  mutating func nextState(on number: Int, current: (FeedView) -> ViewStanding?) -> FeedView? {
-    while let view = streams[number]?.takeSmallest() {
-      guard var reader = feeds[view.feed]?.views[view.window]?[number], reader.isLagging else { continue }
+  mutating func nextState(
+    on number: Int,
+    current: (FeedView) -> ViewStanding?
+  ) -> (reader: ReaderID, view: FeedView)? {
+    while let (id, view) = streams[number]?.takeSmallest() {
+      guard var reader = feeds[view.feed]?.views[view.window]?[id], reader.isLagging else { continue }
       guard let version = reader.version, let current = current(view), current.standing >= .catchingUp,
         current.includes(version)
-      else { return view }
+      else { return (id, view) }
       reader.resume(after: version, position: current.description.position, missed: [])
-      feeds[view.feed]?.views[view.window]?[number] = reader
+      feeds[view.feed]?.views[view.window]?[id] = reader
       awaitingNotice.insert(view.feed)
     }
     streams[number]?.isServed = false
@@ -238,11 +242,11 @@ struct StreamDelivery {
   mutating func send(
     _ state: ReloadCache.Current,
     after breaks: Int,
-    to number: Int,
+    to id: ReaderID,
     of view: FeedView,
     current description: FeedDescription?
   ) -> Sending {
-    guard let feed = feeds[view.feed], let streamed = feed.views[view.window], var reader = streamed[number],
+    guard let feed = feeds[view.feed], let streamed = feed.views[view.window], var reader = streamed[id],
       reader.isLagging
     else { return .sent }
     guard let description, description.standing != .bootstrapping else { return .isGone }
@@ -261,11 +265,11 @@ struct StreamDelivery {
       return .isOld
     }
     note(description, of: view.feed)
-    streams[number]?.places[view.feed.id]?.told = nil
-    feeds[view.feed]?.views[view.window]?[number] = reader
+    streams[id.stream]?.places[id.place(of: view.feed.id)]?.told = nil
+    feeds[view.feed]?.views[view.window]?[id] = reader
     awaitingNotice.insert(view.feed)
     // What followed the state has filled the queue.
-    if reader.isLagging { lag(number, view) }
+    if reader.isLagging { lag(id, view) }
     return .sent
   }
 
@@ -296,21 +300,20 @@ struct StreamDelivery {
       let notice = current.map {
         StreamNotice.upToDate(feed.id, $0.version, partition: $0.description.partition)
       }
-      for number in streamed.awaiting {
-        guard let reader = streamed[number] else { continue }
+      for id in streamed.awaiting {
+        guard let reader = streamed[id] else { continue }
         // A lagging reader gets the event after it has received the state.
         if !reader.isLagging, let current, !current.includes(reader.version) {
           isTold = false
           continue
         }
-        feeds[feed]?.views[window]?.awaiting.remove(number)
+        feeds[feed]?.views[window]?.awaiting.remove(id)
         // Of a feed that does not exist, the deletion has yet to be delivered, or the end of its stream.
         let deletion = reader.isAtDeletion ? reader.version : nil
         guard !reader.isLagging,
           let event = notice ?? deletion.map({ StreamNotice.upToDate(feed.id, $0, partition: nil) })
         else { continue }
-        // There are no more of these than of messages that had to fit.
-        _ = reader.stream.write(event, isBounded: false)
+        reader.tell(event)
       }
     }
     if isTold { awaitingNotice.remove(feed) }

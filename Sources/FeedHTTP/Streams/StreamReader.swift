@@ -4,7 +4,9 @@ import Service
 
 /// One reader of a view, and its progress.
 struct StreamReader: Sendable {
-  let stream: EventStream
+  private let stream: EventStream
+  /// The name of the view, for each message.
+  private let tag: [UInt8]
   /// The version it was last sent; nil before that, and after that version became invalid.
   private(set) var version: FeedVersion?
   /// Changesets before this offset are skipped.
@@ -14,7 +16,10 @@ struct StreamReader: Sendable {
   /// Whether that version is a deletion.
   private(set) var isAtDeletion = false
 
-  init(_ stream: EventStream) { self.stream = stream }
+  init(_ stream: EventStream, tag: [UInt8] = []) {
+    self.stream = stream
+    self.tag = tag
+  }
 
   /// Continues from the version that the reader already has.
   ///
@@ -51,6 +56,7 @@ struct StreamReader: Sendable {
   }
 
   private mutating func write(_ events: [EncodedEvent]) {
+    let events = tag.isEmpty ? events : events.map { $0.tagged(tag) }
     guard stream.write(events) == .full else { return }
     isLagging = true
     // The client may have a part of a changeset.
@@ -61,7 +67,7 @@ struct StreamReader: Sendable {
   ///
   /// - Parameter position: the offset before which everything is included.
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
-    stream.writeExempt(reload.event(for: stream))
+    stream.writeExempt(reload.event(for: stream).tagged(tag))
     resume(after: reload.version, position: position, missed: missed)
   }
 
@@ -77,6 +83,9 @@ struct StreamReader: Sendable {
 
   /// Sends a message that is not a changeset.
   mutating func notify(_ event: EncodedEvent) { if !isLagging { write([event]) } }
+
+  /// Sends a message of which there are no more than of messages that had to fit.
+  func tell(_ event: EncodedEvent) { _ = stream.write(event.tagged(tag), isBounded: false) }
 
   /// Waits for the feed's next reload, as the current state is outdated.
   mutating func waitForReload(telling event: EncodedEvent) {

@@ -23,27 +23,27 @@ struct StreamedFeed: Sendable {
 }
 
 struct StreamedView: Sendable {
-  private(set) var readers: [Int: StreamReader] = [:]
+  private(set) var readers: [ReaderID: StreamReader] = [:]
   /// While there were readers, everything before this offset was delivered.
   var newest: Int64 = -1
   /// Readers that must be told when they are up to date.
-  var awaiting: Set<Int> = []
+  var awaiting: Set<ReaderID> = []
   /// The totals that the readers were sent last.
   var totals: [UInt8]?
 
-  subscript(number: Int) -> StreamReader? {
-    get { readers[number] }
+  subscript(id: ReaderID) -> StreamReader? {
+    get { readers[id] }
     set {
-      readers[number] = newValue
-      if newValue?.isLagging == false { awaiting.insert(number) } else { awaiting.remove(number) }
+      readers[id] = newValue
+      if newValue?.isLagging == false { awaiting.insert(id) } else { awaiting.remove(id) }
     }
   }
 
   /// Passes something on to each reader.
   ///
   /// - Returns: readers that begin to lag.
-  mutating func visit(_ body: (inout StreamReader) -> Void) -> [Int] {
-    var lagging: [Int] = []
+  mutating func visit(_ body: (inout StreamReader) -> Void) -> [ReaderID] {
+    var lagging: [ReaderID] = []
     var index = readers.startIndex
     while index != readers.endIndex {
       let wasLagging = readers.values[index].isLagging

@@ -86,6 +86,42 @@ struct ManyFeedsTests {
     await ground.end()
   }
 
+  @Test func `a stream has several views of one feed, and each message names its view`() async throws {
+    let ground = try ServedGround()
+    try await publish("a", ["x", "y"], on: ground)
+    let whole = String(try await ground.ask("GET /v1/feeds/a", until: 200).text.dropFirst())
+    let first = try ground.ask("GET /v1/feeds/a?first=1").text
+    let name = #"é\""#
+    let (reader, id) = try await open(
+      #"{"feeds":[{"feed":"a","first":1,"view":"\#(name)"},{"feed":"a","view":"2"},{"feed":"a","first":1}]}"#,
+      on: ground
+    )
+    var states: Set<String> = []
+    for _ in 0..<3 { states.insert(try #require(try await reader.nextChangeset())) }
+    #expect(states == [#"{"view":"2","# + whole, first, #"{"view":"\#(name)","# + first.dropFirst()])
+    let added = #"[{"feed":"a","view":"2","first":1},{"feed":"b","view":"2"}]"#
+    let answer = try ground.connect().ask(
+      "PATCH /v1/streams/\(id)",
+      body: #"{"remove":["a",{"feed":"a","view":"none"}],"add":\#(added)}"#
+    )
+    let expected = #"{"added":[{"feed":"b","view":"2"}],"changed":[{"feed":"a","view":"2"}],"removed":["a"]}"#
+    #expect(answer.text == expected)
+    #expect(try await reader.next(named: "must-refetch")?.data.hasPrefix(#"{"view":"2","feed":"a","#) == true)
+    #expect(
+      try await reader.next(named: "absent")?.data == #"{"view":"2","feed":"b","reason":"unknown-feed"}"#
+    )
+    #expect(try await reader.nextChangeset() == #"{"view":"2","# + first.dropFirst())
+    try ground.publish(try await source.flush(("a", #"{"op":"item.delete","item":"x"}"#)))
+    var names: Set<Substring> = []
+    for _ in 0..<2 { names.insert(try #require(try await reader.nextChangeset()).prefix { $0 != "," }) }
+    #expect(names == [#"{"view":"2""#, #"{"view":"\#(name)""#])
+    let counts = try ground.ask("GET /metrics").text
+    #expect(
+      counts.contains("feedstore_http_windows 1\n") && counts.contains("feedstore_http_stream_feeds 3\n")
+    )
+    await ground.end()
+  }
+
   @Test func `a window is followed, and its totals are told`() async throws {
     let ground = try ServedGround()
     try await publish("a", ["x", "y"], on: ground)
@@ -148,6 +184,12 @@ struct ManyFeedsTests {
     (#"{"feeds":[{"feed":"a","from":0,"sections":["s"]}]}"#, "feeds[0].from", "count"),
     (#"{"feeds":[{"feed":"a","count":1}]}"#, "feeds[0].count", "from"),
     (#"{"feeds":[{"feed":"a"},{"feed":"b","first":-1}]}"#, "feeds[1].first", "is -1"),
+    (#"{"feeds":[{"feed":"a","view":""}]}"#, "feeds[0].view", "has 0 bytes; expected 1 to 64"),
+    (#"{"feeds":[{"feed":"a","view":1}]}"#, "feeds[0].view", "not valid"),
+    (
+      #"{"feeds":[{"feed":"a"},{"feed":"a","view":"1"},{"feed":"a","view":"1","first":1}]}"#, "feeds[2].feed",
+      "with this view"
+    ),
     (#"{"feeds":[{"feed":"a","first":10001}]}"#, "feeds[0].first", "10000"),
     (#"{"feeds":[{"feed":"a","first":1.5}]}"#, "feeds[0].first", "1.5"),
     (#"{"feeds":[{"feed":"a","first":null}]}"#, "feeds[0].first", "null"),

@@ -78,11 +78,14 @@ private struct StreamedClient {
   }
 
   private static let ids = ["0f0", "0f1", "1f0", "1f1", "0none"]
+  /// Where it follows them: the id of a feed, and of some feeds also views, with their names behind the id.
+  private static let keys = ids + ["0f0 a", "0f0 b", "1f0 a", "0none a"]
 
   private let topic: StreamedTopic
   private var stream: EventStream?
   private var id: String?
   private var isOfMany = false
+  /// By keys.
   private var places: [String: Place] = [:]
   /// What it may read, by its newest token.
   private var rights = AccessRights.all
@@ -136,9 +139,9 @@ private struct StreamedClient {
 
   private mutating func open(_ random: inout SplitMix64) {
     isOfMany = true
-    for (id, place) in places { if let window = place.next.last { places[id] = Place(window: window) } }
-    for id in Self.ids where places[id] == nil && random.chance(50) {
-      places[id] = Place(window: window(of: id, &random))
+    for (key, place) in places { if let window = place.next.last { places[key] = Place(window: window) } }
+    for key in Self.keys where places[key] == nil && random.chance(50) {
+      places[key] = Place(window: window(of: key, &random))
     }
     guard let stream else { return }
     topic.streams.open(stream, places.keys.sorted().map { request($0, places[$0] ?? Place()) })
@@ -154,31 +157,31 @@ private struct StreamedClient {
       try read(upTo: .max)
       rights = Self.rights(&random)
     }
-    for feed in Self.ids {
+    for key in Self.keys {
+      let feed = Self.feed(key)
       // It starts again, if the stream follows it at all.
-      if !former.mayRead(feed) || !rights.mayRead(feed), let place = places[feed] {
-        places[feed] = Place(window: place.window)
+      if !former.mayRead(feed) || !rights.mayRead(feed), let place = places[key] {
+        places[key] = Place(window: place.window)
       }
-      if places[feed] != nil, random.chance(20) {
-        places[feed] = nil
-        removed.append(FeedRequest(feed: ByteText(feed)))
+      if places[key] != nil, random.chance(20) {
+        places[key] = nil
+        removed.append(request(key, Place()))
       } else if random.chance(40) {
-        let window = window(of: feed, &random)
-        if places[feed] != nil, former.mayRead(feed), rights.mayRead(feed) {
-          places[feed]?.next.append(window)
-        } else {
-          places[feed] = Place(window: window)
-        }
+        let window = window(of: key, &random)
         // A version is of no use for a feed that is there.
-        let version = places[feed]?.version.map { FeedVersion(epoch: $0.epoch, revision: $0.revision) }
-        added.append(FeedRequest(feed: ByteText(feed), window: window, version: version))
+        added.append(request(key, Place(window: window, version: places[key]?.version)))
+        if places[key] != nil, former.mayRead(feed), rights.mayRead(feed) {
+          places[key]?.next.append(window)
+        } else {
+          places[key] = Place(window: window)
+        }
       }
     }
     // What is on its way of a feed that is removed and added again would be taken for the new one.
     if !removed.isEmpty { try read(upTo: .max) }
     let change = try topic.streams.change(id, rights, removing: removed, adding: added)
-    guard let change, change.removed == removed.map(\.feed),
-      Set(change.added + change.changed) == Set(added.map(\.feed))
+    guard let change, change.removed == removed.map(\.place),
+      Set(change.added + change.changed) == Set(added.map(\.place))
     else {
       throw Failure(
         description: "the stream does not follow what it was asked for: \(String(describing: change))"
@@ -186,13 +189,20 @@ private struct StreamedClient {
     }
   }
 
-  private func request(_ id: String, _ place: Place) -> FeedRequest {
-    let version = place.version.map { FeedVersion(epoch: $0.epoch, revision: $0.revision) }
-    return FeedRequest(feed: ByteText(id), window: place.window, version: version)
+  private static func feed(_ key: String) -> String { String(key.prefix { $0 != " " }) }
+
+  private func request(_ key: String, _ place: Place) -> FeedRequest {
+    let feed = Self.feed(key)
+    return FeedRequest(
+      feed: ByteText(feed),
+      viewName: feed == key ? nil : ByteText(String(key.dropFirst(feed.count + 1))),
+      window: place.window,
+      version: place.version.map { FeedVersion(epoch: $0.epoch, revision: $0.revision) }
+    )
   }
 
-  private func window(of id: String, _ random: inout SplitMix64) -> FeedWindow? {
-    random.chance(20) ? nil : FeedWindow.random(of: topic.feeds[id] ?? OracleFeed(), &random)
+  private func window(of key: String, _ random: inout SplitMix64) -> FeedWindow? {
+    random.chance(20) ? nil : FeedWindow.random(of: topic.feeds[Self.feed(key)] ?? OracleFeed(), &random)
   }
 
   // MARK: Messages
@@ -229,17 +239,21 @@ private struct StreamedClient {
       throw Failure(description: "\(name) is not JSON: \(String(decoding: data, as: UTF8.self))")
     }
     if name == "stream" { id = json.text("stream") }
-    let feed = json.text("feed")
-    guard var place = places[feed] else { return }
+    let (feed, view) = (json.text("feed"), json.text("view"))
+    let key = view.isEmpty ? feed : feed + " " + view
+    guard var place = places[key] else { return }
     let before = place
     func fail(_ problem: String) -> Failure {
       Failure(
         description: """
-          \(feed), window \(String(describing: before.window)): \(problem), at \(String(describing: before.version))
+          \(key), window \(String(describing: before.window)): \(problem), at \(String(describing: before.version))
           message: \(name) \(String(decoding: data, as: UTF8.self))
           shown: \(String(describing: before.shown))
           """
       )
+    }
+    guard view.isEmpty || data.starts(with: Array("{\"view\":\"\(view)\",".utf8)) else {
+      throw fail("the view is not its first member")
     }
     guard rights.mayRead(feed) == (name != "forbidden") else { throw fail("the rights are others") }
     switch name {
@@ -264,7 +278,7 @@ private struct StreamedClient {
       place = Place(window: place.window, next: place.next)
     default: throw fail("it is unknown")
     }
-    places[feed] = place
+    places[key] = place
   }
 
   private mutating func take(
@@ -301,12 +315,13 @@ private struct StreamedClient {
 
   func checkEnd() throws {
     guard let stream, !stream.hasEnded else { return }
-    for (feed, place) in places {
+    for (key, place) in places {
+      let feed = Self.feed(key)
       let expected = rights.mayRead(feed) ? topic.feeds[feed]?.shown(in: place.window) : nil
       guard place.next.isEmpty, place.shown == expected, expected == nil || place.isUpToDate else {
         throw Failure(
           description: """
-            at the end, \(feed), \(place), is not \(String(describing: expected)); lagging: \(stream.queuedBytes)
+            at the end, \(key), \(place), is not \(String(describing: expected)); lagging: \(stream.queuedBytes)
             """
         )
       }

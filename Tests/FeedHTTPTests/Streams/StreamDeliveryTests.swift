@@ -52,7 +52,7 @@ struct StreamDeliveryTests {
   ) -> (number: Int, isLagging: Bool) {
     let number = delivery.open((queue ?? self.queue).stream)
     delivery.follow(FeedRequest(feed: Self.feed.id), on: number)
-    if let place = delivery.waitingPlace(of: Self.feed.id, on: number) {
+    if let place = delivery.waitingPlace(PlaceID(Self.feed.id), on: number) {
       let version = revision.map { Self.version($0) }
       delivery.begin(place, on: number, at: Self.feed, after: version, current: Self.standing(current))
     }
@@ -71,7 +71,7 @@ struct StreamDeliveryTests {
     to number: Int,
     current: FeedDescription?
   ) -> StreamDelivery.Sending {
-    delivery.send(state, after: breaks, to: number, of: Self.view, current: current)
+    delivery.send(state, after: breaks, to: ReaderID(stream: number), of: Self.view, current: current)
   }
 
   private mutating func sendUpToDate(
@@ -135,9 +135,10 @@ struct StreamDeliveryTests {
     let number = delivery.open(queue.stream, id: "s")
     let version = Self.version(5)
     delivery.follow(FeedRequest(feed: Self.feed.id, version: version), on: number)
-    #expect(delivery.waitingPlace(of: Self.feed.id, on: number)?.request.version == version)
-    delivery.tell(StreamNotice.absent(Self.feed.id), of: Self.feed.id, on: number)
-    #expect(delivery.waitingPlace(of: Self.feed.id, on: number)?.request.version == nil)
+    let place = PlaceID(Self.feed.id)
+    #expect(delivery.waitingPlace(place, on: number)?.request.version == version)
+    delivery.tell(StreamNotice.absent(Self.feed.id), of: place, on: number)
+    #expect(delivery.waitingPlace(place, on: number)?.request.version == nil)
   }
 
   @Test mutating func `a version that is not in the history is not used`() {

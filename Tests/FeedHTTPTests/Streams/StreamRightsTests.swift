@@ -34,7 +34,7 @@ struct StreamRightsTests {
     for feed in feeds {
       let id = ByteText(feed)
       delivery.follow(FeedRequest(feed: id), on: number)
-      guard let place = delivery.waitingPlace(of: id, on: number) else { continue }
+      guard let place = delivery.waitingPlace(PlaceID(id), on: number) else { continue }
       let current = ViewStanding(description: .made(of: feed, revision: 1, .upToDate), since: 1)
       let version = FeedVersion(epoch: "e/1", revision: 1)
       delivery.begin(place, on: number, at: FeedAddress(0, id), after: version, current: current)
@@ -72,7 +72,7 @@ struct StreamRightsTests {
     #expect(delivery.refused(on: "s", butReadableBy: .all).map(\.feed.string) == ["b"])
     #expect(delivery.refused(on: "another", butReadableBy: .all).isEmpty)
     // A feed that the stream is not to follow any more is forgotten.
-    #expect(delivery.unfollow(ByteText("b"), on: number) == nil)
+    #expect(delivery.unfollow(PlaceID(ByteText("b")), on: number) == nil)
     #expect(delivery.refused(on: "s", butReadableBy: .all).isEmpty)
   }
 
@@ -150,7 +150,7 @@ struct StreamRightsTests {
     let removed = FeedRequest(feed: ByteText("0f0"))
     #expect(
       try topic.streams.change(id, Self.rights("*"), removing: [removed], adding: [])?.removed == [
-        removed.feed
+        removed.place
       ]
     )
     #expect(drained(queue, topic) == [Self.forbidden("0f0")])

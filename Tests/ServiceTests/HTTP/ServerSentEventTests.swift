@@ -1,5 +1,6 @@
-import Service
 import Testing
+
+@testable import Service
 
 @Suite struct ServerSentEventTests {
   private func encoded(_ data: String, id: String? = nil, name: String? = nil) -> String {
@@ -20,6 +21,23 @@ import Testing
   func `every line break begins a line`(_ lineBreak: String) {
     #expect(encoded("a\(lineBreak)b") == "data: a\ndata: b\n\n")
     #expect(encoded("\(lineBreak)a\(lineBreak)\(lineBreak)") == "data: \ndata: a\ndata: \ndata: \n\n")
+  }
+
+  @Test(arguments: [1, 5, 17, 200])
+  func `a tag precedes the first member, whatever part is sent at a time`(_ size: Int) throws {
+    let event = EncodedEvent(id: "e@{7", name: "n", data: Array("{\"a\":1,\"b\":{}}".utf8))
+    let tagged = event.tagged(Array("\"view\":\"1\",".utf8))
+    var queue = EventQueue(limit: tagged.count + event.count)
+    #expect(queue.append(tagged) && queue.append(event))
+    #expect(!queue.append(.heartbeat) && queue.byteCount == queue.limit)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
+    defer { buffer.deallocate() }
+    var text: [UInt8] = []
+    while !queue.isEmpty { text += buffer[..<queue.take(into: buffer)] }
+    let head = "id: e@{7\nevent: n\ndata: {"
+    let rest = "\"a\":1,\"b\":{}}\n\n"
+    #expect(String(decoding: text, as: UTF8.self) == head + "\"view\":\"1\"," + rest + head + rest)
+    #expect(queue.byteCount == 0)
   }
 
   @Test func `no field can begin within another`() {

@@ -5,7 +5,7 @@
  */
 
 import { EventStreamParser } from './event-stream.js';
-import { parsedWithText } from './replica.js';
+import { parsedWithText } from './replica/json-text.js';
 
 /**
  * A view on a stream.

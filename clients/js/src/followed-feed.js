@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { PlainReplica, ReplicaFault } from './replica.js';
+import { ReplicaFault } from './replica/fault.js';
+import { PlainReplica } from './replica/plain-replica.js';
 import { FeedView } from './view.js';
 import { withWrites } from './writes.js';
 
@@ -215,7 +216,7 @@ export class FollowedFeed {
     this.#timer = null;
   }
 
-  /** @param {Update['kind']} kind @param {import('./replica.js').Change} [change] */
+  /** @param {Update['kind']} kind @param {import('../types/replica.js').Change} [change] */
   #change(kind, change) {
     const before = this.view;
     const isPending = this.#show() || before.isPending;

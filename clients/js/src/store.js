@@ -7,7 +7,7 @@
 import { Connection } from './connection.js';
 import { Feed } from './feed.js';
 import { FollowedFeed, keyOf } from './followed-feed.js';
-import { parsedWithText } from './replica.js';
+import { parsedWithText } from './replica/json-text.js';
 import { WriteFailed, WriteRejected } from './writes.js';
 
 /**

@@ -5,8 +5,8 @@
  */
 
 /**
- * @typedef {import('./replica.js').Section} Section
- * @typedef {import('./replica.js').Item} Item
+ * @typedef {import('./replica/elements.js').Section} Section
+ * @typedef {import('./replica/elements.js').Item} Item
  * @typedef {{ section: (id: string) => Section | undefined, item: (id: string) => Item | undefined }} Index
  */
 
@@ -14,7 +14,7 @@ export class FeedView {
   #index;
 
   /**
-   * @param {import('./replica.js').PlainReplica} replica What is confirmed. @param {import('./connection.js').Standing} standing
+   * @param {import('./replica/plain-replica.js').PlainReplica} replica What is confirmed. @param {import('./connection.js').Standing} standing
    * @param {{ sections: readonly Section[], index: Index } | null} pending What is shown instead, while writes are pending.
    */
   constructor(replica, standing, pending) {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { Item, keptItem, keptSection, lazyIndex, Section } from './replica.js';
+import { Item, keptItem, keptSection, lazyIndex, Section } from './replica/elements.js';
 
 /**
  * @typedef {import('./view.js').Index} Index

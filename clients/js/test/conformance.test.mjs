@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
-import { Item, lazyIndex, ReplicaFault, ReplicaPartition, Section } from '../src/replica.js';
+import { Item, lazyIndex, Section } from '../src/replica/elements.js';
+import { ReplicaFault, ReplicaPartition } from '../src/replica.js';
 import { withWrites } from '../src/writes.js';
 import { Follower, WindowFollower } from './support/follow-vectors.mjs';
 

@@ -25,11 +25,11 @@ struct EventQueue {
   /// - Parameter isBounded: whether it must fit.
   /// - Returns: false, without a change, if it does not fit.
   mutating func append(_ event: EncodedEvent, isBounded: Bool = true) -> Bool {
-    if isEmpty, event.bytes.count > limit {
+    if isEmpty, event.count > limit {
       appendExempt(event)
       return true
     }
-    guard !isBounded || event.bytes.count <= limit - (byteCount - exemptByteCount) else { return false }
+    guard !isBounded || event.count <= limit - (byteCount - exemptByteCount) else { return false }
     add(event)
     return true
   }
@@ -49,7 +49,7 @@ struct EventQueue {
     byteCount = 0
     if let started {
       events.append(started)
-      byteCount = started.bytes.count - sent
+      byteCount = started.count - sent
     }
     appendExempt(event)
   }
@@ -60,13 +60,14 @@ struct EventQueue {
   /// Moves as many bytes as are available and fit, and returns their number.
   mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
-    while filled < target.count, let bytes = events.first?.bytes {
-      let count = min(bytes.count - sent, target.count - filled)
-      UnsafeMutableRawBufferPointer(rebasing: target[filled...]).copyBytes(from: bytes[sent..<sent + count])
+    while filled < target.count, let event = events.first {
+      let piece = event.piece(from: sent)
+      let count = min(piece.count, target.count - filled)
+      UnsafeMutableRawBufferPointer(rebasing: target[filled...]).copyBytes(from: piece.prefix(count))
       filled += count
       sent += count
       if exemptCount > 0 { exemptByteCount -= count }
-      guard sent == bytes.count else { continue }
+      guard sent == event.count else { continue }
       sent = 0
       if exemptCount > 0 { exemptCount -= 1 }
       _ = events.removeFirst()
@@ -76,9 +77,9 @@ struct EventQueue {
   }
 
   private mutating func add(_ event: EncodedEvent) {
-    guard !event.bytes.isEmpty else { return }
+    guard event.count > 0 else { return }
     events.append(event)
-    byteCount += event.bytes.count
+    byteCount += event.count
   }
 }
 
@@ -89,16 +90,42 @@ package struct EncodedEvent: Sendable {
   package let bytes: [UInt8]
   /// An object that lives as long as the message is queued anywhere. Its deinitialisation means that the bytes are
   /// released.
-  package let owner: (any Sendable & AnyObject)?
+  package private(set) var owner: (any Sendable & AnyObject)?
+  /// Where the data's first member is, if the data is an object.
+  private let firstMember: Int
+  /// Members of one reader, which are sent before the first.
+  private var tag: [UInt8] = []
 
-  init(bytes: [UInt8], owner: (any Sendable & AnyObject)? = nil) {
+  init(bytes: [UInt8], firstMember: Int = 0) {
     self.bytes = bytes
-    self.owner = owner
+    self.firstMember = firstMember
   }
+
+  /// The size of what is sent.
+  var count: Int { bytes.count + tag.count }
 
   /// The same message with an owner.
   package func owned(by owner: any Sendable & AnyObject) -> EncodedEvent {
-    EncodedEvent(bytes: bytes, owner: owner)
+    var event = self
+    event.owner = owner
+    return event
+  }
+
+  /// The same message, whose data is an object, with further members before its others. The bytes are shared.
+  ///
+  /// - Parameter tag: JSON members, with a comma behind each; empty for none.
+  package func tagged(_ tag: [UInt8]) -> EncodedEvent {
+    var event = self
+    event.tag = tag
+    return event
+  }
+
+  /// A part of what is sent, from an offset.
+  func piece(from offset: Int) -> ArraySlice<UInt8> {
+    let inTag = offset - firstMember
+    if tag.isEmpty { return bytes[offset...] }
+    if inTag < 0 { return bytes[offset..<firstMember] }
+    return inTag < tag.count ? tag[inTag...] : bytes[(offset - tag.count)...]
   }
 
   /// A comment, which clients ignore.
@@ -136,6 +163,7 @@ extension EncodedEvent {
     bytes.reserveCapacity(data.count + 64)
     if let id { Self.append("id: ", Self.line(id), to: &bytes) }
     if let name { Self.append("event: ", Self.line(name), to: &bytes) }
+    let firstMember = bytes.count + "data: {".utf8.count
     var rest = data[...]
     while true {
       let line = rest[..<Self.lineEnd(in: rest)]
@@ -145,7 +173,7 @@ extension EncodedEvent {
       if lineBreak == UInt8(ascii: "\r"), rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
     }
     bytes.append(UInt8(ascii: "\n"))
-    self.init(bytes: bytes)
+    self.init(bytes: bytes, firstMember: firstMember)
   }
 
   private static func append(_ field: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8])

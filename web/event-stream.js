@@ -1,1 +1,0 @@
-../clients/js/src/event-stream.js
