@@ -48,11 +48,8 @@ export class PersistedViews {
    */
   async #user() {
     if (this.#options.user !== undefined) return this.#options.user;
-    /** @type {any} */
     const tokens = await this.#connection.tokens;
-    if (tokens === undefined) return '';
-    await tokens.get();
-    return tokens.user || undefined;
+    return tokens === undefined ? '' : await tokens.knownUser() || undefined;
   }
 
   /**

@@ -93,6 +93,17 @@ export const useFeed = (id, window = null, options) => useSelected(id, window, o
 export const useItem = (id, item, window = null, options) => useSelected(id, window, options, (view) => view.item(item));
 
 /**
+ * The standing of all feeds.
+ * @type {Hooks['useStanding']}
+ */
+export function useStanding() {
+  const store = useFeedStore();
+  const subscribe = useCallback((/** @type {Listener} */ listener) => store.subscribe(listener), [store]);
+  const standing = () => store.standing;
+  return useSyncExternalStore(subscribe, standing, standing);
+}
+
+/**
  * What suspended components wait for, by feed and window. Nothing of such a component is mounted, so it is followed here.
  * @type {WeakMap<FeedStore, Map<string, { promise: Promise<void>, end: Listener }>>}
  */

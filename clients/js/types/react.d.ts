@@ -2,7 +2,7 @@
 
 import type { ReactElement, ReactNode } from 'react';
 import type {
-  FeedEvent, FeedOptions, FeedStore, FeedView, Item, Section, Window, WriteFailed, WriteOptions, WriteRejected, Written,
+  FeedEvent, FeedOptions, FeedStore, FeedView, Item, Section, Standing, Window, WriteFailed, WriteOptions, WriteRejected, Written,
 } from './index.js';
 
 /** Says which store the components within use. */
@@ -30,6 +30,9 @@ export function useItem<T = any>(id: string, item: string, window?: Window | nul
  * (`forbidden`, `token-needed`, `bad-request`) is thrown as an error, for an error boundary.
  */
 export function useSuspenseFeed<T = any>(id: string, window?: Window | null, options?: FeedOptions<T>): FeedView<T>;
+
+/** The worst standing of all feeds that are followed, for one banner of the app. */
+export function useStanding(): Standing;
 
 /** What is on the screen of a list. */
 export interface Shown {
