@@ -111,9 +111,9 @@ export class FollowedFeed {
           this.#replica.expectReload();
           break;
         case 'forget':
-          this.#replica.remove();
           this.#isAbsent = false;
-          this.#change('state');
+          this.#known = null;
+          if (this.#replica.remove().type === 'removed') this.#change('state');
           break;
         case 'absent':
           this.#replica.remove();

@@ -64,7 +64,10 @@ export class SharedConnection {
 
   #hide = () => this.#connection.restart();
 
-  close() { this.#connection.environment.page.removeEventListener('pagehide', this.#hide); }
+  close() {
+    this.#connection.environment.page.removeEventListener('pagehide', this.#hide);
+    for (const giveUp of this.#leads.values()) giveUp(true);
+  }
 
   /** @param {string} url @param {any} request @returns {Promise<Response>} */
   async fetch(url, request) {

@@ -80,7 +80,6 @@ export class FeedStore {
     this.#session = new AbortController();
     this.#writes.clear();
     for (const followed of this.#followed.values()) followed.take('forget', {});
-    this.#connection.restart('', 'the token is another user\'s');
   }
 
   close() {
