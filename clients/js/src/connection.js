@@ -19,6 +19,7 @@ import { FeedStream, headersOf, mostFeeds } from './feed-stream.js';
  * @property {(timer: any) => void} clearTimer
  * @property {() => number} now
  * @property {any} page What `globalThis` has in a page.
+ * @property {(follower: any, name: string, value: any, data: string) => void} [onMessage] Called with each message of a view.
  *
  * What is told about a feed, or a window of it.
  * @typedef {object} Follower

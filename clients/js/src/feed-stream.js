@@ -322,7 +322,10 @@ export class FeedStream {
       if (value.reason === 'token-expired') this.#connection.tokens?.then((tokens) => tokens.refuse(this.#token, {}), () => {});
       following.tell();
     // Otherwise it is of something that is no longer wanted.
-    } else if (place.changes === 0 && place.asked === following.key) following.take(place, name, value);
+    } else if (place.changes === 0 && place.asked === following.key) {
+      environment.onMessage?.(following.follower, name, value, data);
+      following.take(place, name, value);
+    }
   }
 }
 

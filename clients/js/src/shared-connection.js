@@ -239,7 +239,11 @@ class Link {
       if (this.#end.signal.aborted) giveUp(true);
       else this.#restart();
     // Another tab may take it.
-    })).catch(() => { if (isHeld) this.#connection.restart(this.instance); });
+    })).catch(() => {
+      if (!isHeld) return;
+      this.#leads.get(this.name)?.(true);
+      this.#connection.restart(this.instance);
+    });
   }
 
   // What a tab does that does not lead.
