@@ -200,48 +200,52 @@ extension ConfigurationReader {
 
   fileprivate mutating func conditions(_ key: String) throws(ConfigurationError) -> [IngestSource.Condition] {
     let allowed = """
-      an object of JSON Pointers into the row, each with a list of strings, whole numbers, true, false or null, as in \
-      {"/status": ["open", "paid"]}
+      each with a list of strings, whole numbers, true, false or null, as in {"/status": ["open", "paid"]}
       """
-    guard let value = value(key) else { return [] }
-    guard case .object(let members) = value else { throw refusal(key, allowed) }
-    var conditions: [IngestSource.Condition] = []
-    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
-      guard let pointer = JSONPointer(text), case .array(let values) = value, !values.isEmpty,
+    return try pointers(key, allowed) { pointer, value in
+      guard case .array(let values) = value, !values.isEmpty,
         values.allSatisfy({ if case .number = $0 { false } else { $0.text != nil || $0 == .null } })
-      else {
-        let member = "\(key) has \(text.debugDescription): \(value)"
-        throw ConfigurationError("\(member); allowed: \(allowed)", place: place(of: key))
-      }
-      conditions.append(IngestSource.Condition(pointer: pointer, values: values))
+      else { return nil }
+      return IngestSource.Condition(pointer: pointer, values: values)
     }
-    return conditions
   }
 
   fileprivate mutating func decimals(
     _ key: String
   ) throws(ConfigurationError) -> [IngestSource.DecimalMember] {
     let allowed = """
-      an object of JSON Pointers into the row, each with the scale of a decimal that is bytes in Base64 (0 to 1000), or "text" for \
-      a decimal that is a string, as in {"/price": 2}
+      each with the scale of a decimal that is bytes in Base64 (0 to 1000), or "text" for a decimal that is a string, as in \
+      {"/price": 2}
       """
-    guard let value = value(key) else { return [] }
-    guard case .object(let members) = value else { throw refusal(key, allowed) }
-    var decimals: [IngestSource.DecimalMember] = []
-    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
-      let form: IngestSource.DecimalForm? =
-        switch value {
-        case .integer(let scale) where (0...1_000).contains(scale): .base64(scale: Int(scale))
-        case .string("text"): .text
-        default: nil
-        }
-      guard let form, let pointer = JSONPointer(text), !pointer.tokens.isEmpty else {
-        let member = "\(key) has \(text.debugDescription): \(value)"
-        throw ConfigurationError("\(member); allowed: \(allowed)", place: place(of: key))
+    return try pointers(key, allowed) { pointer, value in
+      switch value {
+      case _ where pointer.tokens.isEmpty: nil
+      case .integer(let scale) where (0...1_000).contains(scale):
+        IngestSource.DecimalMember(pointer: pointer, form: .base64(scale: Int(scale)))
+      case .string("text"): IngestSource.DecimalMember(pointer: pointer, form: .text)
+      default: nil
       }
-      decimals.append(IngestSource.DecimalMember(pointer: pointer, form: form))
     }
-    return decimals
+  }
+
+  /// An object whose members are pointers into the row.
+  private mutating func pointers<Value>(
+    _ key: String,
+    _ allowed: String,
+    _ read: (JSONPointer, ConfigurationValue) -> Value?
+  ) throws(ConfigurationError) -> [Value] {
+    guard let value = value(key) else { return [] }
+    let allowed = "an object of JSON Pointers into the row, \(allowed)"
+    guard case .object(let members) = value else { throw refusal(key, allowed) }
+    var result: [Value] = []
+    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
+      guard let pointer = JSONPointer(text), let one = read(pointer, value) else {
+        let problem = "\(key) has \(text.debugDescription): \(value)"
+        throw ConfigurationError("\(problem); allowed: \(allowed)", place: place(of: key))
+      }
+      result.append(one)
+    }
+    return result
   }
 
   /// - Parameter members: those that are the data; nil if others may be.
