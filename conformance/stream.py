@@ -543,7 +543,9 @@ class Model:
 
     def take_view(self, place, view, name, value):
         if name in ("absent", "moved"):
-            place.notice, view.home, view.expects_reload, view.is_misfit = name, None, True, False
+            # Another instance may have been asked with the version.
+            view.expects_reload = view.expects_reload or view.home is place
+            place.notice, view.home, view.is_misfit = name, None, False
             place.is_up_to_date = False
             url = value.get("url", "").rstrip("/")
             if url and url not in self.urls and url not in view.named:

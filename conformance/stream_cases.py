@@ -387,6 +387,8 @@ CASES = [
     ("a feed that one instance does not have, while another is away, is stale", TWO, [(0, follow("f")), (10, opened(1)), (20, named(1)), (30, absent(1, "1")), (40, {"fail": 2}), (3040, opened(3)), (3050, named(3, "s2")), (3060, absent(3, "1"))]),
     ("a feed whose instance is lost is asked for at all", TWO, [
         (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, up_to_date(1, "1", 1)), (50, {"end": 1}), (60, opened(3)), (70, named(3, "s2")), (80, up_to_date(3, "1", 1)), (3050, {})]),
+    ("an instance that was asked with the version may go on after another one says that the feed has moved", TWO, [
+        (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, {"end": 1}), (50, opened(3)), (60, named(3, "s2")), (3040, opened(4)), (3050, named(4, "s3")), (3060, moved(3, "1")), (3070, up_to_date(4, "1", 1)), (3080, added(4, "1", 2, "b", "a"))]),
     ("a feed that moved is asked for at all, and where the daemon says", TWO, [
         (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, moved(1, "1", "http://c.test/")), (50, opened(4)), (60, named(4, "s4")), (70, {"fail": 3}), (80, reload(4, "1", 2, "a", "b")), (90, up_to_date(4, "1", 2)), (100, {"leave": "f"})]),
     ("a feed that moved, and that no instance has, is absent after 30 s", TWO, [
