@@ -87,7 +87,6 @@ export class FeedStore {
     this.#session = new AbortController();
     this.#writes.clear();
     for (const followed of this.#followed.values()) followed.take('forget', {});
-    this.#connection.restart('', 'the token is another user\'s');
   }
 
   close() {
@@ -174,14 +173,14 @@ export class FeedStore {
   // Writes.
 
   /**
-   * @param {string} feed @param {any} events @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
+   * @param {string} feed @param {any} events Or their JSON text. @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
    */
   async write(feed, events, options) {
     const { wait = 10, coalesce } = options ?? {};
     const writes = this.#context.writesOf(feed);
     let content;
     try {
-      const body = JSON.stringify(events);
+      const body = typeof events === 'string' ? events : JSON.stringify(events);
       content = { wait, body, events: [JSON.parse(body)].flat() };
     } catch (error) {
       throw new WriteRejected('invalid-content', `JSON cannot spell the events, nothing was written: ${/** @type {Error} */ (error).message}`);
