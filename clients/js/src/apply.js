@@ -10,6 +10,9 @@
  * @typedef {import('../types/index.js').ListedSection} ListedSection
  */
 
+/** A record has at most so many events. */
+const mostEvents = 10_000;
+
 /** @param {unknown} value */
 const textOf = (value) => JSON.stringify(value);
 
@@ -29,18 +32,22 @@ export function eventsTo(target, window, shown, seen) {
   const { index, sections } = placesOf(shown);
   /** @type {any[]} */
   const events = [];
+  /** @type {any[]} The same for one event that replaces the feed. */
+  const listed = [];
   const kept = inOrder(target.map(({ id }) => sections.get(id)));
   target.forEach((section, at) => {
     const { id } = section;
     const place = kept.has(at) ? undefined : placeAfter(target[at - 1]?.id);
-    const change = { ...changeOf(section, shown.section(id), seen.section(id), ['data', 'order', 'keep']), ...(place && { at: place }) };
+    const content = changeOf(section, shown.section(id), seen.section(id), ['data', 'order', 'keep']);
+    listed.push({ id, ...content, items: [] });
+    const change = { ...content, ...(place && { at: place }) };
     if (!sections.has(id) || Object.keys(change).length > 0) events.push({ op: 'section.upsert', section: id, ...change });
   });
   const [wanted, wantedItems] = [new Set(target.map(({ id }) => id)), new Set(target.flatMap(({ items = [] }) => items.map(idOf)))];
   for (const { id, items } of shown.sections) {
     if (wanted.has(id)) for (const item of items) if (!wantedItems.has(item.id)) events.push({ op: 'item.delete', item: item.id });
   }
-  for (const { id: section, items = [], order = shown.section(section)?.order } of target) {
+  target.forEach(({ id: section, items = [], order = shown.section(section)?.order }, number) => {
     const here = items.map((item) => (shown.item(idOf(item))?.section === section ? index.get(idOf(item)) : undefined));
     // The daemon places the items of an ordered section.
     const stays = order ? new Set(here.flatMap((place, at) => (place === undefined ? [] : [at]))) : inOrder(here);
@@ -48,6 +55,7 @@ export function eventsTo(target, window, shown, seen) {
       const item = idOf(entry);
       const before = shown.item(item);
       const change = typeof entry === 'string' ? {} : changeOf(entry, before, seen.item(item), ['kind', 'data']);
+      listed[number].items.push(Object.keys(change).length > 0 ? { id: item, ...change } : item);
       const place = {
         ...(before?.section !== section && { section }),
         ...(!stays.has(at) && !order && { at: placeAfter(items[at - 1] && idOf(items[at - 1])) }),
@@ -55,8 +63,9 @@ export function eventsTo(target, window, shown, seen) {
       if (before === undefined || Object.keys(change).length > 0) events.push({ op: 'item.upsert', item, ...place, ...change });
       else if (!stays.has(at)) events.push({ op: 'item.move', item, ...place });
     });
-  }
+  });
   for (const { id } of shown.sections) if (!wanted.has(id)) events.push({ op: 'section.delete', section: id });
+  if (events.length > mostEvents) return [{ op: 'feed.replace', sections: listed }];
   return events;
 }
 

@@ -66,6 +66,16 @@ test('random differences lead to what should be, with as few moves as there can 
   }
 });
 
+test('more than 10,000 events become one that replaces the feed', () => {
+  const items = Array.from({ length: 10_002 }, (_, n) => ({ id: `i${n}`, kind: 'k', data: n }));
+  const before = [{ id: 's', data: 1, items }];
+  const after = [{ id: 's', items: [...items].reverse() }];
+  after[0].items[0] = { ...after[0].items[0], data: 'new' };
+  const events = eventsTo(after, null, { ...viewOf(before), item: (id) => ({ section: 's', ...items[id.slice(1)] }) }, viewOf([]));
+  assert.deepEqual([events.length, events[0].op, events[0].sections[0].items.slice(0, 2)], [1, 'feed.replace', [{ id: 'i10001', data: 'new' }, 'i10000']]);
+  assert.deepEqual(afterRecord(before, events), [{ id: 's', data: 1, items: after[0].items }]);
+});
+
 test('it is written as one record and shown at once, and nothing is written for nothing', async () => {
   const scene = new Scene();
   scene.server.onWrite = () => new Promise(() => {});
