@@ -182,6 +182,7 @@ class Link {
       return this.#openAlone();
     }
     const { signal } = this.#end;
+    signal.throwIfAborted();
     this.#inherit({ signal });
     this.#own = this.#channelOf(`${this.name} ${this.tab}`, (message) => this.#takeOwn(message));
     const body = new ReadableStream({ start: (controller) => { this.#output = controller; } });
