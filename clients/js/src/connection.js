@@ -392,13 +392,14 @@ export class Following {
       else if (name === 'message') this.#refetches = 0;
       if (isReload && misfit === undefined) this.#isAbsent = false;
     } else if (name === 'must-refetch') {
-      this.#misfit = value.reason ?? name;
       place.isUpToDate = false;
+      // Another instance may have been asked with the version.
+      if (this.home !== place) return;
+      this.#misfit = value.reason ?? name;
       follower.take(name, value);
     } else if (name === 'absent' || name === 'moved') {
       place.told = name;
       place.isUpToDate = false;
-      // Another instance may have been asked with the version.
       if (this.home === place) follower.take('must-refetch', value);
       this.home = null;
       this.#misfit = null;

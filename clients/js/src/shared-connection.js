@@ -125,7 +125,8 @@ class Link {
   /** @type {any} Until the next look at whether something was heard. */
   #timer = null;
   #isHeard = false;
-  #isJoined = false;
+  /** Whose stream it has joined. */
+  #leader = '';
   /** @type {ReadableStreamDefaultController<Uint8Array> | null} What this tab gets of the stream. */
   #output = null;
   #connection;
@@ -182,6 +183,7 @@ class Link {
       return this.#openAlone();
     }
     const { signal } = this.#end;
+    signal.throwIfAborted();
     this.#inherit({ signal });
     this.#own = this.#channelOf(`${this.name} ${this.tab}`, (message) => this.#takeOwn(message));
     const body = new ReadableStream({ start: (controller) => { this.#output = controller; } });
@@ -272,23 +274,23 @@ class Link {
   /** @param {string} name @param {string} data */
   #pass(name, data) { this.#output?.enqueue(encoder.encode(`event: ${name}\ndata: ${data}\n\n`)); }
 
-  /** @param {{ number?: number, status: number, text: string, name: string, data: string }} message */
-  #takeOwn({ number, status, text, name, data }) {
+  /** @param {{ leader?: string, number?: number, status: number, text: string, name: string, data: string }} message */
+  #takeOwn({ leader = '', number, status, text, name, data }) {
     this.#isHeard = true;
     if (number === undefined) return this.#pass(name, data);
-    this.#isJoined = true;
+    this.#leader = leader;
     const asked = this.#asked.get(number);
     return asked?.resolve(new Response(text, { status }));
   }
 
-  /** @param {{ isNew?: boolean, tab?: string, number: number, change: Change }} message */
-  #hear({ isNew, tab, number, change }) {
+  /** @param {{ leader?: string, isNew?: boolean, tab?: string, number: number, change: Change }} message */
+  #hear({ leader, isNew, tab, number, change }) {
     if (tab !== undefined) {
       if (this.#isLeading) this.#change(tab, number, change);
     } else if (!this.#isLeading) {
       this.#isHeard = true;
       // Tabs that have no answer yet ask again.
-      if (isNew && this.#isJoined) this.#restart();
+      if (this.#leader !== '' && leader !== this.#leader) this.#restart();
       else if (isNew) for (const [at, asked] of this.#asked) this.#channel.postMessage({ tab: this.tab, number: at, change: asked.change });
       else this.#output?.enqueue(encoder.encode(':\n'));
     }
@@ -300,7 +302,7 @@ class Link {
     const now = this.#connection.environment.now();
     if (!this.#isLeading || this.#guests.size === 0 || now - this.#saidAt < beat) return;
     this.#saidAt = now;
-    this.#channel.postMessage({});
+    this.#channel.postMessage({ leader: this.tab });
   }
 
   /** @param {FeedStream} stream @param {string} name @param {string} data */
@@ -310,7 +312,7 @@ class Link {
       this.#stream ??= stream;
       if (this.#stream !== stream) return false;
       this.#url = `${this.instance}/v1/streams/${JSON.parse(data).stream}`;
-      this.#channel.postMessage({ isNew: true });
+      this.#channel.postMessage({ leader: this.tab, isNew: true });
       return false;
     }
     const [start = '', tab = ''] = /^\{"view":"([^" ]+) /.exec(data) ?? [];
@@ -336,7 +338,7 @@ class Link {
     for (const { feed, view } of add) guest.views.set(view, { feed, view });
     for (const { view } of remove) guest.views.delete(view);
     const { status, value } = await this.#patch({ add, remove }).catch(() => ({ status: 404, value: {} }));
-    guest.channel.postMessage({ number, status, text: JSON.stringify(value) });
+    guest.channel.postMessage({ leader: this.tab, number, status, text: JSON.stringify(value) });
   }
 
   /**
