@@ -4,28 +4,48 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+import { Item, keptItem, keptSection, lazyIndex, Section } from './replica/elements.js';
 import { ReplicaFault } from './replica/fault.js';
+import { parsedWithText } from './replica/json-text.js';
 import { PlainReplica } from './replica/plain-replica.js';
-import { FeedView } from './view.js';
-import { withWrites } from './writes.js';
+import { viewOf } from './view.js';
 
 /**
  * @typedef {import('../types/index.js').Update} Update
  * @typedef {import('../types/index.js').Window} Window
  * @typedef {import('./writes.js').PendingWrite} PendingWrite
  *
- * What a store has for its feeds: the pending writes of one; what to do when they may be over, or a state is needed because of them.
- * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void, refetch: (followed: FollowedFeed) => void,
+ * What a store has for its feeds: the pending writes of one; what to do when they may be over.
+ * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void,
  *   environment: import('./connection.js').Environment }} Context
  */
 
-/** So many seconds of a live feed a write is shown that was taken, and is not published: it may be rejected, or change nothing. */
-const pendingSeconds = 60;
+/** So many milliseconds of a live feed a write is shown that was taken, if it is published, or if that is not known: it may change nothing here. */
+const published = 5000;
+const sent = 60_000;
+
+/** @type {typeof import('./draft.js').withWrites | undefined} */
+let withWrites;
+
+/** What it makes sections and items with. */
+const elements = { Item, keptItem, keptSection, lazyIndex, Section };
+
+/**
+ * Loads what shows writes.
+ * @returns Whether it was not there.
+ */
+export async function loadDraft() {
+  if (withWrites !== undefined) return false;
+  ({ withWrites } = await import('./draft.js'));
+  return true;
+}
 
 /** A follower of the connection. */
 export class FollowedFeed {
   /** @type {Set<import('./feed.js').Feed>} Who shows it, and listens. */
   feeds = new Set();
+  /** @type {any} Until when its view is kept although nobody shows it. */
+  kept = null;
   #replica;
   /** @type {import('./connection.js').Standing} */
   #standing = { name: 'connecting' };
@@ -40,8 +60,6 @@ export class FollowedFeed {
   #ends = new WeakMap();
   /** @type {any} */
   #timer = null;
-  /** After so many milliseconds a window is asked for because of a write: it is not told of changes outside of it. */
-  #patience = 2000;
 
   /**
    * @param {string} feed @param {Window | null} window
@@ -53,7 +71,7 @@ export class FollowedFeed {
     this.window = window;
     this.#context = context;
     this.#replica = replica;
-    this.view = new FeedView(replica, this.#standing, null);
+    this.view = viewOf(replica, this.#standing, null);
   }
 
   get version() { return this.#replica.version; }
@@ -80,11 +98,23 @@ export class FollowedFeed {
     return copy;
   }
 
+  /**
+   * Shows a state from before until there is a newer one.
+   * @param {string | object} state A reload.
+   */
+  restore(state) {
+    if (this.view.exists) return;
+    this.#replica.apply(parsedWithText(typeof state === 'string' ? state : JSON.stringify(state)));
+    this.#standing = { name: 'stale', reason: 'disconnected' };
+    this.#change('state');
+  }
+
   /** @param {Window | null} window */
   setWindow(window) {
     this.window = window;
     this.#replica.expectReload();
     this.#known = null;
+    this.refresh();
   }
 
   /** @param {import('./connection.js').Standing} standing */
@@ -98,15 +128,22 @@ export class FollowedFeed {
 
   /** @param {string} name @param {any} value @returns {string | undefined} */
   take(name, value) {
-    if (value?.epoch !== undefined) this.#known = { epoch: value.epoch, revision: value.revision };
     try {
+      const misfit = name === 'message' ? this.#apply(value) : undefined;
+      if (misfit !== undefined) return this.#expectReload(misfit);
+      if (name !== 'message' && value.epoch !== undefined && !this.#replica.isStale) this.#known = { epoch: value.epoch, revision: value.revision };
       switch (name) {
-        case 'message': return this.#apply(value);
+        case 'message': break;
         case 'window':
-          if (this.#replica.applyTotals(value)) this.#change('standing');
+          if (this.#replica.applyTotals(value)) this.#change(this.view.isPending ? 'pending' : 'standing');
           break;
         case 'must-refetch':
           this.#replica.expectReload();
+          break;
+        case 'forget':
+          this.#isAbsent = false;
+          this.#known = null;
+          if (this.#replica.remove().type === 'removed') this.#change('state');
           break;
         case 'absent':
           this.#replica.remove();
@@ -116,17 +153,28 @@ export class FollowedFeed {
       }
       return undefined;
     } catch (fault) {
-      if (fault instanceof ReplicaFault) return fault.message;
+      if (fault instanceof ReplicaFault) return this.#expectReload(fault.message);
       throw fault;
     }
   }
 
+  /** @param {string} misfit */
+  #expectReload(misfit) {
+    this.#replica.expectReload();
+    return misfit;
+  }
+
   /** @param {any} record @returns {string | undefined} */
   #apply(record) {
+    const { version } = this;
+    if (record.mode === 'reload' && version?.epoch === record.epoch && version?.revision === record.revision && record.checksum !== this.#replica.checksum) {
+      return `revision ${record.revision} has another checksum`;
+    }
     const outcome = this.#replica.apply(record);
     switch (outcome.type) {
       case 'applied':
         this.#isAbsent = false;
+        this.#known = this.version;
         // There is nothing else to say that these are published.
         for (const write of this.#context.writesOf(this.feed)) {
           if (write.written !== null && write.written.offset === undefined) this.#ends.set(write, 0);
@@ -163,13 +211,13 @@ export class FollowedFeed {
     const { written } = write;
     if (written === null) return true;
     const { epoch, through } = this.#replica;
-    const { topic, offset, revision } = written;
+    const { topic, offset, revision, changed } = written;
     const isIncluded = (offset !== undefined && (through?.[topic] ?? -1) >= offset)
       || (revision !== undefined && epoch === written.epoch && this.#known?.epoch === epoch && this.#known.revision >= revision)
-      // Published, and there is no feed.
-      || (write.isPublished && revision === undefined);
+      // Published, and there is no feed, or nothing has changed.
+      || (write.isPublished && (revision === undefined || changed === false));
     if (isIncluded) this.#ends.set(write, 0);
-    else if (!this.#ends.has(write)) this.#ends.set(write, this.#liveTime + 1000 * pendingSeconds);
+    else if (write.isDone && !this.#ends.has(write)) this.#ends.set(write, this.#liveTime + (write.isPublished ? published : sent));
     return this.#timeLeft(write) > 0;
   }
 
@@ -180,12 +228,10 @@ export class FollowedFeed {
   #show() {
     const { sections, index } = this.#replica;
     const writes = this.#context.writesOf(this.feed).filter((write) => this.isPending(write));
-    const { shown, effective } = writes.length === 0 ? { shown: null, effective: undefined }
-      : withWrites({ sections, index }, writes, this.window, this.view);
-    // What is published, and shows nothing here, will not show anything later.
-    for (const write of writes) if (write.isPublished && !effective?.has(write)) this.#ends.set(write, 0);
+    const shown = !withWrites || writes.length === 0 || this.#replica.revision === null ? null
+      : withWrites(elements, { sections, index }, writes, this.window, this.view);
     this.#wait(Math.min(...writes.map((write) => this.#timeLeft(write))));
-    this.view = new FeedView(this.#replica, this.#standing, shown);
+    this.view = viewOf(this.#replica, this.#standing, shown);
     return shown !== null;
   }
 
@@ -194,19 +240,9 @@ export class FollowedFeed {
    * @param {number} left The milliseconds until the first of them is over.
    */
   #wait(left) {
-    const { environment, refetch, settle } = this.#context;
-    if (left === Infinity) {
-      this.rest();
-      this.#patience = 2000;
-    } else {
-      const wait = Math.min(this.#standing.name === 'live' ? left : Infinity, this.window === null ? Infinity : this.#patience);
-      if (wait < Infinity) this.#timer ??= environment.setTimer(() => {
-        this.#timer = null;
-        this.#patience = Math.min(2 * this.#patience, 60_000);
-        if (wait < left) refetch(this);
-        else settle(this.feed);
-      }, wait);
-    }
+    const { environment, settle } = this.#context;
+    this.rest();
+    if (left < Infinity && this.#standing.name === 'live') this.#timer = environment.setTimer(() => settle(this.feed), left);
   }
 
   /** It is not shown any more. */
