@@ -18,6 +18,7 @@ import { FeedStream, mostFeeds } from './feed-stream.js';
  * @property {(run: () => void, milliseconds: number) => any} setTimer
  * @property {(timer: any) => void} clearTimer
  * @property {() => number} now
+ * @property {(follower: Follower, name: string, value: any, text: string) => void} [onMessage] Sees each message before it is taken.
  * @property {any} page What `globalThis` has in a page.
  *
  * What is told about a feed, or a window of it.

@@ -220,13 +220,17 @@ export class FeedStream {
     }
     if (name === 'forbidden') this.#forbidden.add(value?.feed);
     else this.#forbidden.delete(value?.feed);
+    const { environment } = this.#connection;
     const place = this.places.get(value?.feed);
     if (place === undefined || !this.#asked.has(value.feed)) return;
     if (name === 'must-refetch' && place.changes > 0) {
       place.changes -= 1;
       place.isUpToDate = false;
     // Otherwise it is of something that is no longer wanted.
-    } else if (place.changes === 0 && this.#asked.get(value.feed) === keyOf(place)) place.following.take(place, name, value, data);
+    } else if (place.changes === 0 && this.#asked.get(value.feed) === keyOf(place)) {
+      environment.onMessage?.(place.following.follower, name, value, data);
+      place.following.take(place, name, value, data);
+    }
   }
 }
 

@@ -143,7 +143,8 @@ export class FeedStore {
    */
   async write(feed, events, options) {
     const wait = options?.wait ?? 10;
-    const body = JSON.stringify(events);
+    // The inspector has its text.
+    const body = typeof events === 'string' ? events : JSON.stringify(events);
     const writes = this.#context.writesOf(feed);
     if (writes.length >= mostWrites) {
       throw new WriteFailed('too-many-writes', `${mostWrites} writes of ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
