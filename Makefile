@@ -187,9 +187,10 @@ screenshots: setup-test ## retake the pictures of the inspector in README.md: do
 
 conformance: setup ## regenerate conformance/ and the examples of docs/protocol.md, and print which vectors notice which rule; review the difference
 	$(SWIFT) build --build-tests
+	for model in pending stream stream_rules; do $(PYTHON) conformance/$$model.py || exit; done
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
 	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
-	@cat conformance/rules.md
+	@cat conformance/rules.md conformance/stream/rules.md
 
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
 	$(RUN_SUITES) --slow package image

@@ -118,7 +118,8 @@ let package = Package(
     .executableTarget(
       name: "FeedStoreCommand",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools", "Service",
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -23,6 +23,34 @@ package struct IngestOptions: Sendable, Equatable {
     }
   }
 
+  /// Refuses literals that are longer than an id, and two sources that would give a section one order after the other.
+  func check(_ limits: Limits, _ reader: ConfigurationReader) throws(ConfigurationError) {
+    let place = reader.place(of: "ingest.sources")
+    for (index, source) in sources.enumerated() {
+      let name = "ingest.sources[\(index)]"
+      let templates = [
+        ("feed", source.feed), ("section", source.section), ("item", source.item), ("kind", source.kind),
+      ]
+      for case (let member, let template?) in templates where template.literalBytes > limits.maxIdBytes {
+        let problem =
+          "literals of \(template.literalBytes) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
+        throw ConfigurationError("\(name).\(member) has \(problem); shorten them", place: place)
+      }
+      let other = sources[..<index].firstIndex {
+        $0.feed == source.feed && $0.section == source.section && $0.settings != source.settings
+          && !$0.settings.isEmpty && !source.settings.isEmpty
+      }
+      guard let other else { continue }
+      throw ConfigurationError(
+        """
+        \(name) and ingest.sources[\(other)] have the same feed and section, but another order or keep; the section would get the \
+        settings of both in turn: give both sources the same, or only one of them any
+        """,
+        place: place
+      )
+    }
+  }
+
   /// Refuses the daemon's group, and topics that would be read twice, or that FeedStore itself reads or writes.
   func check(
     _ names: TopicNames,
@@ -67,6 +95,18 @@ package struct IngestSource: Sendable, Equatable {
     package let values: [ConfigurationValue]
   }
 
+  /// How a source spells a decimal that is not a JSON number.
+  package enum DecimalForm: Sendable, Equatable {
+    /// The bytes of a big-endian whole number in two's complement, in Base64, divided by a power of ten.
+    case base64(scale: Int)
+    case text
+  }
+
+  package struct DecimalMember: Sendable, Equatable {
+    package let pointer: JSONPointer
+    package let form: DecimalForm
+  }
+
   package let topic: String
   package let format: Format
   package let feed: IngestTemplate
@@ -78,8 +118,16 @@ package struct IngestSource: Sendable, Equatable {
   /// The names of the members of the row that are the item's data.
   package let members: [String]?
   package let conditions: [Condition]
+  /// The members of the row that are decimals, if the event has no schema that says so.
+  package let decimals: [DecimalMember]
+  /// Debezium's text in place of a large value that an update did not change.
+  package let unavailableValue: String
+  /// Records, and what they become.
+  package let tests: [IngestTest]
   /// The fields `order` and `keep` of the sections that it fills, each with a comma before; empty if they have none.
   package let settings: String
+  /// The keys of `order`: pointers into the item's data.
+  package let orderKeys: [JSONPointer]
 
   /// Whether the key alone says which item a row is.
   package var isKeyed: Bool { feed.usesOnlyKey && item.usesOnlyKey }
@@ -97,7 +145,17 @@ package struct IngestSource: Sendable, Equatable {
     kind = reader.value(name + ".kind") == nil ? nil : try reader.template(name + ".kind")
     (data, members) = try reader.data(name + ".data")
     conditions = try reader.conditions(name + ".where")
-    settings = try reader.order(name + ".order", of: members) + reader.keep(name + ".keep")
+    decimals = try reader.decimals(name + ".decimals")
+    let placeholder = "a string of 8 to 255 bytes"
+    unavailableValue = try reader.string(
+      name + ".unavailableValue",
+      default: "__debezium_unavailable_value",
+      allowed: placeholder
+    ) { (8...255).contains($0.utf8.count) }
+    tests = try reader.tests(name + ".tests")
+    let order = try reader.order(name + ".order", of: members)
+    orderKeys = order.keys
+    settings = try order.text + reader.keep(name + ".keep")
   }
 }
 
@@ -141,33 +199,62 @@ extension ConfigurationReader {
   }
 
   fileprivate mutating func conditions(_ key: String) throws(ConfigurationError) -> [IngestSource.Condition] {
-    guard let value = value(key) else { return [] }
-    if case .object(let members) = value {
-      let conditions = members.sorted { $0.key < $1.key }.compactMap {
-        text,
-        value -> IngestSource.Condition? in
-        guard let pointer = JSONPointer(text), case .array(let values) = value, !values.isEmpty else {
-          return nil
-        }
-        let isPlain = values.allSatisfy {
-          if case .number = $0 { false } else { $0.text != nil || $0 == .null }
-        }
-        return isPlain ? IngestSource.Condition(pointer: pointer, values: values) : nil
-      }
-      if conditions.count == members.count { return conditions }
+    let allowed = """
+      each with a list of strings, whole numbers, true, false or null, as in {"/status": ["open", "paid"]}
+      """
+    return try pointers(key, allowed) { pointer, value in
+      guard case .array(let values) = value, !values.isEmpty,
+        values.allSatisfy({ if case .number = $0 { false } else { $0.text != nil || $0 == .null } })
+      else { return nil }
+      return IngestSource.Condition(pointer: pointer, values: values)
     }
-    throw refusal(
-      key,
+  }
+
+  fileprivate mutating func decimals(
+    _ key: String
+  ) throws(ConfigurationError) -> [IngestSource.DecimalMember] {
+    let allowed = """
+      each with the scale of a decimal that is bytes in Base64 (0 to 1000), or "text" for a decimal that is a string, as in \
+      {"/price": 2}
       """
-      an object of JSON Pointers into the row, each with a list of strings, whole numbers, true, false or null, as in \
-      {"/status": ["open", "paid"]}
-      """
-    )
+    return try pointers(key, allowed) { pointer, value in
+      switch value {
+      case _ where pointer.tokens.isEmpty: nil
+      case .integer(let scale) where (0...1_000).contains(scale):
+        IngestSource.DecimalMember(pointer: pointer, form: .base64(scale: Int(scale)))
+      case .string("text"): IngestSource.DecimalMember(pointer: pointer, form: .text)
+      default: nil
+      }
+    }
+  }
+
+  /// An object whose members are pointers into the row.
+  private mutating func pointers<Value>(
+    _ key: String,
+    _ allowed: String,
+    _ read: (JSONPointer, ConfigurationValue) -> Value?
+  ) throws(ConfigurationError) -> [Value] {
+    guard let value = value(key) else { return [] }
+    let allowed = "an object of JSON Pointers into the row, \(allowed)"
+    guard case .object(let members) = value else { throw refusal(key, allowed) }
+    var result: [Value] = []
+    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
+      guard let pointer = JSONPointer(text), let one = read(pointer, value) else {
+        let problem = "\(key) has \(text.debugDescription): \(value)"
+        throw ConfigurationError("\(problem); allowed: \(allowed)", place: place(of: key))
+      }
+      result.append(one)
+    }
+    return result
   }
 
   /// - Parameter members: those that are the data; nil if others may be.
-  fileprivate mutating func order(_ key: String, of members: [String]?) throws(ConfigurationError) -> String {
-    guard value(key) != nil else { return "" }
+  fileprivate mutating func order(
+    _ key: String,
+    of members: [String]?
+  ) throws(ConfigurationError) -> (text: String, keys: [JSONPointer]) {
+    guard value(key) != nil else { return ("", []) }
+    var pointers: [JSONPointer] = []
     var keys: [String] = []
     for (index, var reader) in try objects(key).enumerated() {
       let by = try reader.string("\(key)[\(index)].by", default: "")
@@ -178,13 +265,14 @@ extension ConfigurationReader {
         throw reader.refusal("\(key)[\(index)].by", "a JSON Pointer into a member that 'data' lists")
       }
       try reader.finish()
+      pointers += JSONPointer(by).map { [$0] } ?? []
       keys.append("{\"by\":\(IngestTemplate.quoted(by)),\"direction\":\(IngestTemplate.quoted(direction))}")
     }
     var text = "[" + keys.joined(separator: ",") + "]"
     let bytes = text.withUTF8 { OwnedSpan(ByteSpan(UnsafeRawBufferPointer($0))) }
     do throws(SectionOrder.Fault) {
       let order = try SectionOrder(bytes.span)
-      return withExtendedLifetime((bytes, order.text)) { ",\"order\":" + order.text.span.text }
+      return (withExtendedLifetime((bytes, order.text)) { ",\"order\":" + order.text.span.text }, pointers)
     } catch {
       throw refusal(key, "an order of a section; it \(error.problem)")
     }
@@ -195,6 +283,71 @@ extension ConfigurationReader {
     guard value(key) != nil else { return "" }
     try read(key, into: &keep, from: 1, to: SectionSettings.greatestBound)
     return ",\"keep\":\(keep)"
+  }
+}
+
+/// A record of a source, and what it becomes, for `feedstore ingest --check`.
+package struct IngestTest: Sendable, Equatable {
+  /// `ingest.sources[0].tests[1]`, and the test's own name.
+  package let name: String
+  /// As text; nil for a null.
+  package let key: String?
+  package let value: String?
+  /// Whether it has the header of a primary key that has changed.
+  package let isRekeyed: Bool
+  /// A word for the outcome, or the code of a rejection; nil if any will do.
+  package let outcome: String?
+  /// The records of feeds: objects with `feed` and `value`.
+  package let gives: [ConfigurationValue]
+}
+
+extension ConfigurationReader {
+  fileprivate mutating func tests(_ key: String) throws(ConfigurationError) -> [IngestTest] {
+    var tests: [IngestTest] = []
+    for (index, var reader) in try objects(key).enumerated() {
+      let place = "\(key)[\(index)]"
+      let title = try reader.string(place + ".name", default: "")
+      let outcome = try reader.string(place + ".outcome", default: "")
+      guard case .array(let gives) = reader.value(place + ".gives") ?? .array([]) else {
+        throw reader.refusal(place + ".gives", "a list of objects with feed and value")
+      }
+      tests.append(
+        IngestTest(
+          name: title.isEmpty ? place : "\(place) (\(title))",
+          key: reader.value(place + ".key")?.record,
+          value: reader.value(place + ".value")?.record,
+          isRekeyed: try reader.boolean(place + ".newKey", default: false),
+          outcome: outcome.isEmpty ? nil : outcome,
+          gives: gives
+        )
+      )
+      try reader.finish()
+    }
+    return tests
+  }
+}
+
+extension ConfigurationValue {
+  /// A key or a value of a record: a string as it is, other values as JSON; nil for null.
+  fileprivate var record: String? {
+    switch self {
+    case .null: nil
+    case .string(let text): text
+    default: json
+    }
+  }
+
+  private var json: String {
+    switch self {
+    case .null: "null"
+    case .boolean, .integer, .number: text ?? ""
+    case .string(let text): IngestTemplate.quoted(text)
+    case .array(let elements): "[" + elements.map(\.json).joined(separator: ",") + "]"
+    case .object(let members):
+      "{"
+        + members.sorted { $0.key < $1.key }.map { "\(IngestTemplate.quoted($0.key)):\($0.value.json)" }
+        .joined(separator: ",") + "}"
+    }
   }
 }
 
@@ -225,6 +378,11 @@ package struct IngestTemplate: Sendable, Equatable {
   /// Whether the key alone decides.
   package var usesOnlyKey: Bool {
     parts.allSatisfy { if case .row = $0 { false } else { true } }
+  }
+
+  /// The bytes that every id has.
+  var literalBytes: Int {
+    parts.reduce(0) { sum, part in if case .literal(let bytes) = part { sum + bytes.count } else { sum } }
   }
 
   package static let allowed = """

@@ -219,6 +219,13 @@ package final class IngestWorker {
     environment.status.lags(member.lag(behind: committed), of: status.number)
     member.noteOpenTransactions(behind: committed)
     report.log(status.statistics.rows, at: now, log)
+    for (topic, mapper) in mappers where mapper.takeOrderWarning() {
+      log.write(
+        .ingestOrderByBytes,
+        "items are sorted by decimals that are bytes in Base64; give 'decimals' of the source the scale, as in {\"/price\": 2}",
+        ["topic": topic]
+      )
+    }
     sections.forget(at: now)
   }
 

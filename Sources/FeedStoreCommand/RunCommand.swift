@@ -1,5 +1,6 @@
 import FeedConfiguration
 import FeedDaemon
+import FeedIngest
 import FeedTools
 import FeedWorker
 import FoundationEssentials
@@ -100,7 +101,8 @@ enum IngestCommand: Subcommand {
       docs/ingest.md describes the mapping. 'feedstore replay --ingest' runs it on files.
       """,
     options: configurationOptions + [
-      .flag("dry-run", help: "Prints what the first records of each topic would become, and writes nothing.")
+      .flag("check", help: "Runs the tests of the sources, without a broker, and exits with 1 if one fails."),
+      .flag("dry-run", help: "Prints what the first records of each topic would become, and writes nothing."),
     ]
   )
 
@@ -109,6 +111,12 @@ enum IngestCommand: Subcommand {
     let loaded = try sources.load()
     let configuration = configuration(loaded)
     guard !configuration.ingest.sources.isEmpty else { throw IngestOptions.noSources }
+    if invocation.flag("check") {
+      let (failures, count) = MappingTests.run(configuration)
+      for failure in failures { DiagnosticOutput.standardError.write(line: UpdateText.printable(failure)) }
+      StandardOutput.write(line: "\(count - failures.count) of \(count) tests passed")
+      return failures.isEmpty ? .done : .failed
+    }
     let log = CommandLog.make(configuration)
     if invocation.flag("dry-run") {
       try await IngestPreview.run(configuration, log: log) { StandardOutput.write(line: $0) }

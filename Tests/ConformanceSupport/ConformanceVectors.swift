@@ -188,7 +188,10 @@ public struct ConformanceVectors: Sendable {
     var files = generated
     let names = ["checksum", "keys", "merge-patch", "partitioner", "rejections"].map { "\($0).ndjson" }
     let inputs = stores.map { "store/\($0.name)/input.ndjson" }
-    for name in names + inputs {
+    let models = ["pending", "stream"].flatMap { folder in
+      ConformanceFiles.names(in: folder).filter { $0.hasSuffix(".ndjson") }.map { "\(folder)/\($0)" }
+    }
+    for name in names + inputs + models {
       files[name] = try ConformanceFiles.bytes(name)
     }
     return files.sorted { $0.key < $1.key }.map { name, bytes in

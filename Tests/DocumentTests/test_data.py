@@ -166,10 +166,17 @@ class Vectors(unittest.TestCase):
     def test_a_line_has_the_fields_of_the_vectors(self):
         for block in all_blocks("json vector"):
             shown = complete(block.code)
-            name = "window/following-first" if "event" in shown else "replica/worked-example"
+            name = "stream/rules" if "steps" in shown else "window/following-first" if "event" in shown else "replica/worked-example"
             line = conformance.lines(f"{name}.ndjson")[0]
             self.assertEqual(list(shown), list(line))
+            if "steps" in shown:
+                shown, line = shown["steps"][0], line["steps"][0]
             self.assertEqual(set(shown["then"]), set(line["then"]))
+
+    def test_the_models_of_the_clients_make_their_vectors_and_the_table_of_states(self):
+        for name in ("pending.py", "stream.py", "stream_rules.py"):
+            with self.subTest(name):
+                subprocess.run([sys.executable, ROOT / "conformance" / name, "--check"], check=True)
 
     def test_the_checksum_of_an_answer_is_that_of_its_sections(self):
         for block in all_blocks("json answer"):

@@ -56,11 +56,39 @@ import Testing
     ),
     (
       "[{\(valid), where: {x: [1]}}]",
-      "--set: ingest.sources[0].where is an object; allowed: an object of"
+      "--set: ingest.sources[0].where has \"x\": a list; allowed: an object of"
     ),
     (
       "[{\(valid), where: {\"/x\": [1.5]}}]",
-      "--set: ingest.sources[0].where is an object; allowed: an object of"
+      "--set: ingest.sources[0].where has \"/x\": a list; allowed: an object of"
+    ),
+    (
+      "[{\(valid), decimals: {\"/a\": 2, \"/b\": -1}}]",
+      "--set: ingest.sources[0].decimals has \"/b\": -1; allowed: an object of"
+    ),
+    (
+      "[{\(valid), decimals: {\"\": 2}}]",
+      "--set: ingest.sources[0].decimals has \"\": 2; allowed: an object of"
+    ),
+    (
+      "[{\(valid), unavailableValue: \"x\"}]",
+      "--set: ingest.sources[0].unavailableValue is \"x\"; allowed: a string of 8 to 255"
+    ),
+    (
+      "[{\(valid), tests: [{given: 1}]}]",
+      "--set: ingest.sources[0].tests[0].given (1) is not a known key"
+    ),
+    (
+      "[{\(valid), tests: [{gives: {}}]}]",
+      "--set: ingest.sources[0].tests[0].gives is an object; allowed: a list of objects"
+    ),
+    (
+      "[{topic: \"rows\", feed: \"f\", section: \"s\", item: \"\(String(repeating: "x", count: 256)){key}\"}]",
+      "--set: ingest.sources[0].item has literals of 256 bytes, more than limits.maxIdBytes (255)"
+    ),
+    (
+      "[{\(valid), keep: 5}, {topic: \"more\", feed: \"f\", section: \"s\", item: \"m{key}\", keep: 6}]",
+      "--set: ingest.sources[1] and ingest.sources[0] have the same feed and section, but another order"
     ),
     (
       "[{\(valid), order: [{by: \"x\"}]}]",
@@ -94,7 +122,7 @@ import Testing
 
   @Test func `a source may have everything`() {
     let all = """
-      [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9}]
+      [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9, decimals: {"/a": "text"}, tests: [{name: "t"}]}]
       """
     #expect(error(all) == "accepted")
   }

@@ -24,6 +24,8 @@ struct Mapping {
     map(key: key.map { Array($0.utf8) }, value.map { Array($0.utf8) }, isRekeyed)
   }
 
+  func takesOrderWarning() -> Bool { mapper.takeOrderWarning() }
+
   func map(
     key: [UInt8]?,
     _ value: [UInt8]?,

@@ -10,7 +10,7 @@ import shutil
 PAGES = {
     "Start": [
         ("Quick start", "quickstart.md"), ("Features", "features.md"), ("Following feeds", "following.md"),
-        ("Topics as they are", "ingest.md"),
+        ("Ingest rows and change events", "ingest.md"),
         ("Glossary", "glossary.md"),
     ],
     "Reference": [
@@ -111,7 +111,7 @@ class Stage:
     def copy(self, path):
         """A file of the repository as a page without navigation, a picture as it is, and a folder as a list of its files."""
         relative = path.relative_to(self.root).as_posix()
-        if path.suffix == ".png":
+        if path.suffix in {".png", ".svg"}:
             place = self.folder / "images" / path.name
             place.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, place)

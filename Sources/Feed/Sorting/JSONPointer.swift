@@ -4,7 +4,7 @@ package struct JSONPointer: Equatable, Sendable {
   package static let maxBytes = 255
 
   /// Its reference tokens, with `~0` and `~1` resolved.
-  private let tokens: [[UInt8]]
+  package let tokens: [[UInt8]]
 
   /// A pointer to members of members by their names; without any, to the value itself.
   package init(members names: [String]) { tokens = names.map { Array($0.utf8) } }
@@ -19,7 +19,7 @@ package struct JSONPointer: Equatable, Sendable {
     }.joined()
   }
 
-  private init(tokens: [[UInt8]]) { self.tokens = tokens }
+  package init(tokens: [[UInt8]]) { self.tokens = tokens }
 
   /// - Parameter text: the pointer, without JSON's escapes.
   /// - Returns: nil if it is not a pointer, or too long.

@@ -16,7 +16,8 @@ package struct ConfigurationListing: Sendable {
 
   /// Whether there are no problems.
   package var isRight: Bool {
-    loaded.unknownVariables.isEmpty && topics.map { $0.isFit && $0.failures.isEmpty } ?? true
+    guard loaded.unknownVariables.isEmpty, let topics else { return loaded.unknownVariables.isEmpty }
+    return topics.isFit && topics.failures.isEmpty && topics.missingSources.isEmpty
   }
 
   /// A table of the configuration, and one of the topics if requested. Every line ends with a line feed.

@@ -78,7 +78,12 @@ package struct TopicSetup: Sendable {
         )
       }
     }
+    let sources = try admin.metadata(
+      configuration.ingest.topics,
+      timeoutMilliseconds: TopicInspection.settingsMilliseconds
+    )
     return TopicReport(
+      missingSources: configuration.ingest.topics.filter { sources.partitionCounts[$0] == nil },
       requirements: requirements.check(states),
       unknown: unknown?.description,
       created: created,
@@ -89,6 +94,8 @@ package struct TopicSetup: Sendable {
 
 /// FeedStore's requirements on its topics, and whether they are met.
 package struct TopicReport: Sendable, Equatable {
+  /// Topics of `ingest.sources` that do not exist, or may not be read.
+  package var missingSources: [String] = []
   /// All requirements, by topic.
   package let requirements: [TopicRequirement]
   /// Why settings could not be read; nil if they could.
@@ -122,6 +129,7 @@ package struct TopicReport: Sendable, Equatable {
   package var notes: [String] {
     created.map { "created \($0)" }
       + requirements.filter(\.isMismatch).map { "\($0.verdict.rawValue): \($0)" }
+      + missingSources.map { "\($0) of ingest.sources does not exist, or may not be read" }
       + (unknown.map { ["settings marked ? are not known: \($0)"] } ?? [])
       + failures
   }

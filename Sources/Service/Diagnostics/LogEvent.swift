@@ -103,6 +103,7 @@ package enum LogEvent: String, Sendable, CaseIterable {
   case ingestRejected = "warning ingest.rejected"
   case ingestProgress = "info ingest.progress"
   case ingestNothingMapped = "warning ingest.nothing-mapped"
+  case ingestOrderByBytes = "warning ingest.order-by-bytes"
 
   // `feedstore replay`.
   case replayTimeJumped = "warning replay.time-jumped"

@@ -1,0 +1,198 @@
+import Feed
+import FeedConfiguration
+import FoundationEssentials
+
+/// The places in a row of decimals that are not JSON numbers.
+indirect enum Decimals: Equatable {
+  case none
+  case one(IngestSource.DecimalForm)
+  /// An object with `scale` and `value`.
+  case withScale
+  case members([[UInt8]: Decimals])
+  /// The same for all elements of an array, or values of a map.
+  case elements(Decimals)
+
+  init(_ members: [IngestSource.DecimalMember]) {
+    self = .none
+    add(members)
+  }
+
+  mutating func add(_ members: [IngestSource.DecimalMember]) {
+    for member in members { add(.one(member.form), at: member.pointer.tokens[...]) }
+  }
+
+  private mutating func add(_ other: Decimals, at tokens: ArraySlice<[UInt8]>) {
+    guard let first = tokens.first else {
+      self = other
+      return
+    }
+    var all: [[UInt8]: Decimals] = if case .members(let all) = self { all } else { [:] }
+    all[first, default: .none].add(other, at: tokens.dropFirst())
+    self = .members(all)
+  }
+
+  subscript(name: ByteSpan) -> Decimals {
+    switch self {
+    case .members(let all): all[Array(name.buffer)] ?? .none
+    case .elements(let each): each
+    default: .none
+    }
+  }
+
+  /// The form of the value that a pointer leads to.
+  func at(_ pointer: JSONPointer) -> Decimals {
+    pointer.tokens.reduce(self) { decimals, token in token.withUnsafeBytes { decimals[ByteSpan($0)] } }
+  }
+
+  /// What the schema of a value says: that of Kafka Connect's JsonConverter.
+  ///
+  /// - Parameters:
+  ///   - schema: the token at which its object starts.
+  ///   - field: the field of a struct whose schema counts; nil for all of it.
+  init(_ schema: Int, of text: JSONText, field: StaticString? = nil, arena: ScratchArena) {
+    self = .none
+    var (type, name): (ByteSpan?, ByteSpan?)
+    var (scale, inner): (Int?, JSONText.Field?)
+    guard text.character(schema) == UInt8(ascii: "{") else { return }
+    text.forEachMember(of: schema, arena: arena) { member, value in
+      let isText = text.character(value.first) == UInt8(ascii: "\"")
+      if member.matches("type"), isText { type = text.string(value.first, arena: arena) }
+      if member.matches("name"), isText { name = text.string(value.first, arena: arena) }
+      if member.matches("parameters") {
+        scale = Self.scale.find(in: text, from: value.first).flatMap {
+          Int(text.span(of: $0).text.filter { $0 != "\"" })
+        }
+      }
+      if member.matches("fields") || member.matches("items") || member.matches("values") { inner = value }
+    }
+    if name?.matches("org.apache.kafka.connect.data.Decimal") == true {
+      self = .one(.base64(scale: scale ?? 0))
+    } else if name?.matches("io.debezium.data.VariableScaleDecimal") == true {
+      self = .withScale
+    } else if let inner, type?.matches("struct") == true, text.character(inner.first) == UInt8(ascii: "[") {
+      var members: [[UInt8]: Decimals] = [:]
+      text.forEachElement(of: inner.first) { element in
+        guard let column = Self.field.find(in: text, from: element.first),
+          text.character(column.first) == UInt8(ascii: "\"")
+        else { return }
+        let name = text.string(column.first, arena: arena)
+        if let field, !name.matches(field) { return }
+        let decimals = Decimals(element.first, of: text, arena: arena)
+        if field != nil {
+          self = decimals
+        } else if decimals != .none {
+          members[Array(name.buffer)] = decimals
+        }
+      }
+      if !members.isEmpty { self = .members(members) }
+    } else if let inner {
+      let each = Decimals(inner.first, of: text, arena: arena)
+      if each != .none { self = .elements(each) }
+    }
+  }
+
+  private static let scale = JSONPointer(members: ["scale"])
+  private static let value = JSONPointer(members: ["value"])
+  private static let field = JSONPointer(members: ["field"])
+
+  /// Whether it is bytes in Base64.
+  var isBytes: Bool {
+    switch self {
+    case .one(.base64), .withScale: true
+    default: false
+    }
+  }
+
+  /// The decimal that starts at a token as a JSON number; nil if the value is not one: a null, a number, `NaN`.
+  func number(_ token: Int, of text: JSONText, arena: ScratchArena) -> String? {
+    var (token, form) = (token, IngestSource.DecimalForm.text)
+    switch self {
+    case .one(let it): form = it
+    case .withScale:
+      guard let scale = Self.scale.find(in: text, from: token).flatMap({ Int(text.span(of: $0).text) }),
+        let value = Self.value.find(in: text, from: token)
+      else { return nil }
+      (token, form) = (value.first, .base64(scale: scale))
+    default: return nil
+    }
+    guard text.character(token) == UInt8(ascii: "\"") else { return nil }
+    let string = text.string(token, arena: arena)
+    return switch form {
+    case .text: Self.number(string)
+    case .base64(let scale):
+      Data(base64Encoded: Data(string.buffer)).flatMap { Self.number(Array($0), scale: scale) }
+    }
+  }
+
+  /// The longest decimal, in bytes of its whole number, as writing it takes quadratic time: some 20,000 digits.
+  private static let mostBytes = 8_192
+
+  /// A number in JSON's spelling, exactly.
+  ///
+  /// - Parameters:
+  ///   - bytes: a whole number, the highest byte first, in two's complement.
+  ///   - scale: the number of its digits behind the point; negative for zeros to add.
+  static func number(_ bytes: [UInt8], scale: Int) -> String? {
+    guard !bytes.isEmpty, bytes.count <= mostBytes, abs(scale) <= 4 * mostBytes else { return nil }
+    let isNegative = bytes[0] >= 0x80
+    var magnitude = bytes
+    if isNegative {
+      var carry = true
+      for index in magnitude.indices.reversed() {
+        magnitude[index] = ~magnitude[index] &+ (carry ? 1 : 0)
+        carry = carry && magnitude[index] == 0
+      }
+    }
+    // Limbs of nine digits, the lowest first.
+    var limbs: [UInt64] = [0]
+    for byte in magnitude {
+      var carry = UInt64(byte)
+      for index in limbs.indices {
+        carry += limbs[index] << 8
+        (carry, limbs[index]) = carry.quotientAndRemainder(dividingBy: 1_000_000_000)
+      }
+      if carry > 0 { limbs.append(carry) }
+    }
+    var digits = "\(limbs.removeLast())"
+    for limb in limbs.reversed() {
+      let text = "\(limb)"
+      digits += String(repeating: "0", count: 9 - text.count) + text
+    }
+    if scale < 0, digits != "0" { digits += String(repeating: "0", count: -scale) }
+    if scale > 0 {
+      if digits.count <= scale { digits = String(repeating: "0", count: scale + 1 - digits.count) + digits }
+      digits.insert(".", at: digits.index(digits.endIndex, offsetBy: -scale))
+    }
+    return (isNegative ? "-" : "") + digits
+  }
+
+  /// A decimal as databases spell it, in JSON's spelling; nil if it is another text.
+  static func number(_ text: ByteSpan) -> String? {
+    var rest = text.text[...]
+    func digits() -> Substring {
+      defer { rest = rest.drop { ("0"..."9").contains($0) } }
+      return rest.prefix { ("0"..."9").contains($0) }
+    }
+    func passes(_ characters: String) -> Character? {
+      guard let first = rest.first, characters.contains(first) else { return nil }
+      return rest.removeFirst()
+    }
+    var number = passes("+-") == "-" ? "-" : ""
+    let whole = digits()
+    let significant = whole.drop { $0 == "0" }
+    number += significant.isEmpty ? "0" : significant
+    var fraction: Substring = ""
+    if passes(".") != nil {
+      fraction = digits()
+      if !fraction.isEmpty { number += "." + fraction }
+    }
+    if whole.isEmpty && fraction.isEmpty { return nil }
+    if passes("eE") != nil {
+      number += "e" + (passes("+-") == "-" ? "-" : "")
+      let exponent = digits()
+      if exponent.isEmpty { return nil }
+      number += exponent
+    }
+    return rest.isEmpty ? number : nil
+  }
+}

@@ -1,0 +1,39 @@
+import Feed
+package import FeedConfiguration
+import FeedStore
+import FoundationEssentials
+import Service
+
+/// Runs the `tests` of sources (`feedstore ingest --check`).
+package enum MappingTests {
+  /// - Returns: a line for each test that fails, and how many tests there are.
+  package static func run(_ configuration: FeedStoreConfiguration) -> (failures: [String], count: Int) {
+    var failures: [String] = []
+    let sources = configuration.ingest.sources
+    for (number, source) in sources.enumerated() {
+      for test in source.tests {
+        // As after a restart: the settings of a section precede its first item.
+        let mapper = RowMapper(source, number: number, configuration.store.limits, SentSections())
+        if let problem = problem(test, mapper) { failures.append("\(test.name): \(problem)") }
+      }
+    }
+    return (failures, sources.reduce(0) { $0 + $1.tests.count })
+  }
+
+  private static func problem(_ test: IngestTest, _ mapper: RowMapper) -> String? {
+    let (key, value) = (test.key?.ownedSpan, test.value?.ownedSpan)
+    return withExtendedLifetime((key, value)) {
+      let outcome = mapper.map(key: key?.span, value: value?.span) { test.isRekeyed }
+      var found = outcome.name
+      if case .rejected(let rejection) = outcome { found += ": \(rejection.message)" }
+      if let wanted = test.outcome, wanted != outcome.name { return "expected \(wanted), found \(found)" }
+      let records = (0..<mapper.recordCount).map { mapper.record($0) }
+      let text = records.map {
+        "{\"feed\":\(IngestTemplate.quoted($0.feed.text)),\"value\":\($0.value.text)}"
+      }
+      let list = "[" + text.joined(separator: ",") + "]"
+      let values = try? JSONDecoder().decode(ConfigurationValue.self, from: Data(list.utf8))
+      return values == .array(test.gives) ? nil : "expected other records than \(list) (\(found))"
+    }
+  }
+}
