@@ -1,6 +1,6 @@
 """
 A server that follows docs/http.md, with changesets from replays. The test decides when each is published, and which
-faults occur. To try it: `python3 fake_server.py` plays the demo's history once.
+faults occur.
 """
 
 import collections
@@ -12,13 +12,12 @@ import re
 import socket
 import sys
 import threading
-import time
 import urllib.parse
 import uuid
 
 import xxhash
 
-from replay import ROOT, changesets, demo_history
+from replay import ROOT
 
 WEB = ROOT / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -27,6 +26,7 @@ CONFIGURATION = (ROOT / "config/feedstore.json5").read_text()
 # The thresholds by name, with their defaults.
 PLANNER = {name: float(value) for name, value in
            re.findall(r"(\w+): ([\d.]+),", re.search(r"planner: \{.*?\}", CONFIGURATION, re.DOTALL)[0])}
+compact = json.JSONEncoder(separators=(",", ":")).encode
 # Ends a stream in place of bytes.
 END = None
 
@@ -68,10 +68,10 @@ class View:
         self.version = f"{asked.get('epoch')}@{asked.get('revision')}"
 
     def say(self, name, value):
-        self.stream.put(f"event: {name}\ndata: {json.dumps({**self.head, **value})}\n\n".encode())
+        self.stream.put(f"event: {name}\ndata: {compact({**self.head, **value})}\n\n".encode())
 
     def send(self, texts, last_id):
-        head = json.dumps(self.head)[:-1] + (", " if self.head else "")
+        head = compact(self.head)[:-1] + ("," if self.head else "")
         lines = [f"data: {head}{text[1:]}\n\n" for text in texts]
         self.stream.put(("".join(lines[:-1]) + f"id: {last_id}\n" + lines[-1]).encode())
 
@@ -191,12 +191,6 @@ class FakeServer:
         with self.lock:
             self.feeds[name].moved_to = None
             self._begin_again(name)
-
-    def say(self, name, data):
-        """Sends arbitrary bytes to a feed's followers."""
-        with self.lock:
-            for view in self._views_of(name):
-                view.stream.put(data)
 
     def state(self, name):
         """The current feed: ids, kinds and data of the items of each section, by the section's id."""
@@ -485,17 +479,3 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *arguments):
         pass
-
-
-def main():
-    found = changesets(demo_history())
-    server = FakeServer(found, retry=1000)
-    print(server.url, file=sys.stderr)
-    for changeset in found:
-        time.sleep(0.25)
-        server.publish(changeset.feed)
-    threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()
