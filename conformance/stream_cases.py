@@ -232,6 +232,7 @@ CASES = [
     ("a handle of a view that others show gets a view of its own, which begins with the former state", {}, [
         *LIVE, (50, follow("g")), (60, show("g", first=1)), (70, answer(2, 200, added=[], changed=[], removed=[])), (80, added(1, "1", 2, "c", "a", "b")), (90, reload(1, "2", 2, "a", window=(0, 3))),
         (100, up_to_date(1, "2", 2)), (110, show("f", first=1)), (120, {"leave": "f"}), (130, added(1, "2", 3, "c", "a", base=2))]),
+    ("a handle that joins the view of a feed that does not exist is absent, too", {}, [*LIVE, (50, follow("g", first=1)), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, absent(1, "2")), (80, show("f", first=1))]),
     ("a window that is changed while the stream is away is asked for without a version", {}, [*LIVE, (50, {"end": 1}), (60, show("f", first=1)), (3050, opened(2)), (3060, named(2)), (3070, {"end": 2}), (6070, {})]),
     ("a window that is refused is followed again when it is another one", {}, [*LIVE, (50, show("f", first=99999)), (60, answer(2, 400, code="invalid", member="add[0].first", detail="first is above 10000")), (70, show("f", first=1))]),
     ("a feed that begins while its stream waits has the standing of the stream", {}, [(0, follow("f")), (10, {"fail": 1}), (20, follow("g", "other")), (3010, {})]),
@@ -246,7 +247,7 @@ CASES = [
     ("what the view has already is ignored", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b")), (60, added(1, "1", 2, "c", "a", "b")), (70, reload(1, "1", 1, "a", "b")), (80, reload(1, "1", 2, "a", "b", "c")), (90, deleted(1, "1", 3))]),
     ("a reload of the same revision with another checksum does not fit", {}, [*LIVE, (50, reload(1, "1", 1, "a", "b", "c"))]),
     ("a reload of a live feed leaves it live", {}, [*LIVE, (50, reload(1, "1", 9, "z")), (60, reload(1, "1", 1, "y", epoch="e/2"))]),
-    ("a state that was asked for again is taken whatever its revision", {}, [*LIVE, (50, refetch(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, up_to_date(1, "1", 2)), (80, reload(1, "1", 1, "z")), (90, up_to_date(1, "1", 1))]),
+    ("a state that was asked for again is taken with any revision", {}, [*LIVE, (50, refetch(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, up_to_date(1, "1", 2)), (80, reload(1, "1", 1, "z")), (90, up_to_date(1, "1", 1))]),
     ("another epoch, a wrong index or a wrong checksum does not fit", {}, [
         *LIVE, (50, added(1, "1", 2, "c", "a", "b", epoch="e/2")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 1, "a", "b")), (90, added(1, "1", 2, "c", "a", "b", index=9)),
         (1090, answer(3, 200, added=[], changed=[], removed=[])), (1100, refetch(1, "1")), (1110, reload(1, "1", 1, "a", "b")), (1120, added(1, "1", 2, "c", "a", "b", sum="00000001")), (3120, {}),
@@ -276,7 +277,7 @@ CASES = [
     ("an attempt asks the callback, other requests use the present token", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, follow("g", "other"), write("w", patch_item("a", 1), wait=0)), (50, answer(3, 200, added=[], changed=[], removed=[])), (60, accepted(2, 1)), (70, {"end": 1}), (3070, {"token": "t2"})]),
     ("without a newer token the present one stays in use", {"hasToken": True}, [
-        (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, {"end": 1}), (3030, {"tokenError": "no network"}), (3040, {"end": 2}), (9040, {"token": None})]),
+        (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, {"end": 1}), (3030, {"tokenError": "no network"}), (3040, {"fail": 2}), (9040, {"token": None})]),
     ("a token that has ended does not stay in use", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": token("t1", exp=2)}), (20, opened(1)), (30, {"end": 1}), (3030, {"tokenError": "no network"}), (9030, {"token": None})]),
     ("a token is renewed 30 s before its end, and sent on the open stream", {"hasToken": True}, [
@@ -323,6 +324,19 @@ CASES = [
     ("a PATCH whose token is refused is sent again with another one", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, follow("g", "other")), (50, answer(2, 401, code="invalid-token", detail="the token has ended")), (60, {"token": "t2"}), (70, answer(3, 200, added=[], changed=[], removed=[])),
         (80, follow("h", "third")), (90, answer(4, 401, code="invalid-token", detail="the token has ended")), (100, {"token": "t2"})]),
+
+    # Another person.
+    ("a token of another person shows nothing of the former one, and opens the streams again", {"hasToken": True}, [
+        (0, follow("f"), follow("g", "other")), (10, {"token": token("t1", sub="ada")}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a", "b")), (50, up_to_date(1, "1", 1)), (60, absent(1, "2", "other")),
+        (70, {"setToken": token("t2", sub="ada")}), (80, answer(2, 200, added=[], changed=[], removed=[])), (90, {"setToken": token("t3", sub="ben")}), (100, opened(3)), (110, named(3, "s2")), (120, reload(3, "1", 1, "a")), (130, absent(3, "2", "other")),
+        (140, {"setToken": None}), (150, {"fail": 3}), (3150, {"token": token("t4", sub="ada")}), (3160, {"fail": 4}), (3170, {"setToken": "opaque"})]),
+    ("writes of one person are not sent for another one", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": token("t1", sub="ada")}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a", "b")), (50, *(write(f"w{number}", patch_item("a", number)) for number in range(3))), (60, accepted(2, 7)),
+        (70, write("w3", patch_item("a", 4), feed="other", wait=0)), (80, answer(5, 401, code="invalid-token", detail="the token has ended")), (90, {"token": token("t2", sub="ben")}), (100, {"token": token("t2", sub="ben")}),
+        (110, write("w4", patch_item("a", 5)))]),
+    ("a token that is renewed for another person opens the streams again", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": token("t1", sub="ada", exp=100)}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a")), (50000, {"comment": 1}), (70000, {"token": token("t2", sub="ben", exp=200)}), (70010, {"token": None})]),
+    ("a first token is nobody else's", {"hasToken": True}, [(0, follow("f")), (10, {"token": None}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a")), (50, {"setToken": token("t1", sub="ada")})]),
 
     # Reconnecting.
     ("reconnect leaves attempts alone", {}, [(0, follow("f")), (30000, {"reconnect": True}), (30010, opened(1)), (49000, {"reconnect": True})]),
@@ -485,7 +499,7 @@ def table():
 
 
 class Random:
-    """A program and daemons that do whatever can happen, and a model that follows."""
+    """A program and daemons that do anything that can happen, and a model that follows."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { FeedStream, mostFeeds } from './feed-stream.js';
+import { FeedStream, headersOf, mostFeeds } from './feed-stream.js';
 
 /**
  * @typedef {import('../types/index.js').Standing} Standing
@@ -25,15 +25,20 @@ import { FeedStream, mostFeeds } from './feed-stream.js';
  * @typedef {object} Follower
  * @property {string} feed
  * @property {Window | null} window
- * @property {string} key The same for the same window of the same feed.
- * @property {{ epoch: string, revision: number } | null} version What it has of the window.
- * @property {(name: string, value: any, text: string) => string | undefined} take Takes an event of a stream. Returns why it does not
- *   fit; then the state is sent again.
+ * @property {{ epoch: string, revision: number } | null} version What it has of the window; null while only a state fits.
+ * @property {(name: string, value: any) => string | undefined} take Takes an event of a stream. Returns why it does not fit; then
+ *   the state is sent again.
  * @property {(standing: Standing) => void} stand
+ *
+ * @typedef {{ status: number, value: any, headers: Headers, token?: Token, isEarly?: boolean }} Answer
+ * @typedef {string | null | undefined} Token
  */
 
-/** How often states were wanted so far. */
-let rounds = 0;
+/** @type {Standing['name'][]} From the best to the worst. */
+const ranks = ['live', 'catching-up', 'connecting', 'stale'];
+
+/** The events of a page after which a connection may exist again. */
+const wakeUps = ['online', 'visibilitychange', 'pageshow'];
 
 export class Connection {
   /** @type {Map<Follower, Following>} */
@@ -43,12 +48,26 @@ export class Connection {
   /** @type {FeedStream[]} */
   #streams = [];
   #isFlushing = false;
+  /** @type {Standing} */
+  #standing = { name: 'live' };
+  #told = this.#standing;
+  /** @type {Set<() => void>} Who listens to the standing. */
+  listeners = new Set();
+  /** How many views were named. */
+  views = 0;
+  /** @type {Token} The present one, if there are tokens. */
+  token;
+  /** @type {import('./shared-connection.js').SharedConnection | undefined} What tabs have in common, once it is loaded. */
+  shared;
   #ask;
 
   /**
-   * @param {readonly string[]} urls @param {() => any} [token] @param {Partial<Environment>} [environment]
+   * @param {readonly string[]} urls
+   * @param {Pick<import('../types/index.js').FeedStoreOptions, 'token' | 'share'> & Partial<Environment>} [options]
+   * @param {() => void} [onUser] Called when the tokens are another user's.
    */
-  constructor(urls, token, environment) {
+  constructor(urls, options, onUser = () => {}) {
+    const { token, share, ...environment } = options ?? {};
     this.urls = urls;
     /** @type {Environment} */
     this.environment = {
@@ -61,29 +80,94 @@ export class Connection {
       ...environment,
     };
     this.#ask = token;
+    this.onUser = onUser;
+    const { page, fetch } = this.environment;
+    if (!page.document) return;
+    for (const name of wakeUps) page.addEventListener?.(name, this.#wake);
+    if (share === false || !page.navigator?.locks || !page.BroadcastChannel) return;
+    /** @type {Promise<any> | undefined} */
+    let loading;
+    this.environment.fetch = async (url, request) => {
+      if (!/\/v1\/streams\b/.test(url)) return fetch(url, request);
+      await (loading ??= import('./shared-connection.js').then((it) => { this.shared = new it.SharedConnection(this, fetch, share); }, () => {}));
+      return (this.shared ?? { fetch }).fetch(url, request);
+    };
   }
 
   /** @type {Promise<import('./tokens.js').Tokens> | undefined} */
   #tokens;
 
   /** The tokens, if the program has some; their code is loaded only then. */
-  get tokens() {
-    return this.#ask && (this.#tokens ??= import('./tokens.js').then(({ Tokens }) => (
-      new Tokens(this.#ask, this.environment, () => { for (const stream of this.#streams) stream.renew(); })
-    )).catch((error) => {
+  get tokens() { return this.#ask || this.#tokens ? this.#loadTokens() : undefined; }
+
+  #loadTokens() {
+    return this.#tokens ??= import('./tokens.js').then(({ Tokens }) => new Tokens(this.#ask, this)).catch((error) => {
       // It is loaded again with the next request.
       this.#tokens = undefined;
       throw error;
-    }));
+    });
+  }
+
+  /** @param {string | null} token One that is not the callback's; null to ask it with the next request. */
+  async setToken(token) {
+    if ((await this.#loadTokens()).set(token)) for (const stream of this.#streams) stream.retry(true);
+    this.flushLater();
   }
 
   /**
-   * A request with a token.
-   * @param {string} url @param {RequestInit} request @param {boolean} [isNew] Whether to ask for another token.
+   * Opens the streams again at an instance, or all.
+   * @param {string} [url] @param {string} [detail] Why.
    */
-  async request(url, request, isNew) {
-    const tokens = await this.tokens;
-    return tokens === undefined ? this.environment.fetch(url, request) : tokens.request(url, request, isNew);
+  restart(url, detail) { for (const stream of this.#streams) if (!url || stream.url === url) stream.end(detail); }
+
+  /** Tries at once what waits, and opens again what may have ended without a word. */
+  reconnect() { for (const stream of this.#streams) stream.retry(); }
+
+  #wake = (/** @type {Event} */ { type }) => {
+    if (type === 'online' || this.environment.page.document.visibilityState !== 'hidden') this.reconnect();
+  };
+
+  /** The worst of the followed feeds. */
+  get standing() {
+    const all = [...this.#followings.values()].map(({ standing }) => standing);
+    const worst = all.reduce((one, other) => (ranks.indexOf(other.name) > ranks.indexOf(one.name) ? other : one), /** @type {Standing} */ ({ name: 'live' }));
+    return this.#standing = isSame(worst, this.#standing) ? this.#standing : worst;
+  }
+
+  /** Calls those who listen to the standing, if it is another one. */
+  tellLater() {
+    queueMicrotask(() => {
+      if (this.#told === this.standing) return;
+      this.#told = this.standing;
+      for (const listener of [...this.listeners]) listener();
+    });
+  }
+
+  get isOpen() { return this.#streams.some(({ phase }) => phase === 'open'); }
+
+  /**
+   * A request with a token, and its answer.
+   * @param {string} url @param {RequestInit} request @param {number} milliseconds The time for the answer. @param {AbortSignal} [session] Ends it.
+   * @param {() => boolean} [isWanted] For requests of a stream, which are not sent again by themselves if a token is not valid yet.
+   * @returns {Promise<Answer>}
+   */
+  async exchange(url, request, milliseconds, session, isWanted) {
+    const { fetch, setTimer, clearTimer } = this.environment;
+    const send = async (/** @type {Token} */ token) => {
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      const timer = setTimer(abort, milliseconds);
+      session?.addEventListener('abort', abort);
+      if (session?.aborted) abort();
+      try {
+        const response = await fetch(url, { cache: 'no-store', ...request, headers: headersOf(token, request.headers), signal: controller.signal });
+        return { status: response.status, value: await response.json().catch(() => undefined), headers: response.headers, token };
+      } finally {
+        clearTimer(timer);
+        session?.removeEventListener('abort', abort);
+      }
+    };
+    return (await this.tokens)?.request(send, isWanted) ?? send(null);
   }
 
   /** @param {Follower} follower */
@@ -103,24 +187,7 @@ export class Connection {
    * The window of a follower is another one.
    * @param {Follower} follower
    */
-  change(follower) {
-    const following = this.#followings.get(follower);
-    if (following) following.fault = null;
-    following?.askNow();
-    following?.tell();
-  }
-
-  /**
-   * Has the state sent again; at once, and if that does not help, less and less often.
-   * @param {Follower} follower
-   */
-  refetch(follower) { this.#followings.get(follower)?.ask(); }
-
-  /**
-   * Has the state sent now, because somebody else needs it.
-   * @param {Follower} follower
-   */
-  refetchNow(follower) { this.#followings.get(follower)?.askNow(); }
+  change(follower) { this.#followings.get(follower)?.change(); }
 
   /**
    * The instance that has a feed, as far as is known.
@@ -128,19 +195,16 @@ export class Connection {
    */
   urlOf(feed) {
     const there = [...this.#followings.values()].find(({ follower, home }) => follower.feed === feed && home);
-    return (there?.home?.stream ?? this.#streams.find(({ isOpen }) => isOpen))?.url ?? this.urls[0];
+    return (there?.home?.stream ?? this.#streams.find(({ phase }) => phase === 'open'))?.url ?? this.urls[0];
   }
 
   close() {
     for (const following of this.#followings.values()) following.leave();
     this.#followings.clear();
-    for (const stream of this.#streams) stream.close();
-    this.#streams = [];
-    this.#rest();
+    this.#flush();
+    for (const name of wakeUps) this.environment.page.removeEventListener?.(name, this.#wake);
+    this.shared?.close();
   }
-
-  /** Renews no token until one is needed again. */
-  #rest() { this.#tokens?.then((tokens) => tokens.rest(), () => {}); }
 
   /** Several calls in one turn of the event loop lead to one request. */
   flushLater() {
@@ -160,29 +224,27 @@ export class Connection {
     for (const following of this.#followings.values()) following.spread();
     for (const stream of this.#streams) stream.flush();
     this.#streams = this.#streams.filter(({ places }) => places.size > 0);
-    if (this.#streams.length === 0) this.#rest();
+    // Renews no token until one is needed again.
+    if (this.#streams.length === 0) this.#tokens?.then((tokens) => tokens.rest(), () => {});
+    for (const following of this.#followings.values()) following.tell();
+    this.tellLater();
   }
 
   /**
-   * A stream at an instance with room for a feed.
-   * @param {string} url @param {string} feed
+   * A stream at an instance with room for a view.
+   * @param {string} url
    */
-  streamAt(url, feed) {
-    let stream = this.#streams.find((it) => it.url === url && it.places.size < mostFeeds && !it.places.has(feed));
+  streamAt(url) {
+    let stream = this.#streams.find((it) => it.url === url && it.places.size < mostFeeds);
     if (stream === undefined) this.#streams.push(stream = new FeedStream(url, this));
     return stream;
   }
-
-  /**
-   * A stream has broken, so other instances may have its feeds.
-   * @param {FeedStream} stream
-   */
-  lost(stream) {
-    for (const { following } of stream.places.values()) following.lose(stream);
-  }
 }
 
-/** A feed that is followed: at the instance that has it, or as long as that is not known, at all of them. */
+/** @param {any} one @param {any} other */
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** A view of a feed that is followed: at the instance that has it, or as long as that is not known, at all of them. */
 export class Following {
   /** @type {Map<string, Place>} By URL. */
   #places = new Map();
@@ -200,22 +262,28 @@ export class Following {
   #misfit = null;
   /** How often it was asked for since a change fitted. */
   #refetches = 0;
+  /** Another number when the state is wanted again. */
+  #round = 0;
   /** @type {any} */
   #timer = null;
   /** @type {any} */
   #moving = null;
   /** Whether there is no such feed. */
   #isAbsent = false;
-  /** Whether there was a state since it is followed. */
-  #wasHere = false;
-  #standing = '';
+  /** @type {Standing} */
+  standing = { name: 'connecting' };
   #connection;
 
   /** @param {Follower} follower @param {Connection} connection */
   constructor(follower, connection) {
     this.follower = follower;
     this.#connection = connection;
+    /** Its name on streams. */
+    this.view = String(++connection.views);
   }
+
+  /** What is wanted, as text. */
+  get key() { return JSON.stringify([{ ...this.follower.window }, this.#round]); }
 
   /** Asks the instances that may have it. */
   spread() {
@@ -223,18 +291,15 @@ export class Following {
     for (const [url, place] of this.#places) if (!urls.includes(url)) this.#remove(place);
     for (const url of urls) {
       if (this.#places.has(url)) continue;
-      const stream = this.#connection.streamAt(url, this.follower.feed);
-      const place = { following: this, stream, told: null, round: ++rounds, changes: 0, isUpToDate: false };
+      const place = { following: this, stream: this.#connection.streamAt(url), asked: null, told: null, changes: 0, isUpToDate: false };
       this.#places.set(url, place);
-      stream.places.set(this.follower.feed, place);
+      place.stream.places.set(this.view, place);
     }
-    this.tell();
   }
 
   leave() {
-    const { environment } = this.#connection;
-    environment.clearTimer(this.#timer);
-    environment.clearTimer(this.#moving);
+    this.begin();
+    this.#connection.environment.clearTimer(this.#moving);
     for (const place of this.#places.values()) this.#remove(place);
     this.follower.stand({ name: 'stale', reason: 'disconnected' });
   }
@@ -242,100 +307,94 @@ export class Following {
   /** @param {Place} place */
   #remove(place) {
     this.#places.delete(place.stream.url);
-    place.stream.places.delete(this.follower.feed);
+    place.stream.places.delete(this.view);
   }
 
-  /** @param {string} detail */
-  refuse(detail) {
-    this.fault = detail;
+  change() {
+    this.fault = null;
+    this.#misfit = null;
+    // There and back, in one turn: the state is gone.
+    if (this.home?.asked === this.key && this.home.changes === 0) this.#round += 1;
+    this.#connection.flushLater();
     this.tell();
   }
 
-  /** @param {import('./feed-stream.js').FeedStream} stream */
-  lose(stream) {
-    if (this.home?.stream !== stream) return;
-    const { urls } = this.#connection;
-    if (urls.length === 1 && urls[0] === stream.url) return;
-    this.home = null;
-    this.#connection.flushLater();
-  }
-
-  ask() {
-    const { environment } = this.#connection;
-    // What comes until then does not fit either.
-    if (this.#timer !== null) return;
-    const run = () => {
-      this.#timer = null;
-      this.askNow();
-    };
-    if (this.#refetches === 0) run();
-    else this.#timer = environment.setTimer(run, Math.min(1000 * 2 ** (this.#refetches - 1), 30_000) * (1 + environment.random() / 4));
-    this.#refetches += 1;
-  }
-
-  askNow() {
-    for (const place of this.#places.values()) place.round = ++rounds;
-    this.#connection.flushLater();
-  }
-
-  /** @param {Place} place @param {string} name @param {any} value @param {string} text */
-  take(place, name, value, text) {
-    if ((this.home ?? place) === place) this.#takeEvent(place, name, value, text);
-    this.tell();
-  }
-
-  /** @param {Place} place @param {string} name @param {any} value @param {string} text */
-  #takeEvent(place, name, value, text) {
-    const { follower } = this;
-    if (name === 'message' || name === 'up-to-date' || name === 'window') {
-      this.#settle(place);
-      if (name === 'up-to-date' && this.#misfit === null) place.isUpToDate = true;
-      const misfit = follower.take(name, value, text);
-      if (misfit !== undefined) {
-        this.#misfit = misfit;
-        this.ask();
-      } else if (value.mode === 'reload') this.#fit();
-      else if (name === 'message') this.#refetches = 0;
-    } else if (name === 'must-refetch') {
-      this.#misfit = value.reason ?? name;
-      place.isUpToDate = false;
-      follower.take(name, value, text);
-    } else if (name === 'absent' || name === 'moved') {
-      place.told = name;
-      place.isUpToDate = false;
-      this.home = null;
-      if (value.url) this.#named.add(String(value.url).replace(/\/+$/, ''));
-      this.#connection.flushLater();
-      this.#beAbsent();
-    } else if (name === 'forbidden') {
-      place.told = name;
-      place.isUpToDate = false;
-    } else if (name === 'other-partitions') {
-      this.partition = value.partition;
-      const all = [value.partition, ...(value.otherPartitions ?? [])].sort((a, b) => a - b);
-      this.#note = `partitions ${all.join(', ')} have feeds of this id; that of ${value.partition} is followed`;
-    }
-  }
-
-  #fit() {
+  /** A state is asked for, or there. */
+  begin() {
     this.#misfit = null;
     this.#connection.environment.clearTimer(this.#timer);
     this.#timer = null;
   }
 
   /**
-   * The feed is here.
+   * Its stream has ended, so other instances may have it.
    * @param {Place} place
    */
-  #settle(place) {
-    place.told = null;
-    this.#wasHere = true;
-    this.#isAbsent = false;
-    if (this.home === place) return;
-    this.home = place;
-    this.#named.clear();
+  lose(place) {
+    if (this.home !== place || (this.#connection.urls.length === 1 && this.#connection.urls[0] === place.stream.url)) return;
+    this.home = null;
+    this.#connection.flushLater();
+  }
+
+  /**
+   * Has the state sent again; at once, and if that does not help, less and less often.
+   * @param {string} misfit
+   */
+  #ask(misfit) {
+    const { environment } = this.#connection;
+    this.#misfit = misfit;
+    if (this.#timer !== null) return;
+    this.#timer = environment.setTimer(() => {
+      this.#timer = null;
+      this.#round += 1;
+      this.#connection.flushLater();
+    }, this.#refetches && Math.min(1000 * 2 ** (this.#refetches - 1), 30_000) * (1 + environment.random() / 4));
+    this.#refetches += 1;
+  }
+
+  /** @param {Place} place @param {string} name @param {any} value */
+  take(place, name, value) {
+    if ((this.home ?? place) === place) this.#takeEvent(place, name, value);
     this.tell();
-    if (this.#places.size > 1) this.#connection.flushLater();
+  }
+
+  /** @param {Place} place @param {string} name @param {any} value */
+  #takeEvent(place, name, value) {
+    const { follower } = this;
+    const isReload = value.mode === 'reload';
+    if (name === 'message' || name === 'up-to-date' || name === 'window') {
+      // Without a state, changes are of one that is not there. A deleted feed has no partition.
+      if (follower.version === null && !isReload && value.mode !== 'delete' && (name !== 'up-to-date' || 'partition' in value)) return;
+      if (this.#isAbsent && value.mode === 'delete') return;
+      this.home = place;
+      this.#named.clear();
+      place.told = null;
+      if (this.#places.size > 1) this.#connection.flushLater();
+      if (name === 'up-to-date') place.isUpToDate = true;
+      const misfit = follower.take(name, value);
+      if (misfit !== undefined) this.#ask(misfit);
+      else if (value.mode === 'delete') this.#beAbsent();
+      else if (isReload) this.begin();
+      else if (name === 'message') this.#refetches = 0;
+      if (isReload && misfit === undefined) this.#isAbsent = false;
+    } else if (name === 'must-refetch') {
+      this.#misfit = value.reason ?? name;
+      place.isUpToDate = false;
+      follower.take(name, value);
+    } else if (name === 'absent' || name === 'moved') {
+      place.told = name;
+      place.isUpToDate = false;
+      this.home = null;
+      this.#misfit = null;
+      follower.take('must-refetch', value);
+      if (value.url) this.#named.add(String(value.url).replace(/\/+$/, ''));
+      this.#connection.flushLater();
+      this.#lookElsewhere();
+    } else if (name === 'other-partitions') {
+      this.partition = value.partition;
+      const all = [value.partition, ...(value.otherPartitions ?? [])].sort((a, b) => a - b);
+      this.#note = `partitions ${all.join(', ')} have feeds of this id; that of ${value.partition} is followed`;
+    }
   }
 
   /** Whether all instances have said that they do not have the feed. */
@@ -348,27 +407,31 @@ export class Following {
   #isTold(word) { return [...this.#places.values()].some(({ told }) => told === word); }
 
   /** There is no such feed, unless it is just moving: the instance that gets it says for a while that there is none. */
-  #beAbsent() {
+  #lookElsewhere() {
     const { environment } = this.#connection;
-    if (!this.#isNowhere || this.#isAbsent) return;
-    const take = () => {
-      if (!this.#isNowhere) return;
-      this.#isAbsent = true;
-      this.#fit();
-      this.follower.take('absent', {}, '{}');
-      this.tell();
-    };
+    if (!this.#isNowhere) return;
     environment.clearTimer(this.#moving);
-    if (this.#isTold('moved')) this.#moving = environment.setTimer(take, 30_000);
-    else take();
+    if (this.#isTold('moved')) {
+      this.#moving = environment.setTimer(() => {
+        if (this.#isNowhere) this.#beAbsent();
+        this.tell();
+      }, 30_000);
+    } else this.#beAbsent();
+  }
+
+  #beAbsent() {
+    this.begin();
+    this.#isAbsent = true;
+    this.follower.take('absent', {});
   }
 
   /** Tells the standing, if it is another one. */
   tell() {
-    const text = JSON.stringify(this.#found());
-    if (text === this.#standing) return;
-    this.#standing = text;
-    this.follower.stand(JSON.parse(text));
+    const standing = this.#found();
+    if (isSame(standing, this.standing)) return;
+    this.standing = standing;
+    this.follower.stand(standing);
+    this.#connection.tellLater();
   }
 
   /** @returns {Standing} */
@@ -376,17 +439,16 @@ export class Following {
     const places = [...this.#places.values()];
     if (this.fault !== null) return { name: 'stale', reason: 'bad-request', detail: this.fault };
     const { home } = this;
-    if (home !== null && home.stream.isOpen && home.told === null && home.stream.trouble === null) {
+    if (home?.stream.phase === 'open' && home.told === null) {
       if (this.#misfit !== null) return { name: 'stale', reason: 'must-refetch', detail: this.#misfit };
-      return { name: home.isUpToDate && home.changes === 0 ? 'live' : 'catching-up', ...(this.#note && { detail: this.#note }) };
+      const isLive = home.isUpToDate && home.changes === 0 && home.asked === this.key;
+      return { name: isLive ? 'live' : 'catching-up', ...(this.#note && { detail: this.#note }) };
     }
     if (this.#isAbsent && this.#isNowhere) return { name: 'live' };
+    if (places.some(({ stream: { phase }, told }) => phase === 'open' && told === null)) return { name: 'catching-up' };
     if (this.#isTold('moved')) return { name: 'stale', reason: 'moved', detail: [...this.#named].join(' ') || undefined };
     if (this.#isTold('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow to read this feed' };
     const trouble = places.find(({ stream }) => stream.trouble !== null)?.stream.trouble;
-    if (trouble) return { name: 'stale', ...trouble };
-    const isOpen = places.some(({ stream }) => stream.isOpen);
-    if (this.#wasHere ? home?.stream.isOpen !== true : !isOpen && this.follower.version !== null) return { name: 'stale', reason: 'disconnected' };
-    return { name: isOpen ? 'catching-up' : 'connecting' };
+    return trouble ? { name: 'stale', ...trouble } : { name: 'connecting' };
   }
 }

@@ -1,23 +1,23 @@
 /**
- * One stream of many feeds, kept in agreement with what is to be followed.
+ * One stream of many views, kept in agreement with what is to be followed. It is opened again whenever it ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { EventStream } from './event-stream.js';
+import { EventStreamParser } from './event-stream.js';
 import { parsedWithText } from './replica/json-text.js';
 
 /**
- * A feed on a stream.
+ * A view on a stream.
+ * - `asked`: what the instance was asked for, as text.
  * - `told`: what the instance said instead of the feed's content.
- * - `round`: another number when the feed's state is wanted again.
  * - `changes`: so many states are still to be announced; what comes before belongs to something that is no longer wanted.
  *
  * @typedef {object} Place
  * @property {import('./connection.js').Following} following
  * @property {FeedStream} stream
+ * @property {string | null} asked
  * @property {null | 'absent' | 'moved' | 'forbidden'} told
- * @property {number} round
  * @property {number} changes
  * @property {boolean} isUpToDate
  *
@@ -25,230 +25,318 @@ import { parsedWithText } from './replica/json-text.js';
  */
 
 export const mostFeeds = 256;
+/** After so many milliseconds without a response, the standing says so; without a byte, the stream has ended. */
+const patience = 10_000;
+const silence = 60_000;
+/** After so many milliseconds without a byte, `reconnect` does not trust a stream. */
+const doubt = 20_000;
+/** A stream that had events for so many milliseconds is opened again at once, after a random part of `atOnce`. */
+const steady = 5000;
+const atOnce = 50;
+const longestWait = 30_000;
+/** The longest `Retry-After` in seconds, and the least spread above it in milliseconds. */
+const mostAfter = 300;
+const leastSpread = 1500;
+const answerTime = 30_000;
+
+const most = '; a browser opens at most six connections to a server over HTTP/1.1, for all its tabs';
+const noStreams = 'this fetch has no streams; give one that has, such as that of expo/fetch: new FeedStore(url, { fetch })';
 
 export class FeedStream {
-  /** @type {Map<string, Place>} What is to be followed, by the ids of the feeds. */
+  /** @type {Map<string, Place>} What is to be followed, by the names of the views. */
   places = new Map();
-  /** @type {Map<string, string>} What the instance was asked for, by the ids of the feeds. */
-  #asked = new Map();
-  /** @type {Set<string>} Those that the token does not allow: asked for again, they come without `must-refetch`. */
-  #forbidden = new Set();
-  /** @type {string | null} The stream's name, while it is open. */
-  #id = null;
-  #isStarted = false;
-  isOpen = false;
-  /** @type {Trouble | null} Why it is not open, or does not follow what it should. */
+  /** @type {'idle' | 'asking' | 'connecting' | 'open' | 'waiting'} */
+  phase = 'idle';
+  /** @type {Trouble | null} Why it is not open. */
   trouble = null;
+  /** @type {Map<string, string>} The feeds that the instance follows, as far as it was asked, by the names of the views. */
+  #sent = new Map();
+  /** @type {AbortController | null} Of this attempt. */
+  #controller = null;
+  /** @type {string | null} The stream's name, while it is open. */
+  #name = null;
+  /** @type {import('./connection.js').Token} The one that it has. */
+  #token = null;
   #isPatching = false;
-  /** @type {any} */
-  #timer = null;
+  /** What the server wishes a client to wait before it comes again. */
+  #retry = 3000;
   #failures = 0;
-  /** @type {EventStream} */
-  #source;
+  /** When the first event of this attempt arrived, and the newest byte. */
+  #since = Infinity;
+  #heard = 0;
+  /** @type {any} Until a response is late. */
+  #late = null;
+  /** @type {any} Of a wait, or of silence. */
+  #timer = null;
   #connection;
 
   /** @param {string} url @param {import('./connection.js').Connection} connection */
   constructor(url, connection) {
     this.url = url;
     this.#connection = connection;
-    this.#source = new EventStream(`${url}/v1/streams`, {
-      ...connection.environment,
-      fetch: (address, request) => connection.request(address, request, true),
-      body: () => this.#body(),
-      onEvent: ({ name, data }) => this.#take(name, data),
-      onState: (state) => this.#takeState(state),
-    });
   }
 
   /** Makes the instance follow what is to be followed. */
   flush() {
-    if (this.places.size === 0) return this.close();
-    if (!this.#isStarted) {
-      this.#isStarted = true;
-      this.#source.open();
+    if (this.#wanted.length === 0) this.#close();
+    else if (this.phase === 'idle') this.#connect();
+    else this.#patch();
+  }
+
+  /**
+   * Tries at once if it waits, or if nothing has arrived for a while.
+   * @param {boolean} [isTrusted] Not then.
+   */
+  retry(isTrusted = false) {
+    if (this.phase === 'waiting') {
+      if (!isTrusted) this.#failures = 0;
+      this.#connect();
+    } else if (!isTrusted && this.phase === 'open' && this.#connection.environment.now() - this.#heard >= doubt) this.end();
+  }
+
+  /**
+   * Opens it again at once.
+   * @param {string} [detail]
+   */
+  end(detail) { if (this.phase !== 'idle') this.#fail({ reason: 'disconnected', detail }, 0, true); }
+
+  #close() {
+    const { clearTimer } = this.#connection.environment;
+    const controller = this.#controller;
+    this.#controller = null;
+    this.phase = 'idle';
+    this.#name = null;
+    this.#since = Infinity;
+    this.#isPatching = false;
+    this.#sent.clear();
+    clearTimer(this.#late);
+    clearTimer(this.#timer);
+    for (const place of this.places.values()) Object.assign(place, { asked: null, told: null, changes: 0, isUpToDate: false });
+    controller?.abort();
+  }
+
+  async #connect() {
+    const connection = this.#connection;
+    const { url } = this;
+    const { fetch, setTimer, page } = connection.environment;
+    this.#close();
+    const { signal } = this.#controller = new AbortController();
+    this.phase = 'asking';
+    this.#late = setTimer(() => this.#setTrouble(this.phase === 'asking'
+      ? { reason: 'token-needed', detail: 'the token\'s callback has not answered for 10 s' }
+      : { reason: 'disconnected', detail: `${url} has not answered for 10 s${page.document ? most : ''}` }), patience);
+    this.#listen();
+    const send = (/** @type {import('./connection.js').Token} */ token) => {
+      signal.throwIfAborted();
+      this.phase = 'connecting';
+      this.#token = token;
+      const wanted = this.#wanted;
+      for (const { following } of wanted) following.begin();
+      const body = JSON.stringify({ feeds: wanted.map((place) => this.#entryOf(place)) });
+      this.#asked = wanted;
+      const headers = headersOf(token, { Accept: 'text/event-stream', 'Content-Type': 'application/json' });
+      return fetch(`${url}/v1/streams`, { method: 'POST', body, headers, cache: 'no-store', signal });
+    };
+    /** @type {Trouble} */
+    let trouble = { reason: 'disconnected' };
+    let after = 0;
+    try {
+      const response = await ((await connection.tokens)?.open(send, this.#failures === 0) ?? send(null));
+      if (signal.aborted) return;
+      if (response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+        const reader = response.body?.getReader?.();
+        if (reader) await this.#read(reader, signal);
+        else trouble = { reason: 'unavailable', detail: noStreams };
+      } else {
+        const problem = await response.json().catch(() => undefined);
+        if (signal.aborted) return;
+        if (response.status === 400 && this.#refuse(problem, this.#asked)) {
+          this.#close();
+          connection.flushLater();
+          return;
+        }
+        [trouble, after] = [troubleOf(response.status, problem), afterOf(response)];
+      }
+    } catch (error) {
+      // A network error, whose details browsers report only on their console, or no token.
+      const { end } = /** @type {any} */ (error);
+      if (end) trouble = { reason: 'token-needed', detail: end };
+      else if (/** @type {string} */ (this.phase) !== 'open') trouble.detail = this.#unreachable;
     }
-    this.#patch();
-    return undefined;
+    if (!signal.aborted) this.#fail(trouble, after);
   }
 
-  close() {
-    this.#isStarted = false;
-    this.#forget();
-    this.#source.close();
+  /** @type {Place[]} The request's. */
+  #asked = [];
+
+  /** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {AbortSignal} signal */
+  async #read(reader, signal) {
+    this.phase = 'open';
+    this.#connection.environment.clearTimer(this.#late);
+    this.#setTrouble(null);
+    const parser = new EventStreamParser({
+      onEvent: ({ name, data }) => { if (!signal.aborted) this.#take(name, data); },
+      onRetry: (milliseconds) => { this.#retry = milliseconds; },
+    });
+    while (!signal.aborted) {
+      this.#listen();
+      this.#connection.shared?.beat(this);
+      const { done, value } = await reader.read();
+      if (done || signal.aborted) return;
+      parser.push(value);
+    }
   }
 
-  /** Passes a newer token on. */
-  renew() { this.#patch(true); }
+  #listen() {
+    const { clearTimer, setTimer, now } = this.#connection.environment;
+    this.#heard = now();
+    clearTimer(this.#timer);
+    this.#timer = setTimer(() => this.#fail({ reason: 'disconnected' }), silence);
+  }
 
-  #forget() {
-    this.#id = null;
-    this.isOpen = false;
-    this.#asked.clear();
-    this.#forbidden.clear();
-    this.#connection.environment.clearTimer(this.#timer);
-    this.#failures = 0;
-    for (const place of this.places.values()) Object.assign(place, { told: null, changes: 0, isUpToDate: false });
+  /**
+   * It has ended, or did not begin: it is opened again, at once if it lasted. Every wait has a random part, so that clients do not all come
+   * back at once after a restart of the server.
+   * @param {Trouble} trouble @param {number} [after] The least wait. @param {boolean} [isSteady]
+   */
+  #fail(trouble, after = 0, isSteady = this.#connection.environment.now() - this.#since >= steady) {
+    const { now, random, setTimer } = this.#connection.environment;
+    this.#close();
+    let [delay, spread] = [after, atOnce];
+    if (!isSteady) delay = Math.max(Math.min(this.#retry * 2 ** this.#failures++, longestWait), after);
+    if (delay > 0) spread = Math.max(delay / 4, after > 0 ? leastSpread : 0);
+    const milliseconds = delay + random() * spread;
+    this.phase = 'waiting';
+    this.#timer = setTimer(() => this.#connect(), milliseconds);
+    for (const place of this.places.values()) place.following.lose(place);
+    this.#setTrouble({ ...trouble, until: now() + milliseconds });
+  }
+
+  /** @param {Trouble | null} trouble */
+  #setTrouble(trouble) {
+    this.trouble = trouble;
+    for (const { following } of this.places.values()) following.tell();
+  }
+
+  /** Why there may be no response at all. */
+  get #unreachable() {
+    const { url } = this;
+    const { location } = this.#connection.environment.page;
+    const isOther = location && !`${url}/`.startsWith(`${location.origin}/`);
+    return `${url} cannot be reached${isOther ? `; if the daemon runs, list ${location.origin} in its http.allowedOrigins` : ''}`;
   }
 
   // What it is asked for.
 
   get #wanted() { return [...this.places.values()].filter(({ following }) => following.fault === null); }
 
-  #body() {
-    this.#forget();
-    const wanted = this.#wanted;
-    for (const place of wanted) this.#asked.set(place.following.follower.feed, keyOf(place));
-    return JSON.stringify({ feeds: this.#sent = wanted.map((place) => requestOf(place, true)) });
+  /** @param {Place} place @returns {any} */
+  #entryOf(place) {
+    const { follower: { feed, window, version }, partition, view, key } = place.following;
+    place.asked = key;
+    this.#sent.set(view, feed);
+    return { feed, view, partition, ...window, ...version };
   }
 
-  /** @type {any[]} The requests that were sent last. */
-  #sent = [];
-
-  /** @param {boolean} [isTokenNew] */
-  async #patch(isTokenNew = false) {
-    const [id, { environment }] = [this.#id, this.#connection];
-    if (id === null || this.#isPatching) return;
-    const wanted = this.#wanted;
-    const added = wanted.filter((place) => this.#asked.get(place.following.follower.feed) !== keyOf(place));
-    const ids = new Set(wanted.map(({ following }) => following.follower.feed));
-    const remove = [...this.#asked.keys()].filter((feed) => !ids.has(feed));
-    if (added.length === 0 && remove.length === 0 && !isTokenNew) {
-      // What could not be asked for is not wanted any more.
-      if (this.trouble !== null) this.#setTrouble(null);
+  async #patch() {
+    const [name, connection, controller] = [this.#name, this.#connection, this.#controller];
+    if (name === null || this.#isPatching) return;
+    const added = this.#wanted.filter(({ asked, following: { key } }) => asked !== key);
+    const removed = [...this.#sent].filter(([view]) => this.places.get(view)?.following.fault !== null);
+    // Every open stream gets the newest token.
+    if (added.length === 0 && removed.length === 0 && (!connection.token || connection.token === this.#token)) return;
+    this.#isPatching = true;
+    const sent = new Map(this.#sent);
+    const before = added.map(({ asked }) => asked);
+    // What is on its way of a view that was followed differently comes before `must-refetch`.
+    const changed = added.filter(({ asked, told }) => asked !== null && told !== 'forbidden');
+    for (const place of changed) place.changes += 1;
+    for (const [view] of removed) this.#sent.delete(view);
+    const body = JSON.stringify({
+      add: added.length > 0 ? added.map((place) => this.#entryOf(place)) : undefined,
+      remove: removed.length > 0 ? removed.map(([view, feed]) => ({ feed, view })) : undefined,
+    });
+    const isCurrent = () => this.#controller === controller;
+    const request = { method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body };
+    const answer = await connection.exchange(`${this.url}/v1/streams/${name}`, request, answerTime, controller?.signal, isCurrent).catch(() => null);
+    if (!isCurrent()) return;
+    this.#isPatching = false;
+    if (answer?.status === 200) {
+      this.#token = answer.token;
+      connection.flushLater();
       return;
     }
-    this.#isPatching = true;
-    environment.clearTimer(this.#timer);
-    const before = new Map(this.#asked);
-    const changed = added.filter(({ following: { follower: { feed } } }) => before.has(feed) && !this.#forbidden.has(feed));
-    for (const feed of remove) {
-      this.#asked.delete(feed);
-      this.#forbidden.delete(feed);
-    }
-    const add = added.map((place) => {
-      const { feed } = place.following.follower;
-      this.#asked.set(feed, keyOf(place));
-      return requestOf(place, !changed.includes(place));
-    });
-    // What is on its way of a feed that was followed differently comes before `must-refetch`.
-    for (const place of changed) place.changes += 1;
-    this.#sent = add;
-    for (const { following } of added) following.tell();
-    /** @type {Response | null} */
-    let response = null;
-    let problem;
-    try {
-      response = await this.#connection.request(`${this.url}/v1/streams/${id}`, {
-        method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ add, remove }), cache: 'no-store',
-      });
-      problem = await response.json();
-    } catch {
-      // There is no answer, or none that says more.
-    }
-    this.#isPatching = false;
-    if (this.#id !== id) return this.flushLater();
-    if (response?.ok) {
-      this.#failures = 0;
-      if (this.trouble !== null) this.#setTrouble(null);
-      return this.flushLater();
-    }
-    // Nothing was changed.
-    this.#asked = before;
+    this.#sent = sent;
+    added.forEach((place, at) => { place.asked = before[at]; });
     for (const place of changed) place.changes = Math.max(0, place.changes - 1);
-    if (response?.status === 404) return this.#source.restart({ isPatient: this.#failures++ > 0 });
-    if (response?.status === 400 && this.#refuse(problem, 'add')) return this.flushLater();
-    const milliseconds = Math.min(3000 * 2 ** this.#failures, 30_000) * (1 + environment.random() / 4);
-    this.#failures += 1;
-    this.#timer = environment.setTimer(() => this.#patch(), milliseconds);
-    return this.#setTrouble({ ...troubleOf(response?.status, problem), until: environment.now() + milliseconds });
+    // Then the stream goes on with the token before.
+    if (answer?.isEarly) return;
+    if (answer?.status === 400 && this.#refuse(answer.value, added)) connection.flushLater();
+    // A stream that the daemon does not know has ended.
+    else if (answer === null || answer.status === 404) this.#fail({ reason: 'disconnected' });
+    else this.#fail(troubleOf(answer.status, answer.value), afterOf(answer));
   }
 
-  flushLater() { this.#connection.flushLater(); }
-
   /**
-   * Leaves out the feed that made a request invalid, so that all others are followed.
-   * @param {any} problem @param {string} list @returns {boolean} Whether there is such a feed.
+   * Leaves out the view that made a request invalid, so that all others are followed.
+   * @param {any} problem @param {Place[]} places @returns {boolean} Whether there is such a view.
    */
-  #refuse(problem, list) {
-    const [, name, index] = /^(\w+)\[([0-9]+)\]/.exec(problem?.member ?? '') ?? [];
-    const feed = name === list ? this.#sent[Number(index)]?.feed : undefined;
-    const place = this.places.get(feed);
+  #refuse(problem, places) {
+    const place = places[Number(/^\w+\[(\d+)/.exec(problem?.member)?.[1])];
     if (place === undefined) return false;
-    place.following.refuse(problem.detail);
+    place.following.fault = problem.detail;
+    place.following.tell();
     return true;
   }
 
   // What it says.
 
-  /** @param {import('./event-stream.js').StreamState} state @returns {void} */
-  #takeState({ state, until, status, problem }) {
-    if (state === 'open') {
-      this.isOpen = true;
-      this.#setTrouble(null);
-    } else if (state === 'waiting' || state === 'refused') {
-      this.#forget();
-      if (status === 400 && this.#refuse(problem, 'feeds')) return this.#source.open();
-      if (state === 'waiting') {
-        const isTokenNeeded = this.trouble?.reason === 'token-needed' && status === undefined;
-        this.#setTrouble({ ...(isTokenNeeded ? this.trouble : troubleOf(status, problem)), until });
-        return this.#connection.lost(this);
-      }
-      this.#setTrouble(troubleOf(status, problem));
-      this.#source.restart({ isPatient: true });
-    }
-    return undefined;
-  }
-
-  /** @param {any} trouble */
-  #setTrouble(trouble) {
-    this.trouble = trouble;
-    for (const { following } of this.places.values()) following.tell();
-  }
-
   /** @param {string} name @param {string} data */
   #take(name, data) {
+    const { shared, environment } = this.#connection;
+    if (shared?.take(this, name, data)) return;
     let value;
     try {
       value = name === 'message' ? parsedWithText(data) : JSON.parse(data);
     } catch {
-      return;
+      // It cannot be told which view that is.
+      return this.#fail({ reason: 'disconnected' });
     }
+    this.#failures = 0;
+    this.#since = Math.min(this.#since, environment.now());
     if (name === 'stream') {
-      this.#id = value?.stream ?? null;
-      this.#patch();
-      return;
+      this.#name = value.stream;
+      return this.#connection.flushLater();
     }
-    if (name === 'forbidden') this.#forbidden.add(value?.feed);
-    else this.#forbidden.delete(value?.feed);
-    const { environment } = this.#connection;
-    const place = this.places.get(value?.feed);
-    if (place === undefined || !this.#asked.has(value.feed)) return;
-    if (name === 'must-refetch' && place.changes > 0) {
-      place.changes -= 1;
+    const place = this.places.get(value.view);
+    if (!place?.asked) return;
+    const { following } = place;
+    if (name === 'forbidden' || (name === 'must-refetch' && place.changes > 0)) {
       place.isUpToDate = false;
+      place.told = name === 'forbidden' ? name : null;
+      place.changes = name === 'forbidden' ? 0 : place.changes - 1;
+      if (value.reason === 'token-expired') this.#connection.tokens?.then((tokens) => tokens.refuse(this.#token, {}), () => {});
+      following.tell();
     // Otherwise it is of something that is no longer wanted.
-    } else if (place.changes === 0 && this.#asked.get(value.feed) === keyOf(place)) {
-      environment.onMessage?.(place.following.follower, name, value, data);
-      place.following.take(place, name, value, data);
+    } else if (place.changes === 0 && place.asked === following.key) {
+      environment.onMessage?.(following.follower, name, value, data);
+      following.take(place, name, value);
     }
   }
 }
 
+/** @param {import('./connection.js').Token} token @param {any} [others] @returns {Record<string, string>} */
+export const headersOf = (token, others) => ({ ...others, ...(token && { Authorization: `Bearer ${token}` }) });
+
 /**
- * What of a feed is wanted, as text.
- * @param {Place} place @returns {string}
+ * The milliseconds of `Retry-After`.
+ * @param {{ headers: Headers }} response
  */
-const keyOf = ({ following: { follower: { window } }, round }) => JSON.stringify([window, round]);
+const afterOf = ({ headers }) => 1000 * Math.min(Number(headers.get('retry-after')), mostAfter) || 0;
 
-/** @param {Place} place @param {boolean} isNew Whether the stream does not follow the feed yet. @returns {any} */
-function requestOf({ following: { follower: { feed, window, version }, partition } }, isNew) {
-  return { feed, partition, ...window, ...(isNew && version) };
-}
-
-/** @param {number | undefined} status @param {any} problem @returns {Trouble} */
+/** @param {number} status @param {any} problem @returns {Trouble} */
 function troubleOf(status, problem) {
-  const detail = problem?.detail ?? problem?.code ?? (status && `the daemon answered ${status}`);
-  if (status === undefined) return { reason: 'disconnected', detail };
+  const detail = problem?.detail ?? problem?.code ?? `the daemon answered ${status}`;
   if (status === 401) return { reason: 'token-needed', detail };
   if (status === 403) return { reason: 'forbidden', detail };
   return { reason: status >= 400 && status < 500 && status !== 429 ? 'bad-request' : 'unavailable', detail };

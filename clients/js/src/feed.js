@@ -31,9 +31,9 @@ export class Feed {
 
   /** @param {Window | null} [window] */
   show(window = null) {
-    const { view } = this;
-    this.#followed = this.#store.changed(this, this.#followed, window);
-    if (this.view !== view && this.#followed.first) this.emit(this.#followed.first);
+    const former = this.#followed;
+    const { first, view } = this.#followed = this.#store.changed(this, former, window);
+    if (former !== this.#followed && former.view.sections !== view.sections && first) this.emit(first);
   }
 
   /** @param {(update: Update) => void} listener */

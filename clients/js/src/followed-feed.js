@@ -14,13 +14,14 @@ import { withWrites } from './writes.js';
  * @typedef {import('../types/index.js').Window} Window
  * @typedef {import('./writes.js').PendingWrite} PendingWrite
  *
- * What a store has for its feeds: the pending writes of one; what to do when they may be over, or a state is needed because of them.
- * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void, refetch: (followed: FollowedFeed) => void,
+ * What a store has for its feeds: the pending writes of one; what to do when they may be over.
+ * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void,
  *   environment: import('./connection.js').Environment }} Context
  */
 
-/** So many seconds of a live feed a write is shown that was taken, and is not published: it may be rejected, or change nothing. */
-const pendingSeconds = 60;
+/** So many milliseconds of a live feed a write is shown that was taken, if it is published, or if that is not known: it may change nothing here. */
+const published = 5000;
+const sent = 60_000;
 
 /** A follower of the connection. */
 export class FollowedFeed {
@@ -40,8 +41,6 @@ export class FollowedFeed {
   #ends = new WeakMap();
   /** @type {any} */
   #timer = null;
-  /** After so many milliseconds a window is asked for because of a write: it is not told of changes outside of it. */
-  #patience = 2000;
 
   /**
    * @param {string} feed @param {Window | null} window
@@ -85,6 +84,7 @@ export class FollowedFeed {
     this.window = window;
     this.#replica.expectReload();
     this.#known = null;
+    this.refresh();
   }
 
   /** @param {import('./connection.js').Standing} standing */
@@ -98,15 +98,22 @@ export class FollowedFeed {
 
   /** @param {string} name @param {any} value @returns {string | undefined} */
   take(name, value) {
-    if (value?.epoch !== undefined) this.#known = { epoch: value.epoch, revision: value.revision };
     try {
+      const misfit = name === 'message' ? this.#apply(value) : undefined;
+      if (misfit !== undefined) return this.#expectReload(misfit);
+      if (name !== 'message' && value.epoch !== undefined && !this.#replica.isStale) this.#known = { epoch: value.epoch, revision: value.revision };
       switch (name) {
-        case 'message': return this.#apply(value);
+        case 'message': break;
         case 'window':
-          if (this.#replica.applyTotals(value)) this.#change('standing');
+          if (this.#replica.applyTotals(value)) this.#change(this.view.isPending ? 'pending' : 'standing');
           break;
         case 'must-refetch':
           this.#replica.expectReload();
+          break;
+        case 'forget':
+          this.#replica.remove();
+          this.#isAbsent = false;
+          this.#change('state');
           break;
         case 'absent':
           this.#replica.remove();
@@ -116,9 +123,15 @@ export class FollowedFeed {
       }
       return undefined;
     } catch (fault) {
-      if (fault instanceof ReplicaFault) return fault.message;
+      if (fault instanceof ReplicaFault) return this.#expectReload(fault.message);
       throw fault;
     }
+  }
+
+  /** @param {string} misfit */
+  #expectReload(misfit) {
+    this.#replica.expectReload();
+    return misfit;
   }
 
   /** @param {any} record @returns {string | undefined} */
@@ -127,6 +140,7 @@ export class FollowedFeed {
     switch (outcome.type) {
       case 'applied':
         this.#isAbsent = false;
+        this.#known = this.version;
         // There is nothing else to say that these are published.
         for (const write of this.#context.writesOf(this.feed)) {
           if (write.written !== null && write.written.offset === undefined) this.#ends.set(write, 0);
@@ -163,13 +177,13 @@ export class FollowedFeed {
     const { written } = write;
     if (written === null) return true;
     const { epoch, through } = this.#replica;
-    const { topic, offset, revision } = written;
+    const { topic, offset, revision, changed } = written;
     const isIncluded = (offset !== undefined && (through?.[topic] ?? -1) >= offset)
       || (revision !== undefined && epoch === written.epoch && this.#known?.epoch === epoch && this.#known.revision >= revision)
-      // Published, and there is no feed.
-      || (write.isPublished && revision === undefined);
+      // Published, and there is no feed, or nothing has changed.
+      || (write.isPublished && (revision === undefined || changed === false));
     if (isIncluded) this.#ends.set(write, 0);
-    else if (!this.#ends.has(write)) this.#ends.set(write, this.#liveTime + 1000 * pendingSeconds);
+    else if (write.isDone && !this.#ends.has(write)) this.#ends.set(write, this.#liveTime + (write.isPublished ? published : sent));
     return this.#timeLeft(write) > 0;
   }
 
@@ -180,10 +194,7 @@ export class FollowedFeed {
   #show() {
     const { sections, index } = this.#replica;
     const writes = this.#context.writesOf(this.feed).filter((write) => this.isPending(write));
-    const { shown, effective } = writes.length === 0 ? { shown: null, effective: undefined }
-      : withWrites({ sections, index }, writes, this.window, this.view);
-    // What is published, and shows nothing here, will not show anything later.
-    for (const write of writes) if (write.isPublished && !effective?.has(write)) this.#ends.set(write, 0);
+    const shown = writes.length === 0 || this.#replica.revision === null ? null : withWrites({ sections, index }, writes, this.window, this.view);
     this.#wait(Math.min(...writes.map((write) => this.#timeLeft(write))));
     this.view = new FeedView(this.#replica, this.#standing, shown);
     return shown !== null;
@@ -194,19 +205,9 @@ export class FollowedFeed {
    * @param {number} left The milliseconds until the first of them is over.
    */
   #wait(left) {
-    const { environment, refetch, settle } = this.#context;
-    if (left === Infinity) {
-      this.rest();
-      this.#patience = 2000;
-    } else {
-      const wait = Math.min(this.#standing.name === 'live' ? left : Infinity, this.window === null ? Infinity : this.#patience);
-      if (wait < Infinity) this.#timer ??= environment.setTimer(() => {
-        this.#timer = null;
-        this.#patience = Math.min(2 * this.#patience, 60_000);
-        if (wait < left) refetch(this);
-        else settle(this.feed);
-      }, wait);
-    }
+    const { environment, settle } = this.#context;
+    this.rest();
+    if (left < Infinity && this.#standing.name === 'live') this.#timer = environment.setTimer(() => settle(this.feed), left);
   }
 
   /** It is not shown any more. */

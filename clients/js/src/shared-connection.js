@@ -1,11 +1,10 @@
 /**
- * One connection for all tabs of an origin.
+ * One stream for all tabs of an origin.
  *
- * The tab that holds a Web Lock leads: its connection follows what all tabs show, and a BroadcastChannel carries to them what arrives. When it is
- * closed, or crashes, the lock goes to the next tab, which continues with the versions that the tabs have. (A SharedWorker needs a script with a
- * URL of its own, which bundlers break, and Chrome for Android has none.)
- *
- * A tab sends all that it follows, when that changes, when another tab leads, and from time to time. So a list that is lost is made up for.
+ * It takes the place of `fetch` for streams. The tab that holds a Web Lock leads: it opens the stream, and follows on it the views of all tabs. A
+ * BroadcastChannel carries to the others the events of their views, and to it what they ask for. So each tab does all else by itself, as if it had
+ * its own stream. When the leading tab is closed, or crashes, the streams of the others end, and one of them leads. (A SharedWorker needs a script
+ * with a URL of its own, which bundlers break, and Chrome for Android has none.)
  *
  * This module is loaded when it is needed. It imports nothing, so that bundlers make one chunk of it.
  *
@@ -14,565 +13,341 @@
 
 /**
  * @typedef {import('./connection.js').Connection} Connection
- * @typedef {import('./connection.js').Follower} Follower
- * @typedef {import('./connection.js').Standing} Standing
- * @typedef {import('../types/index.js').Window} Window
- * @typedef {{ epoch: string, revision: number } | null} Version
+ * @typedef {import('./feed-stream.js').FeedStream} FeedStream
+ * @typedef {{ add?: any[], remove?: any[] }} Change
  *
- * What a tab follows. `number` is another one when the tab needs the state again; `was` is the key of the window that was shown before.
- * @typedef {{ key: string, feed: string, window: Window | null, version: Version, number: number, was?: string }} Entry
- *
- * What this tab follows. `misfit` is why something does not fit, until the state does; `told` is the standing as its follower knows it.
- * @typedef {{ follower: Follower, number: number, was?: string, misfit?: string, askedAt: number, standing?: Standing, told?: string }} OwnEntry
- *
- * What the leading tab sends: an event of a stream, or a standing, for the follower with this key in some tabs.
- * @typedef {{ to: string[], key?: string, name?: string, text?: string, version?: Version, standing?: Standing, url?: string }} Delivery
+ * What gives up the lead that this tab has for its next stream, by the names of those who share.
+ * @typedef {Map<string, (isOver: boolean) => void>} Leads
  */
 
-/** A visible tab takes the lead from one that has not answered for so many milliseconds: phones stop tabs that are not visible. */
-const patience = 10_000;
-/** So often a tab sends what it follows, and says again that something does not fit. */
-const interval = 30_000;
+/** A visible tab takes the lead if it has heard nothing for so many milliseconds: phones stop tabs that are not visible. */
+const patience = 20_000;
+/** So many milliseconds a tab keeps the lead for its next stream. */
+const keeping = 1000;
+/** So often the leading tab says at most that its stream is alive. */
+const beat = 5000;
+const answerTime = 30_000;
 
-/** @param {Version} one @param {Version} other */
-const isSame = (one, other) => one?.epoch === other?.epoch && one?.revision === other?.revision;
+const encoder = new TextEncoder();
 
-/** The user that a token names. @param {Record<string, string>} [headers] Those of a request. */
-function userOf({ Authorization = '' } = {}) {
+/**
+ * The user that the token of a request names.
+ * @param {any} headers
+ */
+function userOf({ Authorization = '' }) {
   if (Authorization === '') return '';
   const { sub } = JSON.parse(atob(Authorization.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
   if (typeof sub !== 'string') throw new TypeError('the token names no user');
   return sub;
 }
 
-/** What several tabs show, as a follower of the connection. */
-class SharedFollower {
-  /** @type {Map<string, number>} The tabs, with the number of their entry. */
-  tabs = new Map();
-  /** @type {Set<string>} The tabs that wait for the state. */
-  waiting = new Set();
-  /** @type {Standing} */
-  standing = { name: 'connecting' };
-  isAbsent = false;
-  /** The newest event `window`, which has changed nothing of the version. */
-  #totals = '';
-  #send;
-
-  /** @param {Entry} entry @param {(to: Iterable<string>, delivery: Omit<Delivery, 'to'>, value?: any) => string | undefined} send */
-  constructor({ key, feed, window, version }, send) {
-    this.key = key;
-    this.feed = feed;
-    this.window = window;
-    /** What the tabs have that do not wait. */
-    this.version = version;
-    this.#send = send;
-  }
-
-  /** @param {string} name @param {any} value @param {string} text */
-  take(name, value, text) {
-    const { key, tabs } = this;
-    const { mode, epoch, revision, part = 0, parts = 1 } = value;
-    const isReload = mode === 'reload';
-    // Tabs that wait for the state cannot apply anything else.
-    const misfit = this.#send([...tabs.keys()].filter((tab) => isReload || !this.waiting.has(tab)), { key, name, text, ...(isReload && parts === 1 && { version: { epoch, revision } }) }, value);
-    this.#totals = name === 'window' ? text : name === 'message' ? '' : this.#totals;
-    if (name === 'absent' || mode === 'delete') {
-      this.#tellAbsent(this.waiting);
-      this.#settle(null, true);
-    } else if (name === 'must-refetch' || misfit !== undefined) this.version = null;
-    else if (name === 'message' && part === parts - 1 && (isReload || this.version !== null)) {
-      if (isReload) {
-        const waited = [...this.waiting];
-        this.#settle({ epoch, revision }, false);
-        // A state that came unasked: the stream was live all along.
-        if (this.standing.name === 'live') this.#tell(waited, this.standing);
-      } else this.version = { epoch, revision };
-    }
-    return misfit;
-  }
-
-  /** @param {Version} version @param {boolean} isAbsent */
-  #settle(version, isAbsent) {
-    this.version = version;
-    this.isAbsent = isAbsent;
-    this.waiting.clear();
-  }
-
-  /** @param {Standing} standing */
-  stand(standing) {
-    this.standing = standing;
-    // While a tab gets the state, the others stay as they are.
-    const { name } = standing;
-    const isOfSome = this.waiting.size > 0 && (name === 'live' || name === 'catching-up');
-    this.#tell([...this.tabs.keys()].filter((tab) => !isOfSome || this.waiting.has(tab) === (name !== 'live')), standing);
-  }
-
-  /** @param {Iterable<string>} to */
-  #tellAbsent(to) { this.#send(to, { key: this.key, name: 'absent', text: '{}' }); }
-
-  /** @param {Iterable<string>} to @param {Standing} standing */
-  #tell(to, standing) { this.#send(to, { key: this.key, standing }); }
-
-  /**
-   * A tab shows it from now on, or needs the state again.
-   * @param {string} tab @param {Entry} entry @returns {boolean} Whether the state is to be sent again.
-   */
-  join(tab, { number, version }) {
-    this.tabs.set(tab, number);
-    const isNeeded = (version === null || !isSame(version, this.version)) && this.ask(tab);
-    if (this.#totals !== '' && !this.waiting.has(tab)) this.#send([tab], { key: this.key, name: 'window', text: this.#totals });
-    this.#tell([tab], this.waiting.has(tab) && this.standing.name === 'live' ? { name: 'catching-up' } : this.standing);
-    return isNeeded;
-  }
-
-  /**
-   * A tab needs the state.
-   * @param {string} tab @returns {boolean} Whether it is to be sent again; otherwise it is on its way, or there is none.
-   */
-  ask(tab) {
-    if (this.isAbsent) {
-      this.#tellAbsent([tab]);
-      return false;
-    }
-    this.waiting.add(tab);
-    const isNeeded = this.version !== null;
-    this.version = null;
-    return isNeeded;
-  }
-
-  /** @param {string} tab */
-  leave(tab) {
-    this.tabs.delete(tab);
-    this.waiting.delete(tab);
-  }
-
-  /**
-   * Its only tab shows another window.
-   * @param {string} tab @param {Entry} entry
-   */
-  change(tab, { key, window, number }) {
-    Object.assign(this, { key, window });
-    this.tabs.set(tab, number);
-    // Of a feed that does not exist, no state comes.
-    if (this.isAbsent) return;
-    this.version = null;
-    this.waiting.clear();
-    this.waiting.add(tab);
-  }
-}
-
 export class SharedConnection {
+  /** @type {Map<string, Link>} By the URL of the instance. */
+  #links = new Map();
+  /** @type {Leads} */
+  #leads = new Map();
   #connection;
-  #parse;
-  #page;
+  #fetch;
   #name;
-  #user = '';
-  /** @type {Map<string, OwnEntry>} What this tab follows, by key. */
-  #own = new Map();
-  #number = 0;
-  /** @type {Set<Follower>} */
-  #leaving = new Set();
-  #isTelling = false;
-  /** @type {Map<string, string>} Where feeds are, by their ids. */
-  #urls = new Map();
-  /** This tab's name. */
-  #tab = '';
-  /** @type {any} */
-  #channel = null;
-  #lockName = '';
-  /** Ends the lock that says that this tab is there. */
-  #stay = new AbortController();
-  /** Ends the wait for the lead, or the lead. */
-  #candidacy = new AbortController();
-  /** @type {any} */
-  #beat = null;
-  /** @type {any} Runs while there is no answer of the leading tab. */
-  #silence = null;
-  /** When the leading tab took the lead, as far as is known. One that was stopped may believe that it still leads. */
-  #term = 0;
-  /** @type {Set<string> | null} The tabs that follow something, if this one leads. */
-  #tabs = null;
-  /** @type {Map<string, SharedFollower>} What they follow, by key. */
-  #shared = new Map();
 
   /**
-   * @param {Connection} connection Of this tab, to follow with if it leads.
-   * @param {(text: string) => any} parse
+   * @param {Connection} connection Of this tab. @param {Connection['environment']['fetch']} fetch
    * @param {string} [name] Of those who share. Without one, they are those with the same `sub` in their tokens, or without tokens.
    */
-  constructor(connection, parse, name) {
+  constructor(connection, fetch, name) {
     this.#connection = connection;
-    this.#parse = parse;
-    this.#page = connection.environment.page;
+    this.#fetch = fetch;
     this.#name = name;
-    const { environment, environment: { fetch } } = connection;
-    environment.fetch = (url, request) => {
-      this.#check(/** @type {any} */ (request.headers));
-      return fetch(url, request);
-    };
-    this.#join();
-    this.#page.addEventListener('pagehide', this.#hide);
-    this.#page.addEventListener('pageshow', this.#show);
-    this.#page.addEventListener('visibilitychange', this.#look);
+    // A page that the browser keeps for later would keep the lead.
+    connection.environment.page.addEventListener('pagehide', this.#hide);
   }
 
-  // What a store calls, as of a connection.
+  #hide = () => this.#connection.restart();
 
-  /** @param {Follower} follower */
-  follow(follower) {
-    this.#leaving.delete(follower);
-    if (this.#own.get(follower.key)?.follower !== follower) this.#enter(follower);
-    this.#tellLater();
+  close() { this.#connection.environment.page.removeEventListener('pagehide', this.#hide); }
+
+  /** @param {string} url @param {any} request @returns {Promise<Response>} */
+  async fetch(url, request) {
+    const [, instance = '', stream] = /^(.*)\/v1\/streams(?:\/(.*))?$/.exec(url) ?? [];
+    const link = this.#links.get(instance);
+    if (stream !== undefined && link?.tab === stream) return link.ask(JSON.parse(request.body));
+    const name = this.#nameOf(request.headers, instance);
+    // A stream that has no room for more views has a second one beside it, which is not shared.
+    if (stream !== undefined || link !== undefined || name === '') return this.#fetch(url, request);
+    const opened = new Link(this.#connection, this.#leads, instance, name, () => this.#fetch(url, request));
+    this.#links.set(instance, opened);
+    request.signal.addEventListener('abort', () => {
+      opened.close();
+      this.#links.delete(instance);
+    });
+    return opened.open(JSON.parse(request.body).feeds);
   }
 
-  /** @param {Follower} follower */
-  unfollow(follower) {
-    this.#leaving.add(follower);
-    this.#tellLater();
+  /** @param {any} headers @param {string} instance Another version of the package may say other things. */
+  #nameOf(headers, instance) {
+    try {
+      return `feedstore 2 ${JSON.stringify([this.#name ?? { user: userOf(headers) }, instance])}`;
+    } catch {
+      // It is not known whose token this is.
+      return '';
+    }
   }
 
-  /** @param {Follower} follower */
-  change(follower) {
-    const [was] = [...this.#own].find(([, entry]) => entry.follower === follower) ?? [];
-    if (was !== undefined) this.#own.delete(was);
-    this.#enter(follower, was);
-    this.#tellLater();
+  /** @param {FeedStream} stream @param {string} name @param {string} data @returns {boolean} Whether an event is another tab's. */
+  take(stream, name, data) { return this.#links.get(stream.url)?.take(stream, name, data) ?? false; }
+
+  /**
+   * Something has arrived.
+   * @param {FeedStream} stream
+   */
+  beat(stream) { this.#links.get(stream.url)?.beat(); }
+}
+
+/** What this tab has to do with the stream of all tabs at an instance, until its own part of it ends. */
+class Link {
+  #end = new AbortController();
+  #isLeading = false;
+  /** @type {any} All tabs hear this one; what one tab is to hear has a channel of its own. */
+  #channel;
+  /** @type {any} */
+  #own = null;
+  /** @type {FeedStream | null} The stream of all tabs, if this one leads. */
+  #stream = null;
+  #url = '';
+  /** @type {Map<string, { channel: any, views: Map<string, any>, taken: number }>} The other tabs, and their views, if this one leads. */
+  #guests = new Map();
+  #saidAt = 0;
+  /** @type {Map<number, { change: Change, resolve: (response: Response) => void }>} What the leading tab was asked for. */
+  #asked = new Map();
+  /** @type {any} Until the next look at whether something was heard. */
+  #timer = null;
+  #isHeard = false;
+  #isJoined = false;
+  /** @type {ReadableStreamDefaultController<Uint8Array> | null} What this tab gets of the stream. */
+  #output = null;
+  #connection;
+  #page;
+  #leads;
+  #fetch;
+
+  /** @param {Connection} connection @param {Leads} leads @param {string} instance @param {string} name @param {() => Promise<Response>} fetch Opens a stream of its own. */
+  constructor(connection, leads, instance, name, fetch) {
+    this.#connection = connection;
+    this.#page = connection.environment.page;
+    this.#leads = leads;
+    this.#fetch = fetch;
+    this.instance = instance;
+    this.name = name;
+    /** The name of this tab, and that of its stream. */
+    this.tab = String(this.#page.crypto.randomUUID());
+    this.#channel = this.#channelOf(name, (message) => this.#hear(message));
   }
 
-  /** @param {Follower} follower */
-  refetch({ key }) { this.#say({ tab: this.#tab, key }); }
-
-  /** @param {string} feed */
-  urlOf(feed) {
-    if (this.#tabs !== null) return this.#connection.urlOf(feed);
-    return this.#urls.get(feed) ?? [...this.#urls.values()][0] ?? this.#connection.urls[0];
+  /** @param {string} name @param {(message: any) => void} [take] */
+  #channelOf(name, take = () => {}) {
+    const channel = new this.#page.BroadcastChannel(name);
+    channel.onmessage = (/** @type {any} */ { data }) => take(data);
+    this.#end.signal.addEventListener('abort', () => channel.close());
+    return channel;
   }
 
   close() {
-    this.#leave();
-    this.#page.removeEventListener('pagehide', this.#hide);
-    this.#page.removeEventListener('pageshow', this.#show);
-    this.#page.removeEventListener('visibilitychange', this.#look);
-    this.#own.clear();
-    this.#connection.close();
+    this.#end.abort();
+    this.#connection.environment.clearTimer(this.#timer);
   }
 
-  /** @param {Follower} follower @param {string} [was] */
-  #enter(follower, was) { this.#own.set(follower.key, { follower, number: ++this.#number, was, askedAt: -Infinity }); }
+  /** The leading tab is another one. */
+  #restart() { if (!this.#end.signal.aborted) this.#connection.restart(this.instance); }
 
-  /** Several calls in one turn of the event loop lead to one message. */
-  #tellLater() {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    queueMicrotask(() => {
-      this.#isTelling = false;
-      for (const follower of this.#leaving) {
-        if (this.#own.get(follower.key)?.follower === follower) this.#own.delete(follower.key);
-        follower.stand({ name: 'stale', reason: 'disconnected' });
-      }
-      this.#leaving.clear();
-      this.#tell();
+  /** Opens a stream that is not shared. */
+  #openAlone() {
+    this.close();
+    return this.#fetch();
+  }
+
+  /** @param {any[]} feeds @returns {Promise<Response>} */
+  async open(feeds) {
+    try {
+      const giveUp = this.#leads.get(this.name);
+      giveUp?.(false);
+      if (giveUp) this.#end.signal.addEventListener('abort', () => giveUp(true));
+      this.#isLeading = giveUp !== undefined || await this.#hold(this.name, { ifAvailable: true });
+      if (this.#isLeading) return this.#fetch();
+      await this.#hold(`${this.name} ${this.tab}`, {});
+    } catch {
+      // The page may have no locks.
+      return this.#openAlone();
+    }
+    const { signal } = this.#end;
+    this.#inherit({ signal });
+    this.#own = this.#channelOf(`${this.name} ${this.tab}`, (message) => this.#takeOwn(message));
+    const body = new ReadableStream({ start: (controller) => { this.#output = controller; } });
+    signal.addEventListener('abort', () => {
+      this.#output?.error(signal.reason);
+      this.#output = null;
     });
-  }
-
-  // Tabs come and go.
-
-  async #join() {
-    const { page, stay } = { page: this.#page, stay: this.#stay = new AbortController() };
-    try {
-      const user = this.#name === undefined ? userOf(await (await this.#connection.tokens)?.get()) : '';
-      // Another version of the package may say other things.
-      const name = `feedstore 1 ${JSON.stringify([this.#name ?? { user }, ...this.#connection.urls])}`;
-      const tab = String(page.crypto.randomUUID());
-      // The leading tab waits for this lock, and so knows when this tab is gone.
-      await this.#hold(`${name} ${tab}`, { signal: stay.signal }, stay.signal);
-      if (stay.signal.aborted) return;
-      this.#tab = tab;
-      this.#user = user;
-      this.#lockName = name;
-      this.#channel = new page.BroadcastChannel(name);
-      this.#channel.onmessage = (/** @type {any} */ { data }) => this.#hear(data);
-      this.#compete({});
-      this.#tell();
-      this.#beatLater();
-    } catch {
-      // It is not known whose tab this is, or the page may not have locks.
-      if (!stay.signal.aborted) this.#leadAlone();
-    }
+    this.#watch();
+    const response = await this.ask({ add: feeds });
+    // The stream may have no room for these.
+    if (response.status === 400 && (await response.clone().json()).member === 'add') return this.#openAlone();
+    if (!response.ok) return response;
+    this.#pass('stream', JSON.stringify({ stream: this.tab }));
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
   }
 
   /**
-   * Leaves the other tabs if a token is not of their user any more: one may not get what only the other may read.
-   * @param {Record<string, string>} headers Those of a request.
+   * Holds a lock until the end.
+   * @param {string} name @param {object} options @returns {Promise<boolean>} Whether it has it.
    */
-  #check(headers) {
-    try {
-      if (this.#channel === null || this.#name !== undefined || userOf(headers) === this.#user) return;
-    } catch {
-      // It is not known whose token this is.
-    }
-    this.#leave();
-    this.#join();
-  }
-
-  /**
-   * Holds a lock until it is to end.
-   * @param {string} name @param {object} options @param {AbortSignal} end @param {(error: any) => void} [whenLost] @returns {Promise<void>} Fulfilled when it has it.
-   */
-  #hold(name, options, end, whenLost = () => {}) {
+  #hold(name, options) {
     return new Promise((resolve, reject) => {
-      this.#page.navigator.locks.request(name, options, () => new Promise((release) => {
-        end.addEventListener('abort', release);
-        if (end.aborted) release(undefined);
-        else resolve();
-      })).catch((/** @type {any} */ error) => {
+      let isHeld = false;
+      this.#page.navigator.locks.request(name, options, (/** @type {any} */ lock) => {
+        isHeld = lock !== null;
+        resolve(isHeld);
+        return lock && new Promise((release) => {
+          this.#end.signal.addEventListener('abort', release);
+          if (this.#end.signal.aborted) release(undefined);
+        });
+      }).catch((/** @type {any} */ error) => {
         reject(error);
-        if (!end.aborted) whenLost(error);
+        // Another tab has taken it.
+        if (isHeld) this.#restart();
       });
     });
   }
 
   /**
-   * Waits for the lead, or takes it.
-   * @param {{ steal?: boolean }} options
+   * Leads with its next stream, once it gets the lock.
+   * @param {object} options
    */
-  #compete(options) {
-    this.#candidacy.abort();
-    const { signal } = this.#candidacy = new AbortController();
-    this.#hold(this.#lockName, options.steal ? options : { signal }, signal, ({ name }) => {
-      if (name !== 'AbortError') return this.#leadAlone();
-      // Another tab has taken it.
-      this.#stepDown();
-      this.#compete({});
-      return this.#tell();
-    }).then(() => {
-      if (signal.aborted) return;
-      this.#lead();
-      this.#say({ isNew: true });
-    }, () => {});
+  #inherit(options) {
+    const { setTimer, clearTimer } = this.#connection.environment;
+    let isHeld = false;
+    this.#page.navigator.locks.request(this.name, options, () => new Promise((release) => {
+      isHeld = true;
+      const timer = setTimer(() => giveUp(true), keeping);
+      const giveUp = (/** @type {boolean} */ isOver) => {
+        clearTimer(timer);
+        if (this.#leads.get(this.name) === giveUp) this.#leads.delete(this.name);
+        if (isOver) release(undefined);
+      };
+      this.#leads.set(this.name, giveUp);
+      if (this.#end.signal.aborted) giveUp(true);
+      else this.#restart();
+    // Another tab may take it.
+    })).catch(() => { if (isHeld) this.#connection.restart(this.instance); });
   }
 
-  #leave() {
-    this.#stay.abort();
-    this.#candidacy.abort();
-    this.#channel?.close();
-    this.#channel = null;
-    this.#connection.environment.clearTimer(this.#beat);
-    this.#hearAnswer();
-    this.#stepDown();
-    // The next leading tab says when the state is the newest one again.
-    for (const entry of this.#own.values()) this.#stand(Object.assign(entry, { standing: { name: 'stale', reason: 'disconnected' } }));
-  }
-
-  #leadAlone() {
-    this.#leave();
-    this.#lead();
-  }
-
-  #hide = () => this.#leave();
-
-  /** The page is back, from a cache. */
-  #show = (/** @type {any} */ { persisted }) => { if (persisted) this.#join(); };
-
-  #look = () => this.#tell();
-
-  #beatLater() {
-    this.#beat = this.#connection.environment.setTimer(() => {
-      this.#tell();
-      this.#beatLater();
-      this.#connection.tokens?.then(({ headers }) => this.#check(headers), () => {});
-    }, interval);
-  }
-
-  #hearAnswer() {
-    this.#connection.environment.clearTimer(this.#silence);
-    this.#silence = null;
-  }
-
-  get #isVisible() { return this.#page.document.visibilityState !== 'hidden'; }
-
-  // What this tab says and hears.
-
-  /** @param {any} message For all other tabs. */
-  #say(message) {
-    // The leading tab does not hear itself.
-    if (message.tab === this.#tab && this.#tabs !== null) this.#hearTab(message);
-    else this.#channel?.postMessage({ ...message, term: this.#term });
-  }
-
-  /** Says what this tab follows. */
-  #tell() {
-    const list = [...this.#own.values()].map(({ follower: { key, feed, window, version }, number, was }) => ({ key, feed, window, version, number, was }));
-    for (const entry of this.#own.values()) entry.was = undefined;
-    this.#say({ tab: this.#tab, list });
-    if (this.#tabs !== null || this.#channel === null) return;
-    for (const key of this.#own.keys()) this.#complain(key);
-    if (this.#silence === null) this.#awaitAnswer(patience);
-  }
+  // What a tab does that does not lead.
 
   /**
-   * Takes the lead if there is no answer.
-   * @param {number} left So many milliseconds at least. After a step of them an answer may be waiting in this tab.
+   * Asks the leading tab for a change of the stream.
+   * @param {Change} change @returns {Promise<Response>}
    */
-  #awaitAnswer(left) {
-    const step = patience / 2;
-    this.#silence = this.#connection.environment.setTimer(() => {
-      this.#silence = null;
-      if (!this.#isVisible) return;
-      if (left > step) this.#awaitAnswer(left - step);
-      else this.#compete({ steal: true });
-    }, step);
+  ask(change) {
+    const isNeeded = change.add || change.remove;
+    return isNeeded ? new Promise((resolve) => {
+      const number = this.#asked.size;
+      this.#asked.set(number, { change, resolve });
+      this.#channel.postMessage({ tab: this.tab, number, change });
+    }) : Promise.resolve(new Response('{}'));
   }
 
-  /**
-   * Asks for the state again because something does not fit, if it was not asked for just now.
-   * @param {string} key
-   */
-  #complain(key) {
-    const entry = this.#own.get(key);
-    const now = this.#connection.environment.now();
-    if (entry?.misfit === undefined || now - entry.askedAt < interval) return;
-    entry.askedAt = now;
-    this.#say({ tab: this.#tab, key });
+  #watch() {
+    this.#timer = this.#connection.environment.setTimer(() => {
+      if (this.#isHeard || this.#page.document.visibilityState === 'hidden') this.#watch();
+      else this.#inherit({ steal: true });
+      this.#isHeard = false;
+    }, patience);
   }
 
-  /** @param {any} message */
-  #hear(message) {
-    if (message.tab !== undefined) {
-      if (this.#tabs === null) return;
-      this.#hearTab(message);
-      this.#say({ to: [] });
-    } else if (this.#tabs === null && message.term >= this.#term) {
-      this.#term = message.term;
-      this.#hearAnswer();
-      if (message.isNew) this.#tell();
-      else this.#take(message);
+  /** @param {string} name @param {string} data */
+  #pass(name, data) { this.#output?.enqueue(encoder.encode(`event: ${name}\ndata: ${data}\n\n`)); }
+
+  /** @param {{ number?: number, status: number, text: string, name: string, data: string }} message */
+  #takeOwn({ number, status, text, name, data }) {
+    this.#isHeard = true;
+    if (number === undefined) return this.#pass(name, data);
+    this.#isJoined = true;
+    const asked = this.#asked.get(number);
+    return asked?.resolve(new Response(text, { status }));
+  }
+
+  /** @param {{ isNew?: boolean, tab?: string, number: number, change: Change }} message */
+  #hear({ isNew, tab, number, change }) {
+    if (tab !== undefined) {
+      if (this.#isLeading) this.#change(tab, number, change);
+    } else if (!this.#isLeading) {
+      this.#isHeard = true;
+      // Tabs that have no answer yet ask again.
+      if (isNew && this.#isJoined) this.#restart();
+      else if (isNew) for (const [at, asked] of this.#asked) this.#channel.postMessage({ tab: this.tab, number: at, change: asked.change });
+      else this.#output?.enqueue(encoder.encode(':\n'));
     }
-  }
-
-  /**
-   * Takes what the leading tab sends.
-   * @param {Delivery} delivery @param {any} [value] The text, if it is parsed already. @returns {string | undefined} Why it does not fit.
-   */
-  #take({ to, key = '', name = '', text = '', version, standing, url = '' }, value) {
-    const entry = this.#own.get(key);
-    if (entry === undefined || !to.includes(this.#tab)) return undefined;
-    const { follower } = entry;
-    if (standing !== undefined) {
-      this.#urls.set(follower.feed, url);
-      entry.standing = standing;
-    } else if (version === undefined || !isSame(version, follower.version)) {
-      // Otherwise it is a state that another tab has asked for.
-      const misfit = follower.take(name, value ?? this.#parse(text), text);
-      if (this.#tabs !== null) return misfit;
-      if (misfit !== undefined || follower.version !== null || name === 'absent') entry.misfit = misfit;
-      this.#complain(key);
-    }
-    this.#stand(entry);
-    return undefined;
-  }
-
-  /**
-   * Tells a follower its standing, if it is another one.
-   * @param {OwnEntry} entry
-   */
-  #stand(entry) {
-    const { follower, standing, misfit } = entry;
-    const isMisfit = misfit !== undefined && (standing?.name === 'live' || standing?.name === 'catching-up');
-    const text = JSON.stringify(isMisfit ? { name: 'stale', reason: 'must-refetch', detail: misfit } : standing);
-    if (text === entry.told) return;
-    entry.told = text;
-    follower.stand(JSON.parse(text));
   }
 
   // What the leading tab does.
 
-  #lead() {
-    this.#hearAnswer();
-    this.#term = Math.max(this.#connection.environment.now(), this.#term + 1);
-    this.#tabs = new Set();
-    // The connection handles it now.
-    for (const entry of this.#own.values()) entry.misfit = undefined;
-    this.#tell();
+  beat() {
+    const now = this.#connection.environment.now();
+    if (!this.#isLeading || this.#guests.size === 0 || now - this.#saidAt < beat) return;
+    this.#saidAt = now;
+    this.#channel.postMessage({});
   }
 
-  #stepDown() {
-    this.#tabs = null;
-    for (const shared of this.#shared.values()) {
-      // The tabs hear from the next one.
-      shared.tabs.clear();
-      this.#connection.unfollow(shared);
+  /** @param {FeedStream} stream @param {string} name @param {string} data */
+  take(stream, name, data) {
+    if (!this.#isLeading) return false;
+    if (name === 'stream') {
+      this.#stream ??= stream;
+      if (this.#stream !== stream) return false;
+      this.#url = `${this.instance}/v1/streams/${JSON.parse(data).stream}`;
+      this.#channel.postMessage({ isNew: true });
+      return false;
     }
-    this.#shared.clear();
-  }
-
-  /**
-   * Sends to some tabs, of which this may be one.
-   * @param {Iterable<string>} tabs @param {Omit<Delivery, 'to'>} content @param {any} [value] @returns {string | undefined} Why it does not fit here.
-   */
-  #send(tabs, content, value) {
-    const { feed = '' } = this.#shared.get(content.key ?? '') ?? {};
-    const delivery = { ...content, to: [...tabs], ...(content.standing && { url: this.#connection.urlOf(feed) }) };
-    if (delivery.to.some((tab) => tab !== this.#tab)) this.#say(delivery);
-    return this.#take(delivery, value);
+    const [start = '', tab = ''] = /^\{"view":"([^" ]+) /.exec(data) ?? [];
+    if (tab === '') return false;
+    this.#guests.get(tab)?.channel.postMessage({ name, data: `{"view":"${data.slice(start.length)}` });
+    return true;
   }
 
   /**
-   * Takes what a tab says.
-   * @param {{ tab: string, list?: Entry[], key: string }} message
+   * Changes the stream for a tab.
+   * @param {string} tab @param {number} number @param {Change} change
    */
-  #hearTab({ tab, list, key }) {
-    if (list !== undefined) {
-      this.#follow(tab, list);
-      return;
-    }
-    const shared = this.#shared.get(key);
-    if (shared?.tabs.has(tab) && shared.ask(tab)) this.#connection.refetch(shared);
-  }
-
-  /** @param {string} tab @param {Entry[]} list All that it follows. */
-  #follow(tab, list) {
-    if (tab !== this.#tab && this.#tabs?.has(tab) === false) this.#watch(tab);
-    const keys = new Set(list.map(({ key }) => key));
-    for (const entry of list) {
-      const { key, was = '' } = entry;
-      const old = this.#shared.get(was);
-      if (old === undefined || keys.has(was) || this.#shared.has(key) || old.tabs.size !== 1 || !old.tabs.has(tab)) continue;
-      this.#shared.delete(was);
-      this.#shared.set(key, old);
-      old.change(tab, entry);
-      this.#connection.change(old);
-    }
-    for (const shared of this.#shared.values()) {
-      if (keys.has(shared.key) || !shared.tabs.has(tab)) continue;
-      shared.leave(tab);
-      if (shared.tabs.size > 0) continue;
-      this.#shared.delete(shared.key);
-      this.#connection.unfollow(shared);
-    }
-    for (const entry of list) {
-      let shared = this.#shared.get(entry.key);
-      if (shared?.tabs.get(tab) === entry.number) continue;
-      if (shared === undefined) {
-        shared = new SharedFollower(entry, (to, delivery, value) => this.#send(to, delivery, value));
-        this.#shared.set(entry.key, shared);
-        this.#connection.follow(shared);
-      }
-      if (shared.join(tab, entry)) this.#connection.refetchNow(shared);
-    }
+  async #change(tab, number, change) {
+    // Tabs ask again when it is open.
+    if (this.#url === '') return;
+    const guest = this.#guests.get(tab) ?? { channel: this.#channelOf(`${this.name} ${tab}`), views: new Map(), taken: -1 };
+    if (!this.#guests.has(tab)) this.#await(tab);
+    this.#guests.set(tab, guest);
+    // It may have asked again at the same moment.
+    if (number <= guest.taken) return;
+    guest.taken = number;
+    const [add, remove] = [change.add ?? [], change.remove ?? []].map((list) => list.map((it) => ({ ...it, view: `${tab} ${it.view}` })));
+    for (const { feed, view } of add) guest.views.set(view, { feed, view });
+    for (const { view } of remove) guest.views.delete(view);
+    const { status, value } = await this.#patch({ add, remove }).catch(() => ({ status: 404, value: {} }));
+    guest.channel.postMessage({ number, status, text: JSON.stringify(value) });
   }
 
   /**
    * Follows nothing for a tab any more when it is gone.
    * @param {string} tab
    */
-  #watch(tab) {
-    const { signal } = this.#candidacy;
-    this.#tabs?.add(tab);
-    this.#page.navigator.locks.request(`${this.#lockName} ${tab}`, { signal }, () => {
-      if (signal.aborted) return;
-      this.#follow(tab, []);
-      this.#tabs?.delete(tab);
+  #await(tab) {
+    const { signal } = this.#end;
+    this.#page.navigator.locks.request(`${this.name} ${tab}`, { signal }, () => {
+      const guest = this.#guests.get(tab);
+      this.#guests.delete(tab);
+      if (!signal.aborted && guest) this.#patch({ remove: [...guest.views.values()] }).catch(() => {});
     }).catch(() => {});
+  }
+
+  /** @param {Change} change */
+  #patch(change) {
+    const request = { method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(change) };
+    return this.#connection.exchange(this.#url, request, answerTime, this.#end.signal);
   }
 }

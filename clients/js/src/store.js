@@ -27,44 +27,31 @@ export class FeedStore {
   #followed = new Map();
   /** @type {Map<string, readonly PendingWrite[]>} By feed, in their order. */
   #writes = new Map();
-  /** @type {Map<string, Promise<unknown>>} The write of each feed that was sent last. */
-  #sent = new Map();
+  /** @type {Promise<import('./write-request.js').Writer> | undefined} */
+  #writer;
   #connection;
-  /** @type {Connection | import('./shared-connection.js').SharedConnection | null} What follows: the connection, or that of all tabs, once it is loaded. */
-  #link = null;
   /** @type {import('./followed-feed.js').Context} */
   #context;
-  #closing = new AbortController();
+  #isClosed = false;
+  /** Ends when the store is closed, or another user's. */
+  #session = new AbortController();
 
   /**
    * @param {string | readonly string[]} urls
    * @param {import('../types/index.js').FeedStoreOptions & Partial<import('./connection.js').Environment>} [options]
    */
   constructor(urls, options) {
-    const { token, share, ...given } = options ?? {};
     const list = [urls].flat().map((url) => checkedUrl(url));
     if (list.length === 0) checkedUrl('');
-    const connection = this.#connection = new Connection([...new Set(list)], token, given);
-    const { environment, environment: { page } } = connection;
+    const connection = this.#connection = new Connection([...new Set(list)], options, () => this.#forget());
     this.#context = {
-      environment,
+      environment: connection.environment,
       writesOf: (feed) => this.#writes.get(feed) ?? none,
-      refetch: (followed) => this.#link?.refetch(followed),
       settle: (feed) => {
         this.#refresh(feed);
         this.#settle(feed);
       },
     };
-    if (share === false || !page.document || !page.navigator?.locks || !page.BroadcastChannel) this.#link = connection;
-    else import('./shared-connection.js').then((module) => new module.SharedConnection(connection, parsedWithText, share), () => connection).then((link) => this.#start(link));
-  }
-
-  /** @param {Connection | import('./shared-connection.js').SharedConnection} link */
-  #start(link) {
-    if (this.#closing.signal.aborted) return link.close();
-    this.#link = link;
-    for (const followed of this.#followed.values()) link.follow(followed);
-    return undefined;
   }
 
   /** @param {string} id @param {Window | null} [window] */
@@ -73,9 +60,33 @@ export class FeedStore {
     return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window));
   }
 
+  /** @param {string | null} token */
+  setToken(token) { return this.#connection.setToken(token); }
+
+  reconnect() { this.#connection.reconnect(); }
+
+  get standing() { return this.#connection.standing; }
+
+  /** @param {() => void} listener */
+  subscribe(listener) {
+    const { listeners } = this.#connection;
+    listeners.add(listener);
+    return () => { listeners.delete(listener); };
+  }
+
+  /** What one user saw and wrote is not for another one. */
+  #forget() {
+    this.#session.abort();
+    this.#session = new AbortController();
+    this.#writes.clear();
+    for (const followed of this.#followed.values()) followed.take('forget', {});
+    this.#connection.restart('', 'the token is another user\'s');
+  }
+
   close() {
-    this.#closing.abort();
-    this.#link?.close();
+    this.#isClosed = true;
+    this.#session.abort();
+    this.#connection.close();
     for (const followed of this.#followed.values()) {
       followed.rest();
       for (const feed of [...followed.feeds]) feed.end();
@@ -93,10 +104,10 @@ export class FeedStore {
    * @param {Feed} feed @param {FollowedFeed} followed What the feed has shown. @returns {FollowedFeed} What it shows.
    */
   joined(feed, followed) {
-    if (this.#closing.signal.aborted) throw new Error('the FeedStore is closed');
+    if (this.#isClosed) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
-    if (shown.feeds.size === 0) this.#link?.follow(shown);
+    if (shown.feeds.size === 0) this.#connection.follow(shown);
     shown.feeds.add(feed);
     return shown;
   }
@@ -110,7 +121,7 @@ export class FeedStore {
     if (followed.feeds.size > 0) return;
     followed.rest();
     this.#followed.delete(followed.key);
-    this.#link?.unfollow(followed);
+    this.#connection.unfollow(followed);
     this.#settle(followed.feed);
   }
 
@@ -127,7 +138,7 @@ export class FeedStore {
       this.#followed.delete(followed.key);
       followed.setWindow(window);
       this.#followed.set(key, followed);
-      this.#link?.change(followed);
+      this.#connection.change(followed);
       return followed;
     }
     const shown = there ?? followed.copy(window);
@@ -142,29 +153,41 @@ export class FeedStore {
    * @param {string} feed @param {any} events @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
    */
   async write(feed, events, options) {
-    const wait = options?.wait ?? 10;
-    // The inspector has its text.
-    const body = typeof events === 'string' ? events : JSON.stringify(events);
+    const { wait = 10, coalesce } = options ?? {};
     const writes = this.#context.writesOf(feed);
-    if (writes.length >= mostWrites) {
-      throw new WriteFailed('too-many-writes', `${mostWrites} writes of ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
-    }
-    /** @type {PendingWrite} */
-    const write = { events: [JSON.parse(body)].flat(), written: null, isPublished: false };
-    this.#writes.set(feed, [...writes, write]);
-    this.#refresh(feed);
+    let content;
     try {
-      // One after the other, because requests at the same time would be applied in any order.
-      const sent = (this.#sent.get(feed) ?? Promise.resolve()).then(async () => {
-        const { sendWrite } = await import('./write-request.js').catch((error) => {
-          throw new WriteFailed(null, `nothing was written: ${error.message}`);
-        });
-        const link = this.#link ?? this.#connection;
-        return sendWrite(this.#connection, link.urlOf(feed), { feed, body, wait, closing: this.#closing.signal }, { WriteFailed, WriteRejected });
+      // The inspector has its text.
+      const body = typeof events === 'string' ? events : JSON.stringify(events);
+      content = { wait, body, events: [JSON.parse(body)].flat() };
+    } catch (error) {
+      throw new WriteRejected('invalid-content', `JSON cannot spell the events, nothing was written: ${/** @type {Error} */ (error).message}`);
+    }
+    let write = writes.find((it) => coalesce !== undefined && it.coalesce === coalesce && !it.isSent);
+    if (write === undefined) {
+      if (writes.length >= mostWrites) {
+        throw new WriteFailed('too-many-writes', `${mostWrites} writes of ${JSON.stringify(feed)} are pending; nothing was written. Wait for them`);
+      }
+      write = { coalesce, isSent: false, isDone: false, written: null, isPublished: false, ...content };
+      this.#writes.set(feed, [...writes, write]);
+      write.outcome = this.#send(feed, write);
+    }
+    Object.assign(write, content);
+    this.#refresh(feed);
+    return /** @type {Promise<Written>} */ (write.outcome);
+  }
+
+  /** @param {string} feed @param {PendingWrite} write @returns {Promise<Written>} */
+  async #send(feed, write) {
+    const { signal } = this.#session;
+    this.#writer ??= import('./write-request.js').then(({ Writer }) => new Writer(this.#connection, { WriteFailed, WriteRejected }));
+    try {
+      const writer = await this.#writer.catch((error) => {
+        this.#writer = undefined;
+        throw new WriteFailed(null, `nothing was written: ${error.message}`);
       });
-      this.#sent.set(feed, sent.catch(() => {}));
-      const { written, isPublished } = await sent;
-      Object.assign(write, { written, isPublished });
+      const written = await writer.send(feed, write, signal, () => this.#context.settle(feed));
+      write.isDone = true;
       return written;
     } catch (error) {
       this.#writes.set(feed, this.#context.writesOf(feed).filter((other) => other !== write));
@@ -186,7 +209,7 @@ export class FeedStore {
    */
   #settle(feed) {
     const followed = this.#followedOf(feed);
-    const writes = this.#context.writesOf(feed).filter((write) => write.written === null || followed.some((it) => it.isPending(write)));
+    const writes = this.#context.writesOf(feed).filter((write) => !write.isDone || followed.some((it) => it.isPending(write)));
     if (writes.length > 0) this.#writes.set(feed, writes);
     else this.#writes.delete(feed);
   }

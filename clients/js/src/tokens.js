@@ -4,181 +4,235 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+/**
+ * @typedef {import('./connection.js').Answer} Answer
+ * @typedef {import('./connection.js').Token} Token
+ */
+
 /** So many milliseconds before its end a token is renewed. */
-const early = 30_000;
-/** So many milliseconds a token is kept that is not valid yet, and between two tries of a request with it. */
+const renewal = 30_000;
+/** So many milliseconds a token is kept that is not valid yet, between two tries of a request with it, and so many times it is sent again. */
 const patience = 300_000;
 const pause = 1000;
+const mostEarly = 30;
 /** The longest time that a timer can wait. */
 const longest = 2 ** 31 - 1;
 
-/** @typedef {string | null | undefined} Token */
-
 export class Tokens {
-  /** @type {Token} */
-  #token;
-  /** @type {Token} The last one that was accepted. It stays in use while a newer one is not valid yet. */
+  /** @type {string | undefined} The `sub` of the tokens, empty if they name none. */
+  user;
+  /** @type {Token} The last one that was accepted. */
   #accepted;
   /** @type {{ token: Token, until: number } | null} One that is not valid yet. */
   #coming = null;
-  /** @type {Promise<Token> | null} */
+  /** Whether the present token is not the callback's. It is used until it is refused, or ends. */
+  #isGiven = false;
+  /** @type {Promise<{ token?: Token, error?: any }> | null} The call of the callback. */
   #asked = null;
+  /** @type {(answer: { token: Token }) => void} Answers in place of the callback. */
+  #answer = () => {};
   /** @type {any} */
   #timer = null;
   #ask;
-  #environment;
-  #onRenewed;
+  #connection;
 
   /**
    * @param {(() => Token | Promise<Token>) | undefined} ask
-   * @param {import('./connection.js').Environment} environment
-   * @param {() => void} onRenewed A newer token is there.
+   * @param {import('./connection.js').Connection} connection Its `token` is the present one.
    */
-  constructor(ask, environment, onRenewed) {
+  constructor(ask, connection) {
     this.#ask = ask;
-    this.#environment = environment;
-    this.#onRenewed = onRenewed;
+    this.#connection = connection;
+  }
+
+  get #now() { return this.#connection.environment.now(); }
+
+  /** The last token that was accepted, if it has not ended. */
+  get #inUse() { return this.#accepted && endOf(this.#accepted) > this.#now ? this.#accepted : null; }
+
+  /** @param {Token} token What is used from now on; null to ask for one with the next request. @returns {boolean} Whether it is one. */
+  set(token) {
+    this.#isGiven = Boolean(token);
+    this.#coming = null;
+    this.#become(token);
+    if (!token) this.#accepted = null;
+    else this.#answer({ token });
+    return this.#isGiven;
+  }
+
+  /** @param {Token} token */
+  #become(token) {
+    const { user } = this;
+    this.#connection.token = token;
+    this.#renewLater();
+    if (!token) return;
+    this.user = claimsOf(token).sub ?? '';
+    if (user !== undefined && user !== this.user) this.#connection.onUser();
   }
 
   /**
-   * The header of a request.
-   * @returns {Record<string, string>}
+   * The token for a request. For a stream, the callback is asked even if there is one.
+   * @param {boolean} [isStream] @returns {Promise<Token>}
    */
-  get headers() { return this.#token ? { Authorization: `Bearer ${this.#token}` } : {}; }
+  async #get(isStream) {
+    const { token } = this.#connection;
+    const coming = this.#coming;
+    if (coming !== null && this.#now < coming.until && (isStream || !token)) return this.#inUse ?? coming.token;
+    if (!this.#ask || (token && endOf(token) > this.#now && (this.#isGiven || !isStream))) return token;
+    return this.#fetch(this.#ask);
+  }
 
-  /** Asks for another token, unless there is one that was not valid when it was sent. */
-  async fetch() {
-    const ask = this.#ask;
-    if (this.#coming !== null && this.#environment.now() < this.#coming.until) this.#take(this.#coming.token);
-    else if (ask !== undefined) {
-      this.#asked ??= Promise.resolve().then(ask).finally(() => { this.#asked = null; });
-      // Without a newer one, the present one stays in use until it ends.
-      const [token, error] = await this.#asked.then((it) => [it], (reason) => [null, reason]);
-      const isThere = this.#accepted && this.#accepted === this.#token && endOf(this.#token) > this.#environment.now();
-      if (token || (!isThere && error === undefined)) this.#take(token);
-      else if (!isThere) {
-        const detail = `there is no token: ${error instanceof Error ? error.message : error}`;
-        throw Object.assign(new Error(detail), { end: { status: 401, problem: { detail } } });
+  /**
+   * Without a newer token, the present one stays in use until it ends.
+   * @param {() => Token | Promise<Token>} ask @returns {Promise<Token>}
+   */
+  async #fetch(ask) {
+    const { token, error } = await this.#call(ask);
+    if (this.#isGiven) return this.#connection.token;
+    if (!token && this.#inUse) this.#connection.token = this.#inUse;
+    else if (error !== undefined) throw { end: `there is no token: ${error instanceof Error ? error.message : error}` };
+    else this.#become(token);
+    this.#connection.flushLater();
+    return this.#connection.token;
+  }
+
+  /**
+   * Calls the callback; once, if several wait.
+   * @param {() => Token | Promise<Token>} ask
+   */
+  #call(ask) {
+    return this.#asked ??= new Promise((resolve) => {
+      this.#answer = resolve;
+      Promise.resolve().then(ask).then((token) => resolve({ token }), (error) => resolve({ error }));
+    }).finally(() => { this.#asked = null; });
+  }
+
+  /** @param {Token} token That was accepted. */
+  #note(token) {
+    this.#accepted = token;
+    if (this.#coming?.token !== token) return;
+    this.#connection.token = token;
+    this.#coming = null;
+  }
+
+  /** @param {Token} token That was refused. @param {any} problem @returns {boolean} Whether it is not valid yet, so that it is kept. */
+  refuse(token, problem) {
+    const isComing = this.#coming?.token === token;
+    if (token && (/not valid yet/.test(problem?.detail) || timeOf(claimsOf(token).nbf, 0) > this.#now)) {
+      if (!isComing) this.#coming = { token, until: this.#now + patience };
+      this.#connection.token = this.#inUse;
+      return true;
+    }
+    if (token === this.#accepted) this.#accepted = null;
+    if (isComing) this.#coming = null;
+    if (token === this.#connection.token && this.#ask) {
+      this.#connection.token = null;
+      this.#isGiven = false;
+    }
+    return false;
+  }
+
+  /**
+   * Opens a stream: at once with another token if one is refused.
+   * @param {(token: Token) => Promise<Response>} send @param {boolean} isFirst Whether it is no further attempt.
+   */
+  async open(send, isFirst) {
+    let token = await this.#get(true);
+    for (;;) {
+      const response = await send(token);
+      if (response.status !== 401) {
+        this.#note(token);
+        return response;
+      }
+      const former = token;
+      const isEarly = this.refuse(token, await response.clone().json().catch(() => undefined));
+      if (isEarly ? !this.#inUse : !isFirst || !this.#ask) return response;
+      token = await this.#get(true);
+      if (isEarly) continue;
+      if (!token || token === former) return response;
+      isFirst = false;
+    }
+  }
+
+  /**
+   * Another request, which is sent again if its token is refused, or is not valid yet.
+   * @param {(token: Token) => Promise<Answer>} send @param {() => boolean} [isWanted] Of one that is not sent again if it is not valid yet.
+   * @returns {Promise<Answer>}
+   */
+  async request(send, isWanted) {
+    let token = await this.#get();
+    for (let early = 0, isRefused = false;;) {
+      const answer = await send(token);
+      if (answer.status !== 401) {
+        this.#note(token);
+        return answer;
+      }
+      if (this.refuse(token, answer.value)) {
+        if (isWanted || early === mostEarly) {
+          if (this.#inUse) this.#renewLater();
+          return { ...answer, isEarly: Boolean(this.#inUse) };
+        }
+        early += 1;
+        await new Promise((resolve) => { this.#connection.environment.setTimer(() => resolve(null), this.#inUse ? 0 : pause); });
+        token = await this.#get();
+      } else {
+        const newer = isRefused || !this.#ask ? token : await this.#fetch(this.#ask).catch(() => token);
+        if (newer === token || isWanted?.() === false) return answer;
+        isRefused = true;
+        token = newer;
       }
     }
-    return this.headers;
-  }
-
-  /**
-   * The header of a request.
-   * @param {boolean} [isNew] Whether to ask also if there is a token.
-   */
-  async get(isNew = false) { return this.#token && !isNew ? this.headers : this.fetch(); }
-
-  /**
-   * A request with the token; a second one with another token if that is refused.
-   * @param {string} url @param {RequestInit} request @param {boolean} [isNew] Whether it is a stream, which comes again by itself.
-   * @returns {Promise<Response>}
-   */
-  async request(url, request, isNew) {
-    const { now } = this.#environment;
-    /** @type {Token} */
-    let token;
-    const send = async () => {
-      token = this.#token;
-      const response = await this.#environment.fetch(url, { ...request, headers: { ...request.headers, ...this.headers } });
-      if (response.status !== 401) {
-        this.#accepted = token;
-        if (this.#coming?.token === token) this.#coming = null;
-      } else if (token && await isRefusedAsEarly(response, token, now())) {
-        if (this.#coming?.token !== token) this.#coming = { token, until: now() + patience };
-        return { response, isEarly: true };
-      } else if (token === this.#accepted) this.#accepted = null;
-      return { response, isEarly: false };
-    };
-    await this.get(isNew);
-    let sent = await send();
-    if (sent.isEarly && this.#accepted && this.#accepted !== token && endOf(this.#accepted) > now()) {
-      this.#take(this.#accepted);
-      return (await send()).response;
-    }
-    while (sent.isEarly && !isNew) {
-      await this.#pass(pause, request.signal);
-      if (request.signal?.aborted) break;
-      sent = await send();
-    }
-    if (sent.isEarly || sent.response.status !== 401) return sent.response;
-    return await this.replace().catch(() => false) ? (await send()).response : sent.response;
-  }
-
-  /** @param {number} milliseconds @param {AbortSignal | null} [signal] Ends the wait. @returns {Promise<void>} */
-  #pass(milliseconds, signal) {
-    return new Promise((resolve) => {
-      const end = () => {
-        this.#environment.clearTimer(timer);
-        signal?.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = this.#environment.setTimer(end, milliseconds);
-      signal?.addEventListener('abort', end);
-    });
-  }
-
-  /**
-   * Asks again, because a token was refused.
-   * @returns {Promise<boolean>} Whether there is another one.
-   */
-  async replace() {
-    const before = this.#token;
-    await this.fetch();
-    return this.#token !== before;
   }
 
   /** Renews no token until one is needed again. */
-  rest() { this.#environment.clearTimer(this.#timer); }
+  rest() { this.#connection.environment.clearTimer(this.#timer); }
 
-  /** @param {Token} token */
-  #take(token) {
-    this.#token = token;
+  #renewLater() {
     this.rest();
-    const left = endOf(token) - this.#environment.now();
-    if (!(left > 0) || left === Infinity) return;
-    const wait = Math.max(left - early, left / 2, pause);
-    this.#timer = this.#environment.setTimer(() => {
-      if (wait > longest) this.#take(token);
-      else this.#renew();
+    const left = endOf(this.#connection.token) - this.#now;
+    if (left === Infinity || !this.#ask) return;
+    const wait = Math.max(left - renewal, left / 2, pause);
+    this.#timer = this.#connection.environment.setTimer(() => {
+      if (wait > longest) this.#renewLater();
+      else if (this.#ask && this.#connection.isOpen) this.#renew(this.#ask);
     }, Math.min(wait, longest));
   }
 
-  async #renew() {
-    try {
-      if (await this.replace()) this.#onRenewed();
-    } catch {
-      // The streams end with the token, and it is asked for then.
+  /**
+   * Without a newer one, the streams end with the token.
+   * @param {() => Token | Promise<Token>} ask
+   */
+  async #renew(ask) {
+    const coming = this.#coming;
+    if (coming !== null && this.#now < coming.until) this.#connection.token = coming.token;
+    else {
+      const { token } = await this.#call(ask);
+      if (!token || token === this.#connection.token) return;
+      this.#isGiven = false;
+      this.#become(token);
     }
+    this.#connection.flushLater();
   }
-}
-
-/**
- * Whether a token is refused because it is not valid yet.
- * @param {Response} response @param {Token} token @param {number} now
- */
-async function isRefusedAsEarly(response, token, now) {
-  const problem = await response.clone().json().catch(() => undefined);
-  return /not valid yet/.test(problem?.detail) || claimOf(token, 'nbf', 0) > now;
 }
 
 /**
  * When a JSON Web Token ends, in milliseconds since 1970; without a limit for any other token. It is not verified.
  * @param {Token} token
  */
-const endOf = (token) => claimOf(token, 'exp', Infinity);
+const endOf = (token) => timeOf(claimsOf(token).exp, Infinity);
+
+/** @param {unknown} value @param {number} otherwise */
+const timeOf = (value, otherwise) => (typeof value === 'number' ? 1000 * value : otherwise);
 
 /**
- * A time in a token, in milliseconds since 1970.
- * @param {Token} token @param {string} name @param {number} otherwise
+ * What a token says.
+ * @param {Token} token
  */
-function claimOf(token, name, otherwise) {
+function claimsOf(token) {
   try {
     const [, payload] = String(token).split('.');
-    const value = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))[name];
-    return typeof value === 'number' ? 1000 * value : otherwise;
+    return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) ?? {};
   } catch {
-    return otherwise;
+    return {};
   }
 }

@@ -32,8 +32,10 @@ export class WriteFailed extends Error {
 }
 
 /**
- * A write, until what is shown includes it. `written` is null until the daemon has answered; `isPublished` is what it said then.
- * @typedef {{ events: any[], written: import('../types/index.js').Written | null, isPublished: boolean }} PendingWrite
+ * A write, until what is shown includes it. `written` is null until the daemon has answered; `isDone` says that there
+ * will be no other answer, `isPublished` that it is published.
+ * @typedef {{ events: any[], written: import('../types/index.js').Written | null, isPublished: boolean, isDone: boolean, isSent: boolean, body: string, wait: number,
+ *   coalesce?: string, outcome?: Promise<import('../types/index.js').Written> }} PendingWrite
  */
 
 /**
@@ -43,17 +45,15 @@ export class WriteFailed extends Error {
  * @param {readonly PendingWrite[]} writes In their order.
  * @param {import('../types/index.js').Window | null} window
  * @param {Index} before What was shown before; its elements are kept if they are the same.
- * @returns {{ shown: { sections: readonly Section[], index: Index } | null, effective: Set<PendingWrite> }} `shown` is null if it is
- *   what is confirmed; the other member has the writes that show something.
+ * @returns {{ sections: readonly Section[], index: Index } | null} Null if it is what is confirmed.
  */
 export function withWrites(confirmed, writes, window, before) {
   const draft = new Draft(confirmed, window);
-  const effective = new Set(writes.filter(({ events }) => {
-    const shows = events.filter((event) => draft.apply(event)).length > 0;
+  for (const { events } of writes) {
+    for (const event of events) draft.apply(event);
     draft.endRecord();
-    return shows;
-  }));
-  return { shown: draft.finished(before), effective };
+  }
+  return draft.finished(before);
 }
 
 /**

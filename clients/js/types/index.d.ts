@@ -15,6 +15,7 @@ export interface FeedStoreOptions {
    * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
    */
   share?: string | false;
+  /** In place of the global one, such as that of `expo/fetch` in React Native. It must stream responses. */
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
@@ -26,6 +27,17 @@ export class FeedStore {
   constructor(urls: string | readonly string[], options?: FeedStoreOptions);
   /** A feed, or a window of it. It is followed while somebody listens. Each call returns a new `Feed`; equal windows are followed once. */
   feed(id: string, window?: Window | null): Feed;
+  /** The worst standing of the followed feeds, for a banner of the app; `live` if nothing is followed. It is the same object until it changes. */
+  readonly standing: Standing;
+  /** Calls a function after `standing` has changed. @returns Ends the subscription. */
+  subscribe(listener: () => void): () => void;
+  /**
+   * The token from now on, also on open streams, and without a callback. It is used until it is refused or ends; then the callback is asked. With null,
+   * the callback is asked with the next request. If the token has another `sub`, nothing that the former user saw or wrote stays.
+   */
+  setToken(token: string | null): Promise<void>;
+  /** Tries at once what waits, and opens streams again that have received nothing for 20 s. Pages call it when they are back, or online. */
+  reconnect(): void;
   /** Ends everything: the connections, the iterations, and the subscriptions. */
   close(): void;
 }
@@ -151,6 +163,8 @@ export interface Standing {
 export interface WriteOptions {
   /** Seconds to wait for the outcome, at most 30; 10 by default. With 0, only the brokers' confirmation is awaited. */
   wait?: number;
+  /** Replaces a write of the feed with the same key that was not sent yet. Both get the outcome of this one. */
+  coalesce?: string;
 }
 
 /** Where a write is. `epoch` and `revision` are there if what is published covers it. */
@@ -161,6 +175,8 @@ export interface Written {
   readonly offset?: number;
   readonly epoch?: string;
   readonly revision?: number;
+  /** Whether the write changed something; absent if that is not known. */
+  readonly changed?: boolean;
 }
 
 /** The write changed nothing. */

@@ -50,8 +50,9 @@ export class StreamServer {
   elsewhere = new Map();
   /** What a token allows: null, or the reason, if it is refused. */
   rightsOf = () => ({ mayRead: () => true, sub: 'a' });
-  /** The answer to a write. */
+  /** The answer to a write, and to who asks for its outcome. */
   onWrite = () => ({ status: 403, body: { code: 'writes-off', detail: 'writes are off' } });
+  onOutcome = () => ({ status: 404, body: {} });
   /** Runs something later, in the order of the calls with the same key; by default at once. */
   later = (_key, run) => run();
   isDown = false;
@@ -68,18 +69,19 @@ export class StreamServer {
   get revision() { return this.feeds.get('f').revision; }
 
   fetch = async (url, { method, headers = {}, body, signal }) => {
-    this.requests.push({ method, url, headers, body: JSON.parse(body) });
+    this.requests.push({ method, url, headers, body: body && JSON.parse(body) });
     await new Promise((resolve) => { this.later('requests', resolve); });
     signal?.throwIfAborted();
     if (this.isDown) throw new TypeError('fetch failed');
     const answer = (status, value) => new Response(JSON.stringify(value), { status });
     const rights = this.rightsOf(headers.Authorization?.slice('Bearer '.length));
     if (rights?.mayRead === undefined) return answer(401, { code: 'invalid-token', detail: rights ?? 'the token is not accepted' });
-    const content = JSON.parse(body);
-    const [, feed] = /\/v1\/feeds\/([^/]+)\/events$/.exec(url) ?? [];
+    const content = body && JSON.parse(body);
+    const [, feed, place] = /\/v1\/feeds\/([^/]+)\/events(?:\?(.*))?$/.exec(url) ?? [];
     if (feed !== undefined) {
       const aborted = new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
-      const { status, body: value } = await Promise.race([this.onWrite(decodeURIComponent(feed), content, headers), aborted]);
+      const own = place ? this.onOutcome(Object.fromEntries(new URLSearchParams(place)), headers) : this.onWrite(decodeURIComponent(feed), content, headers);
+      const { status, body: value } = await Promise.race([own, aborted]);
       return answer(status, value);
     }
     const list = method === 'PATCH' ? 'add' : 'feeds';
@@ -100,11 +102,10 @@ export class StreamServer {
     const stream = {
       rights, places: new Map(),
       event: (name, value) => send(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`),
-      message: (value) => {
-        const place = stream.places.get(value.feed);
+      message: (place, value) => {
         const sent = place.isSpoilt || this.spoilsAll ? { ...value, checksum: value.checksum === '00000001' ? '00000002' : '00000001' } : value;
         place.isSpoilt = false;
-        send(`data: ${JSON.stringify(sent)}\n\n`);
+        send(`data: ${JSON.stringify({ view: place.view, ...sent })}\n\n`);
       },
       beat: () => send(':\n\n'),
       end: (error) => this.later(id, () => {
@@ -130,29 +131,30 @@ export class StreamServer {
     if (stream === undefined || stream.rights.sub !== rights.sub) return answer(404, { code: 'unknown-stream', detail: 'there is no such stream' });
     const refused = [...stream.places.values()].filter(({ isForbidden }) => isForbidden);
     stream.rights = rights;
-    for (const feed of remove) stream.places.delete(feed);
+    for (const it of remove) stream.places.delete(it.view ?? it);
     for (const place of stream.places.values()) if (!place.isForbidden && !rights.mayRead(place.feed)) this.#refuse(stream, place);
     const change = { added: [], changed: [], removed: remove };
-    for (const place of refused) if (rights.mayRead(place.feed) && stream.places.has(place.feed)) this.#begin(stream, place, undefined);
+    for (const place of refused) if (rights.mayRead(place.feed) && stream.places.has(place.view)) this.#begin(stream, place, undefined);
     for (const request of add) {
-      const before = stream.places.get(request.feed);
+      const { feed, view = feed } = request;
+      const before = stream.places.get(view);
       const isChange = before !== undefined && !before.isForbidden;
-      (before === undefined ? change.added : change.changed).push(request.feed);
-      if (isChange) stream.event('must-refetch', { feed: request.feed, reason: 'the stream was asked for it again' });
+      (before === undefined ? change.added : change.changed).push({ feed, view });
+      if (isChange) stream.event('must-refetch', { view, feed, reason: 'the stream was asked for it again' });
       this.#follow(stream, isChange ? { ...request, epoch: undefined, revision: undefined } : request);
     }
     return answer(200, change);
   }
 
-  #follow(stream, { feed, partition: _partition, epoch, revision, ...window }) {
-    const place = { feed, window, version: null, told: null, totals: undefined, isForbidden: false };
-    stream.places.set(feed, place);
+  #follow(stream, { feed, view = feed, partition: _partition, epoch, revision, ...window }) {
+    const place = { feed, view, window, version: null, told: null, totals: undefined, isForbidden: false };
+    stream.places.set(view, place);
     this.#begin(stream, place, epoch === undefined ? undefined : { epoch, revision });
   }
 
   #refuse(stream, place) {
     Object.assign(place, { isForbidden: true, version: null });
-    stream.event('forbidden', { feed: place.feed, reason: 'not-allowed' });
+    stream.event('forbidden', { view: place.view, feed: place.feed, reason: 'not-allowed' });
   }
 
   /** Sends what a reader needs. */
@@ -160,7 +162,7 @@ export class StreamServer {
     if (!stream.rights.mayRead(place.feed)) return this.#refuse(stream, place);
     place.isForbidden = false;
     const tell = (name, value) => {
-      if (place.told !== name) stream.event(name, { feed: place.feed, ...value });
+      if (place.told !== name) stream.event(name, { view: place.view, feed: place.feed, ...value });
       Object.assign(place, { told: name, version: null });
     };
     const url = this.elsewhere.get(place.feed);
@@ -172,13 +174,13 @@ export class StreamServer {
     // Who continues may have others.
     place.totals = had === undefined || Object.keys(place.window).length === 0 ? this.#totals(feed, place.window) : undefined;
     if (had === undefined) {
-      stream.message({ ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, place.window) });
+      stream.message(place, { ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, place.window) });
       place.version = { epoch: feed.epoch, revision: feed.revision };
     } else {
       place.version = { epoch: feed.epoch, revision: version.revision };
       this.#step(stream, place, feed, had);
     }
-    return this.#tellUpToDate(stream, feed);
+    return this.#tellUpToDate(stream, place, feed);
   }
 
   /** Sends how a reader gets from an earlier state to the present one. */
@@ -190,18 +192,18 @@ export class StreamServer {
     const isNews = isEmpty && Object.keys(place.window).length === 0 && place.version.revision !== feed.revision;
     const isReload = isNews || !isSame(heads(old), heads(now));
     if (isReload) {
-      stream.message({ ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: now });
+      stream.message(place, { ...this.#head(feed, place.window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: now });
     } else if (!isEmpty) {
       const isPlain = items.delete.length + items.insert.length + items.move.length + items.reload.length === 0;
-      stream.message({ ...this.#head(feed, place.window), base: place.version.revision, mode: isPlain ? 'reconfigure' : 'diff', items });
+      stream.message(place, { ...this.#head(feed, place.window), base: place.version.revision, mode: isPlain ? 'reconfigure' : 'diff', items });
     } else {
-      if (!isSame(totals, place.totals)) stream.event('window', { feed: feed.id, epoch: feed.epoch, revision: feed.revision, ...totals });
+      if (!isSame(totals, place.totals)) stream.event('window', { view: place.view, feed: feed.id, epoch: feed.epoch, revision: feed.revision, ...totals });
       place.totals = totals;
       return;
     }
     place.totals = totals;
     place.version = { epoch: feed.epoch, revision: feed.revision };
-    if (isReload) this.#tellUpToDate(stream, feed);
+    if (isReload) this.#tellUpToDate(stream, place, feed);
   }
 
   /** Ends all streams. */
@@ -215,7 +217,7 @@ export class StreamServer {
   /** Ends all streams as when their token has ended. */
   expire() {
     for (const stream of this.#streams.values()) {
-      for (const feed of stream.places.keys()) stream.event('forbidden', { feed, reason: 'token-expired' });
+      for (const { feed, view } of stream.places.values()) stream.event('forbidden', { view, feed, reason: 'token-expired' });
     }
     this.cut();
   }
@@ -234,23 +236,22 @@ export class StreamServer {
     if (sections !== undefined) states.set(revision, copy(sections));
     this.feeds.set(id, feed);
     if (this.elsewhere.has(id)) return;
-    for (const stream of this.#streams.values()) {
-      const place = stream.places.get(id);
-      if (place === undefined || place.isForbidden) continue;
+    for (const { stream, place } of this.#readersOf(id)) {
+      if (place.isForbidden) continue;
       const isWhole = Object.keys(place.window).length === 0;
       if (sections === undefined) {
         if (place.version !== null) {
-          stream.message({ feed: id, epoch, revision, base: revision - 1, mode: 'delete', time, through, checksum: '00000000' });
-          stream.event('up-to-date', { feed: id, epoch, revision });
+          stream.message(place, { feed: id, epoch, revision, base: revision - 1, mode: 'delete', time, through, checksum: '00000000' });
+          stream.event('up-to-date', { view: place.view, feed: id, epoch, revision });
         }
         place.version = null;
       } else if (place.version === null || before?.sections === undefined) {
         place.told = null;
         this.#begin(stream, place, undefined);
       } else if (isWhole && changesets !== undefined) {
-        for (const changeset of changesets) stream.message(changeset);
+        for (const changeset of changesets) stream.message(place, changeset);
         place.version = { epoch, revision };
-        if (changesets[0].mode === 'reload') this.#tellUpToDate(stream, feed);
+        if (changesets[0].mode === 'reload') this.#tellUpToDate(stream, place, feed);
       } else {
         this.#step(stream, place, feed, before.sections);
       }
@@ -271,7 +272,7 @@ export class StreamServer {
   }
 
   /** Sends a feed's readers its state, whatever they have. */
-  refetch(id) { for (const stream of this.#streams.values()) if (stream.places.has(id)) this.#begin(stream, stream.places.get(id), undefined); }
+refetch(id) { for (const { stream, place } of this.#readersOf(id)) this.#begin(stream, place, undefined); }
 
   /** Another instance has the feed from now on. @param {string} url Empty if it is not known. */
   leave(id, url) {
@@ -288,7 +289,12 @@ export class StreamServer {
   }
 
   /** Spoils what the readers of a feed have: their next changeset does not fit. */
-  spoil(id) { for (const { places } of this.#streams.values()) if (places.get(id)?.version) places.get(id).isSpoilt = true; }
+  spoil(id) { for (const { place } of this.#readersOf(id)) if (place.version) place.isSpoilt = true; }
+
+  /** The views of a feed. */
+  #readersOf(id) {
+    return [...this.#streams.values()].flatMap((stream) => [...stream.places.values()].filter(({ feed }) => feed === id).map((place) => ({ stream, place })));
+  }
 
   /** Sends what keeps connections alive. */
   beat() { for (const stream of this.#streams.values()) stream.beat(); }
@@ -304,5 +310,5 @@ export class StreamServer {
     return { feed: id, epoch, revision, ...head, checksum: checksumOf(slice(sections, window)), ...this.#totals({ sections }, window) };
   }
 
-  #tellUpToDate(stream, { id, epoch, revision }) { stream.event('up-to-date', { feed: id, partition: 0, epoch, revision }); }
+  #tellUpToDate(stream, { view }, { id, epoch, revision }) { stream.event('up-to-date', { view, feed: id, partition: 0, epoch, revision }); }
 }

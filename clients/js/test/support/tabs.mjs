@@ -16,11 +16,15 @@ class Locks {
   }
 
   #request(request) {
-    const { tab, name, signal, steal } = request;
+    const { tab, name, signal, steal, ifAvailable } = request;
     if (tab.isGone) return;
     if (signal !== undefined && steal) throw new TypeError('steal and signal exclude each other');
     const queue = this.#queues.get(name) ?? [];
     this.#queues.set(name, queue);
+    if (ifAvailable && queue.length > 0) {
+      this.#later(() => tab.run(async () => request.resolve(await request.run(null))));
+      return;
+    }
     signal?.addEventListener('abort', () => {
       if (queue.includes(request) && !request.isHeld) {
         queue.splice(queue.indexOf(request), 1);
@@ -46,7 +50,7 @@ class Locks {
     request.isHeld = true;
     this.#later(() => request.tab.run(async () => {
       try {
-        const value = await request.run();
+        const value = await request.run(request);
         request.resolve(value);
       } catch (error) {
         request.reject(error);
