@@ -292,6 +292,8 @@ class Model:
             return
         if len(view.handles) == 1 and not any((one.feed, one.window) == (view.feed, window) for one in self.views):
             view.window, view.fault, view.expects_reload, view.is_misfit = window, None, True, False
+            # Back again before the daemon was asked: it would send no state.
+            view.round += view.home is not None and view.home.changes == 0 and view.home.asked is not None and view.home.asked[0] == window
             self.refresh(view)
             return
         is_there = any((one.feed, one.window) == (view.feed, window) for one in self.views)
@@ -541,7 +543,9 @@ class Model:
 
     def take_view(self, place, view, name, value):
         if name in ("absent", "moved"):
-            place.notice, view.home, view.expects_reload, view.is_misfit = name, None, True, False
+            # Another instance may have been asked with the version.
+            view.expects_reload = view.expects_reload or view.home is place
+            place.notice, view.home, view.is_misfit = name, None, False
             place.is_up_to_date = False
             url = value.get("url", "").rstrip("/")
             if url and url not in self.urls and url not in view.named:
@@ -577,8 +581,9 @@ class Model:
             return self.remove(view)
         if value["mode"] == "reload":
             if not view.expects_reload and version[0] == view.version[0] and version[1] <= view.version[1]:
-                # A keyframe of what there is.
-                return self.misfit(view) if version == view.version and value["checksum"] != checksum(view.sections) else None
+                # A keyframe of what there is, unless one of both is wrong.
+                if version != view.version or value["checksum"] == checksum(view.sections):
+                    return None
         elif version[0] != view.version[0]:
             return self.misfit(view)
         elif version[1] <= view.version[1]:

@@ -8,8 +8,11 @@ OPEN = """
     const [url, name, options] = given;
     // Says which tab has which locks.
     await new Promise((resolve) => { navigator.locks.request(name, () => new Promise(() => resolve())); });
-    window.feed = new app.FeedStore(url, options).feed('f');
-    feed.subscribe(() => {});
+    const { windows = [null], ...others } = options;
+    window.store = new app.FeedStore(url, others);
+    window.feeds = windows.map((it) => store.feed('f', it));
+    window.feed = feeds[0];
+    for (const each of feeds) each.subscribe(() => {});
 """
 LEADER = """
     const { held } = await navigator.locks.query();
@@ -67,6 +70,25 @@ class TabTests(LiveTest):
         self.add("tab9", share=False)
         self.page.wait(lambda: self.page.run(SHOWN) == ["live", "written"], "tab9 does not show it")
         self.assertEqual(self.streams(), "2")
+
+    def test_eight_windows_of_one_feed_in_one_page_and_in_eight_tabs_have_one_stream(self):
+        self.write("f", *({"op": "item.upsert", "item": str(n), "section": "s", "data": n} for n in range(20)))
+        windows = [{"first": n} for n in range(1, 9)]
+        rows = "return feeds.map(({ view }) => view.standing.name === 'live' ? view.section('s').items.length : null)"
+        patch = "return (await feed.write({ op: 'item.patch', item: '0', data: given[0] })).changed"
+        self.add("page", windows=windows)
+        self.page.wait(lambda: self.page.run(rows) == list(range(1, 9)), "a window has no rows")
+        self.assertEqual([self.run_in_page(patch, "page"), self.streams()], [True, "1"])
+        self.remove("page")
+        self.driver.switch_to.window(self.first)
+        for number, window in enumerate(windows):
+            self.add(f"tab{number}", windows=[window])
+        for number, tab in enumerate(self.tabs.values()):
+            self.driver.switch_to.window(tab)
+            self.page.wait(lambda: self.page.run(rows) == [number + 1], f"tab {number} has no rows")
+            # Every tab still gets an answer.
+            self.assertEqual(self.run_in_page(patch, str(number)), True)
+        self.assertEqual(self.streams(), "1")
 
 
 if __name__ == "__main__":

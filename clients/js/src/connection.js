@@ -18,8 +18,8 @@ import { FeedStream, headersOf, mostFeeds } from './feed-stream.js';
  * @property {(run: () => void, milliseconds: number) => any} setTimer
  * @property {(timer: any) => void} clearTimer
  * @property {() => number} now
- * @property {(follower: Follower, name: string, value: any, text: string) => void} [onMessage] Sees each message before it is taken.
  * @property {any} page What `globalThis` has in a page.
+ * @property {(follower: any, name: string, value: any, data: string) => void} [onMessage] Called with each message of a view.
  *
  * What is told about a feed, or a window of it.
  * @typedef {object} Follower
@@ -116,9 +116,16 @@ export class Connection {
 
   /**
    * Opens the streams again at an instance, or all.
-   * @param {string} [url] @param {string} [detail] Why.
+   * @param {string} [url]
    */
-  restart(url, detail) { for (const stream of this.#streams) if (!url || stream.url === url) stream.end(detail); }
+  restart(url) { for (const stream of this.#streams) if (!url || stream.url === url) stream.end(); }
+
+  /** What one user saw and wrote is not for another one. */
+  forget() {
+    this.onUser();
+    for (const following of this.#followings.values()) following.forget();
+    for (const stream of this.#streams) stream.forget();
+  }
 
   /** Tries at once what waits, and opens again what may have ended without a word. */
   reconnect() { for (const stream of this.#streams) stream.retry(); }
@@ -154,11 +161,11 @@ export class Connection {
   async exchange(url, request, milliseconds, session, isWanted) {
     const { fetch, setTimer, clearTimer } = this.environment;
     const send = async (/** @type {Token} */ token) => {
+      if (session?.aborted) throw { end: 'the FeedStore is closed or another user\'s' };
       const controller = new AbortController();
       const abort = () => controller.abort();
       const timer = setTimer(abort, milliseconds);
       session?.addEventListener('abort', abort);
-      if (session?.aborted) abort();
       try {
         const response = await fetch(url, { cache: 'no-store', ...request, headers: headersOf(token, request.headers), signal: controller.signal });
         return { status: response.status, value: await response.json().catch(() => undefined), headers: response.headers, token };
@@ -319,6 +326,13 @@ export class Following {
     this.tell();
   }
 
+  forget() {
+    this.begin();
+    this.home = null;
+    this.#named.clear();
+    this.#isAbsent = false;
+  }
+
   /** A state is asked for, or there. */
   begin() {
     this.#misfit = null;
@@ -384,9 +398,10 @@ export class Following {
     } else if (name === 'absent' || name === 'moved') {
       place.told = name;
       place.isUpToDate = false;
+      // Another instance may have been asked with the version.
+      if (this.home === place) follower.take('must-refetch', value);
       this.home = null;
       this.#misfit = null;
-      follower.take('must-refetch', value);
       if (value.url) this.#named.add(String(value.url).replace(/\/+$/, ''));
       this.#connection.flushLater();
       this.#lookElsewhere();

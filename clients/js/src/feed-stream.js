@@ -94,11 +94,15 @@ export class FeedStream {
     } else if (!isTrusted && this.phase === 'open' && this.#connection.environment.now() - this.#heard >= doubt) this.end();
   }
 
-  /**
-   * Opens it again at once.
-   * @param {string} [detail]
-   */
-  end(detail) { if (this.phase !== 'idle') this.#fail({ reason: 'disconnected', detail }, 0, true); }
+  /** Opens it again at once. */
+  end() { if (this.phase !== 'idle') this.#fail({ reason: 'disconnected' }, 0, true); }
+
+  /** What it has is another user's. */
+  forget() {
+    if (this.phase === 'asking') return;
+    this.end();
+    this.#setTrouble(null);
+  }
 
   #close() {
     const { clearTimer } = this.#connection.environment;
@@ -141,7 +145,7 @@ export class FeedStream {
     let trouble = { reason: 'disconnected' };
     let after = 0;
     try {
-      const response = await ((await connection.tokens)?.open(send, this.#failures === 0) ?? send(null));
+      const response = await ((await connection.tokens)?.open(send, this.#failures === 0, () => !signal.aborted) ?? send(null));
       if (signal.aborted) return;
       if (response.ok && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
         const reader = response.body?.getReader?.();

@@ -111,9 +111,9 @@ export class FollowedFeed {
           this.#replica.expectReload();
           break;
         case 'forget':
-          this.#replica.remove();
           this.#isAbsent = false;
-          this.#change('state');
+          this.#known = null;
+          if (this.#replica.remove().type === 'removed') this.#change('state');
           break;
         case 'absent':
           this.#replica.remove();
@@ -136,6 +136,10 @@ export class FollowedFeed {
 
   /** @param {any} record @returns {string | undefined} */
   #apply(record) {
+    const { version } = this;
+    if (record.mode === 'reload' && version?.epoch === record.epoch && version?.revision === record.revision && record.checksum !== this.#replica.checksum) {
+      return `revision ${record.revision} has another checksum`;
+    }
     const outcome = this.#replica.apply(record);
     switch (outcome.type) {
       case 'applied':

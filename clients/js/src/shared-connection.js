@@ -64,7 +64,10 @@ export class SharedConnection {
 
   #hide = () => this.#connection.restart();
 
-  close() { this.#connection.environment.page.removeEventListener('pagehide', this.#hide); }
+  close() {
+    this.#connection.environment.page.removeEventListener('pagehide', this.#hide);
+    for (const giveUp of this.#leads.values()) giveUp(true);
+  }
 
   /** @param {string} url @param {any} request @returns {Promise<Response>} */
   async fetch(url, request) {
@@ -236,7 +239,11 @@ class Link {
       if (this.#end.signal.aborted) giveUp(true);
       else this.#restart();
     // Another tab may take it.
-    })).catch(() => { if (isHeld) this.#connection.restart(this.instance); });
+    })).catch(() => {
+      if (!isHeld) return;
+      this.#leads.get(this.name)?.(true);
+      this.#connection.restart(this.instance);
+    });
   }
 
   // What a tab does that does not lead.

@@ -80,7 +80,6 @@ export class FeedStore {
     this.#session = new AbortController();
     this.#writes.clear();
     for (const followed of this.#followed.values()) followed.take('forget', {});
-    this.#connection.restart('', 'the token is another user\'s');
   }
 
   close() {
@@ -150,14 +149,13 @@ export class FeedStore {
   // Writes.
 
   /**
-   * @param {string} feed @param {any} events @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
+   * @param {string} feed @param {any} events Or their JSON text. @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
    */
   async write(feed, events, options) {
     const { wait = 10, coalesce } = options ?? {};
     const writes = this.#context.writesOf(feed);
     let content;
     try {
-      // The inspector has its text.
       const body = typeof events === 'string' ? events : JSON.stringify(events);
       content = { wait, body, events: [JSON.parse(body)].flat() };
     } catch (error) {

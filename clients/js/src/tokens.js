@@ -67,31 +67,38 @@ export class Tokens {
     this.#renewLater();
     if (!token) return;
     this.user = claimsOf(token).sub ?? '';
-    if (user !== undefined && user !== this.user) this.#connection.onUser();
+    if (user === undefined || user === this.user) return;
+    this.#accepted = null;
+    this.#connection.forget();
   }
 
   /**
    * The token for a request. For a stream, the callback is asked even if there is one.
-   * @param {boolean} [isStream] @returns {Promise<Token>}
+   * @param {boolean} [isStream] @param {() => boolean} [isWanted] @returns {Promise<Token>}
    */
-  async #get(isStream) {
+  async #get(isStream, isWanted) {
     const { token } = this.#connection;
     const coming = this.#coming;
     if (coming !== null && this.#now < coming.until && (isStream || !token)) return this.#inUse ?? coming.token;
     if (!this.#ask || (token && endOf(token) > this.#now && (this.#isGiven || !isStream))) return token;
-    return this.#fetch(this.#ask);
+    return this.#fetch(this.#ask, isWanted);
   }
 
   /**
    * Without a newer token, the present one stays in use until it ends.
-   * @param {() => Token | Promise<Token>} ask @returns {Promise<Token>}
+   * @param {() => Token | Promise<Token>} ask @param {() => boolean} [isWanted] @returns {Promise<Token>}
    */
-  async #fetch(ask) {
+  async #fetch(ask, isWanted) {
     const { token, error } = await this.#call(ask);
-    if (this.#isGiven) return this.#connection.token;
-    if (!token && this.#inUse) this.#connection.token = this.#inUse;
+    if (isWanted?.() === false) return null;
+    const { token: present } = this.#connection;
+    const kept = present && endOf(present) > this.#now ? present : this.#inUse;
+    if (!token && kept) this.#connection.token = kept;
     else if (error !== undefined) throw { end: `there is no token: ${error instanceof Error ? error.message : error}` };
-    else this.#become(token);
+    else {
+      if (token !== present) this.#isGiven = false;
+      this.#become(token);
+    }
     this.#connection.flushLater();
     return this.#connection.token;
   }
@@ -135,9 +142,10 @@ export class Tokens {
   /**
    * Opens a stream: at once with another token if one is refused.
    * @param {(token: Token) => Promise<Response>} send @param {boolean} isFirst Whether it is no further attempt.
+   * @param {() => boolean} isWanted
    */
-  async open(send, isFirst) {
-    let token = await this.#get(true);
+  async open(send, isFirst, isWanted) {
+    let token = await this.#get(true, isWanted);
     for (;;) {
       const response = await send(token);
       if (response.status !== 401) {
@@ -147,7 +155,7 @@ export class Tokens {
       const former = token;
       const isEarly = this.refuse(token, await response.clone().json().catch(() => undefined));
       if (isEarly ? !this.#inUse : !isFirst || !this.#ask) return response;
-      token = await this.#get(true);
+      token = await this.#get(true, isWanted);
       if (isEarly) continue;
       if (!token || token === former) return response;
       isFirst = false;
@@ -176,7 +184,7 @@ export class Tokens {
         await new Promise((resolve) => { this.#connection.environment.setTimer(() => resolve(null), this.#inUse ? 0 : pause); });
         token = await this.#get();
       } else {
-        const newer = isRefused || !this.#ask ? token : await this.#fetch(this.#ask).catch(() => token);
+        const newer = isRefused || !this.#ask ? token : await this.#fetch(this.#ask, isWanted).catch(() => token);
         if (newer === token || isWanted?.() === false) return answer;
         isRefused = true;
         token = newer;

@@ -75,7 +75,6 @@ export class Writer {
   /** @param {string} feed @param {PendingWrite} write @param {AbortSignal} session @returns {Promise<string>} Where to ask for the outcome; empty if it is known. */
   async #post(feed, write, session) {
     const { WriteFailed, WriteRejected } = this.#errors;
-    if (session.aborted) throw new WriteFailed(null, 'the FeedStore is closed or another user\'s; nothing was written');
     if (/^\.\.?$/.test(feed)) throw new WriteRejected('invalid-target', `fetch cannot address a feed whose id is ${feed}; nothing was written`);
     const url = `${this.#connection.urlOf(feed)}/v1/feeds/${encodeURIComponent(feed)}/events`;
     try {
@@ -98,6 +97,7 @@ export class Writer {
       onAnswer();
       const request = { method: 'GET', headers: { Prefer: `wait=${write.wait}` } };
       const answer = await this.#connection.exchange(url, request, answerTime + 1000 * write.wait, session).catch(() => null);
+      if (session.aborted) throw new this.#errors.WriteFailed(null, `the FeedStore is closed or another user's. ${advice}`);
       if (answer?.status === 422) throw this.#errorOf(answer);
       if (answer?.status === 200 && answer.value) Object.assign(write, { written: answer.value, isPublished: true });
     }
