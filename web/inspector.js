@@ -32,6 +32,8 @@ let current = { name: 'connecting' };
 const api = new Api({ onTokenNeeded: askForToken });
 const store = new FeedStore(location.origin, {
   token: () => api.token,
+  // Each visit begins with how much there is.
+  keep: 0,
   // Other instances have pages of their own.
   fetch: (url, request) => (url.startsWith(`${location.origin}/`) ? fetch(url, request) : Promise.reject(new TypeError('another instance'))),
   onMessage: (follower, name, value, text) => shown?.receive(follower, name, value, text),

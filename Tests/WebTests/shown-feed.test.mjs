@@ -23,7 +23,7 @@ class Scene {
   constructor(sections) {
     const server = this.server = new StreamServer(sections);
     this.store = new FeedStore('http://a', {
-      fetch: server.fetch, random: () => 0, clearTimer: clearImmediate,
+      fetch: server.fetch, keep: 0, random: () => 0, clearTimer: clearImmediate,
       setTimer: (run, milliseconds) => (milliseconds < 10_000 ? setImmediate(run) : undefined),
       onMessage: (follower, name, value, text) => this.shown.receive(follower, name, value, text),
     });
