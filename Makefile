@@ -137,7 +137,7 @@ run: build ## run the demo: an embedded broker, sample feeds, the daemon, a foll
 	$(NODE) clients/js/demo/serve.mjs --port 8322 --daemon http://127.0.0.1:8323 & page=$$!; trap 'kill $$page 2>/dev/null' EXIT; \
 	set -- .build/release/feedstore demo $$again --set http.port=8323 --set http.writes.enabled=true \
 	  --set http.allowedOrigins=http://127.0.0.1:8322; \
-	echo "$$*"; "$$@"
+	echo "$$*"; echo "The leaderboard: http://127.0.0.1:8322"; "$$@"
 
 test: setup-test setup-prometheus lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)

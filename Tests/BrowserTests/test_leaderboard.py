@@ -69,6 +69,26 @@ class LeaderboardTests(LiveTest):
         self.page.wait_for(f"{star}[aria-pressed='false']:not([data-pending])")
         self.assertEqual(self.starred(), [])
 
+    def test_names_have_room_on_a_phone(self):
+        self.page.emulate(PHONE)
+        self.open_leaderboard()
+        cut = "return [...document.querySelectorAll('.name')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent)"
+        self.assertEqual(self.page.run(cut), [])
+
+    def test_a_person_reads_what_became_of_a_star_without_the_daemon(self):
+        self.open_leaderboard()
+        self.daemon.end()
+        self.page.wait_for_text("[role='status']", "Offline")
+        self.page.click("li:nth-child(3) button")
+        said = self.page.wait_for("[role='alert']").text
+        self.assertIn("The star was not saved", said)
+        self.assertNotRegex(said, "http|section|protocol")
+        self.driver.refresh()
+        self.page.wait_for_text(".empty", "Loading the players")
+        # The browser writes failed requests to the console.
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+
 
 if __name__ == "__main__":
     unittest.main()

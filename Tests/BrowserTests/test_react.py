@@ -133,6 +133,83 @@ class HookTests(ReactTest):
         """)
         self.assertEqual(counts, [2, 1])
 
+    def test_a_thousand_mounts_leave_no_stream_no_timer_and_no_listener(self):
+        self.open("development")
+        left = self.run_in_page("""
+            const timers = new Set();
+            const counted = {
+              setTimer: (run, wait) => {
+                const timer = setTimeout(() => { timers.delete(timer); run(); }, wait);
+                timers.add(timer);
+                return timer;
+              },
+              clearTimer: (timer) => { clearTimeout(timer); timers.delete(timer); },
+            };
+            let requests = 0;
+            const open = new Set();
+            const fetch = (url, { signal }) => new Promise((_, reject) => {
+              const own = ++requests;
+              open.add(own);
+              signal.addEventListener('abort', () => { open.delete(own); reject(signal.reason); });
+            });
+            const store = new app.FeedStore('http://127.0.0.1:9', { share: false, keep: 1, fetch, ...counted });
+            show(store, [], true);
+            await settled(() => app.set);
+            for (let number = 0; number < 1000; number++) {
+              const id = String(number % 7);
+              ReactDOM.flushSync(() => app.set(number % 2 === 0 ? [[Feed, { feed: id }], [app.Item, { feed: id, item: 'a' }]] : []));
+              if (number % 50 === 0) await frame();
+            }
+            app.root.unmount();
+            await settled(() => open.size === 0 && timers.size === 0);
+            return requests > 0;
+        """)
+        self.assertTrue(left)
+
+    def test_a_component_that_shows_one_item_is_rendered_when_that_changes(self):
+        self.open()
+        renders = self.run_in_page("""
+            let view = viewOf([1, 2]);
+            const store = new FakeStore(view);
+            show(store, [[app.Item, { item: 'i0' }], [app.Item, { item: 'i9' }]]);
+            await settled(() => store.listenerCount === 2);
+            for (const numbers of [[1, 3], [4, 3], [4, 5], [4, 6]]) {
+              store.publish(view = viewOf(numbers, { previous: view }));
+              await frame();
+            }
+            return [app.renders, text()];
+        """)
+        self.assertEqual(renders, [{"only i0": 2, "only i9": 1}, "4"])
+
+    def test_a_component_suspends_until_there_is_a_state_and_an_error_boundary_gets_a_refusal(self):
+        self.open()
+        said = self.run_in_page("""
+            const none = { ...viewOf([]), exists: false, sections: [] };
+            const store = new FakeStore({ ...none, standing: { name: 'connecting' } });
+            const said = [];
+            const shows = async (expected) => { await settled(() => text() === expected); said.push([text(), store.listenerCount]); };
+            show(store, [[app.Suspended]]);
+            await shows('loading');
+            store.publish({ ...none, standing: { name: 'catching-up' } }, 'standing');
+            await frame();
+            await shows('loading');
+            store.publish(viewOf([1]), 'state');
+            await shows('live 1');
+            // The view stays.
+            store.publish({ ...store.view, standing: { name: 'stale', reason: 'disconnected' } }, 'standing');
+            await shows('stale 1');
+            store.view = { ...none, standing: { name: 'connecting' } };
+            app.set([[app.Suspended, { feed: 'another' }]]);
+            await settled(() => store.feeds.some(({ id, listeners }) => id === 'another' && listeners.size > 0));
+            store.publish({ ...none, standing: { name: 'stale', reason: 'forbidden', detail: 'not for you' } }, 'standing');
+            await settled(() => text() === 'not for you');
+            said.push(text());
+            return said;
+        """)
+        self.assertEqual(said, [["loading", 1], ["loading", 1], ["live 1", 1], ["stale 1", 1], "not for you"])
+        # React writes errors to the console, too.
+        self.driver.get_log("browser")
+
     def test_another_window_is_shown_by_the_same_feed(self):
         self.open()
         windows = self.run_in_page("""
@@ -213,13 +290,8 @@ class HookTests(ReactTest):
     def test_without_a_provider_the_error_says_what_to_do(self):
         self.open()
         text = self.run_in_page("""
-            const { createElement, Component } = React;
-            class Boundary extends Component {
-              state = {};
-              static getDerivedStateFromError(error) { return { error }; }
-              render() { return this.state.error?.message ?? this.props.children; }
-            }
-            ReactDOM.createRoot(document.getElementById('root')).render(createElement(Boundary, null, createElement(Feed)));
+            const { createElement } = React;
+            ReactDOM.createRoot(document.getElementById('root')).render(createElement(app.Boundary, null, createElement(Feed)));
             await settled(() => text());
             return text();
         """)

@@ -27,7 +27,7 @@ class LiveTest(ReactTest):
         settings = {
             "http.enabled": "true", "http.port": 0, "http.writes.enabled": "true", "http.allowedOrigins": self.site, "coalesce.window": 20,
         }
-        daemon = Feedstore(self, "run", "--embedded", *(part for name, value in settings.items() for part in ("--set", f"{name}={value}")))
+        self.daemon = daemon = Feedstore(self, "run", "--embedded", *(part for name, value in settings.items() for part in ("--set", f"{name}={value}")))
         self.url = daemon.wait_for(URL)
         # Before that, writes are not waited for.
         daemon.wait_for("event=restore.finished")

@@ -33,8 +33,7 @@ const Player = memo(({ item, write }) => {
   return h('div', { className: 'player' },
     h('span', { className: 'portrait', style: { '--hue': (Number(item.id.slice(1)) * 47) % 360 }, 'aria-hidden': true }, name[0]),
     h('span', { className: 'name' }, name),
-    h(Won, { score }),
-    h('span', { className: 'score' }, score.toLocaleString()),
+    h('span', { className: 'score' }, score.toLocaleString(), h(Won, { score })),
     h('button', {
       className: 'star',
       'aria-label': `Star ${name}`,
@@ -84,10 +83,18 @@ function useScrolled(element) {
   return shown;
 }
 
-const said = ({ standing: { name, reason, detail }, exists }) => {
-  if (name === 'stale') return detail ?? reason;
-  if (name !== 'live') return 'Connecting';
-  return exists ? 'Live' : 'Waiting for the players';
+/** What a person may want to know of the connection, in few words. */
+const said = ({ standing: { name, reason, until }, exists }) => {
+  if (name === 'live') return exists ? 'Live' : 'Waiting for the players';
+  if (name !== 'stale') return 'Connecting';
+  if (reason !== 'disconnected') return 'Not up to date';
+  return until === undefined ? 'Offline' : `Offline, next try at ${new Date(until).toLocaleTimeString()}`;
+};
+
+/** An error in a person's words; those of the client are for developers. */
+const wordsOf = ({ name, code }) => {
+  if (code === 'forbidden' || code === 'token-needed') return 'You may not star players.';
+  return `The star was not saved. ${name === 'WriteRejected' ? 'The player may be gone.' : 'Try again when you are online.'}`;
 };
 
 function Leaderboard() {
@@ -101,15 +108,16 @@ function Leaderboard() {
   return h('main', null,
     h('header', null,
       h('h1', null, 'Leaderboard'),
-      h('p', null, `${of.toLocaleString()} players`),
+      h('p', null, view.exists && `${of.toLocaleString()} players`),
       h('form', { onSubmit: goTo },
         h('label', null, 'Go to place ', h('input', { name: 'place', type: 'number', min: 1, max: Math.max(1, of), required: true })),
         h('button', null, 'Go')),
       h('p', { className: 'standing', role: 'status', 'data-standing': view.standing.name }, said(view))),
     h('div', { className: 'scroller', ref: scroller, tabIndex: 0, role: 'region', 'aria-label': 'Players' },
+      !view.exists && h('p', { className: 'empty' }, view.standing.name === 'live' ? 'There are no players yet.' : 'Loading the players…'),
       h('ol', { style: { height: of * rowHeight } }, rows.map(({ index, item }) => (
-        h(Place, { key: item?.id ?? index, index, of }, item && h(Player, { item, write })))))),
-    error && h('div', { className: 'error', role: 'alert' }, error.message, h('button', { onClick: dismiss }, 'Close')));
+        h(Place, { key: item?.id ?? index, index, of }, item ? h(Player, { item, write }) : h('span', { className: 'missing' }, 'Loading…')))))),
+    error && h('div', { className: 'error', role: 'alert' }, wordsOf(error), h('button', { onClick: dismiss }, 'Close')));
 }
 
 const daemon = new URLSearchParams(location.search).get('daemon') ?? 'http://127.0.0.1:8321';

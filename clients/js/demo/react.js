@@ -15,7 +15,7 @@ await load('react');
 await load('react-dom');
 
 export const {
-  createContext, createElement, memo, startTransition, StrictMode, useCallback, useContext, useEffect, useLayoutEffect, useMemo,
+  Component, createContext, createElement, memo, startTransition, StrictMode, Suspense, useCallback, useContext, useEffect, useLayoutEffect, useMemo,
   useRef, useState, useSyncExternalStore,
 } = globalThis.React;
 export const { createRoot } = globalThis.ReactDOM;

@@ -21,13 +21,18 @@ if (options.help) {
   process.exit();
 }
 
-const server = createServer(answerWithFile);
+/** The page, with the daemon that it shows. */
+const path = `/demo/?daemon=${encodeURIComponent(options.daemon)}`;
+const server = createServer((request, response) => {
+  if (request.url === '/') response.writeHead(302, { Location: path }).end();
+  else answerWithFile(request, response);
+});
 server.on('error', (error) => {
   console.error(`the leaderboard cannot be served: ${error.message}; choose another port with --port`);
   process.exit(1);
 });
 server.listen(Number(options.port), '127.0.0.1', async () => {
-  const page = `http://127.0.0.1:${server.address().port}/demo/?daemon=${encodeURIComponent(options.daemon)}`;
+  const page = `http://127.0.0.1:${server.address().port}${path}`;
   const count = Number(options.players);
   if (count === 0) {
     console.log(page);

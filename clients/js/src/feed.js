@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+import { checkedView } from './view.js';
+
 /**
  * @typedef {import('../types/index.js').Update} Update
  * @typedef {import('../types/index.js').Window} Window
@@ -18,16 +20,25 @@ export class Feed {
   #listeners = new Set();
   #followed;
   #store;
+  #parse;
 
-  /** @param {import('./store.js').FeedStore} store @param {import('./followed-feed.js').FollowedFeed} followed */
-  constructor(store, followed) {
+  /**
+   * @param {import('./store.js').FeedStore} store @param {import('./followed-feed.js').FollowedFeed} followed
+   * @param {import('../types/index.js').FeedOptions<any>} [options]
+   */
+  constructor(store, followed, options) {
     this.#store = store;
     this.#followed = followed;
+    this.#parse = options?.parse;
+    if (options?.initial) followed.restore(options.initial);
   }
 
   get id() { return this.#followed.feed; }
   get window() { return this.#followed.window; }
-  get view() { return this.#followed.view; }
+  get view() { return this.#checked(this.#followed.view); }
+
+  /** @param {any} view */
+  #checked(view) { return this.#parse ? checkedView(this.#parse, view) : view; }
 
   /** @param {Window | null} [window] */
   show(window = null) {
@@ -45,19 +56,22 @@ export class Feed {
     this.#listeners.add(entry);
     queueMicrotask(() => {
       const { first } = this.#followed;
-      if (first !== undefined && this.#listeners.has(entry)) entry.listener(first);
+      if (first !== undefined && this.#listeners.has(entry)) this.#pass(entry, first);
     });
     return () => {
       if (this.#listeners.delete(entry) && this.#listeners.size === 0) this.#store.left(this, this.#followed);
     };
   }
 
-  /** @param {Update} update */
+  /** @param {any} entry @param {any} update */
+  #pass(entry, update) { entry.listener({ ...update, view: this.#checked(update.view) }); }
+
+  /** @param {any} update */
   emit(update) {
     for (const entry of [...this.#listeners]) {
       if (!this.#listeners.has(entry)) continue;
       try {
-        entry.listener(update);
+        this.#pass(entry, update);
       } catch (error) {
         // It is the program's, and must not keep others from the update.
         queueMicrotask(() => { throw error; });
@@ -73,6 +87,13 @@ export class Feed {
 
   /** @param {any} events @param {import('../types/index.js').WriteOptions} [options] */
   write(events, options) { return this.#store.write(this.id, events, options); }
+
+  /** @param {any} sections @param {import('../types/index.js').WriteOptions} [options] */
+  async apply(sections, options) {
+    const { eventsTo } = await import('./apply.js');
+    const events = eventsTo(sections, this.window, this.#followed.view, this.view);
+    return events.length > 0 ? this.write(events, options) : null;
+  }
 
   /** @returns {AsyncIterableIterator<Update>} */
   [Symbol.asyncIterator]() {

@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+import { Item, keptItem, keptSection, lazyIndex, Section } from './replica/elements.js';
 import { ReplicaFault } from './replica/fault.js';
+import { parsedWithText } from './replica/json-text.js';
 import { PlainReplica } from './replica/plain-replica.js';
-import { FeedView } from './view.js';
-import { withWrites } from './writes.js';
+import { viewOf } from './view.js';
 
 /**
  * @typedef {import('../types/index.js').Update} Update
@@ -23,10 +24,28 @@ import { withWrites } from './writes.js';
 const published = 5000;
 const sent = 60_000;
 
+/** @type {typeof import('./draft.js').withWrites | undefined} */
+let withWrites;
+
+/** What it makes sections and items with. */
+const elements = { Item, keptItem, keptSection, lazyIndex, Section };
+
+/**
+ * Loads what shows writes.
+ * @returns Whether it was not there.
+ */
+export async function loadDraft() {
+  if (withWrites !== undefined) return false;
+  ({ withWrites } = await import('./draft.js'));
+  return true;
+}
+
 /** A follower of the connection. */
 export class FollowedFeed {
   /** @type {Set<import('./feed.js').Feed>} Who shows it, and listens. */
   feeds = new Set();
+  /** @type {any} Until when its view is kept although nobody shows it. */
+  kept = null;
   #replica;
   /** @type {import('./connection.js').Standing} */
   #standing = { name: 'connecting' };
@@ -52,7 +71,7 @@ export class FollowedFeed {
     this.window = window;
     this.#context = context;
     this.#replica = replica;
-    this.view = new FeedView(replica, this.#standing, null);
+    this.view = viewOf(replica, this.#standing, null);
   }
 
   get version() { return this.#replica.version; }
@@ -77,6 +96,17 @@ export class FollowedFeed {
     copy.#standing = this.#standing;
     copy.#show();
     return copy;
+  }
+
+  /**
+   * Shows a state from before until there is a newer one.
+   * @param {string | object} state A reload.
+   */
+  restore(state) {
+    if (this.view.exists) return;
+    this.#replica.apply(parsedWithText(typeof state === 'string' ? state : JSON.stringify(state)));
+    this.#standing = { name: 'stale', reason: 'disconnected' };
+    this.#change('state');
   }
 
   /** @param {Window | null} window */
@@ -198,9 +228,10 @@ export class FollowedFeed {
   #show() {
     const { sections, index } = this.#replica;
     const writes = this.#context.writesOf(this.feed).filter((write) => this.isPending(write));
-    const shown = writes.length === 0 || this.#replica.revision === null ? null : withWrites({ sections, index }, writes, this.window, this.view);
+    const shown = !withWrites || writes.length === 0 || this.#replica.revision === null ? null
+      : withWrites(elements, { sections, index }, writes, this.window, this.view);
     this.#wait(Math.min(...writes.map((write) => this.#timeLeft(write))));
-    this.view = new FeedView(this.#replica, this.#standing, shown);
+    this.view = viewOf(this.#replica, this.#standing, shown);
     return shown !== null;
   }
 

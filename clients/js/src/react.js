@@ -1,3 +1,4 @@
+'use client';
 /** Feeds in React components. SPDX-License-Identifier: Apache-2.0 */
 
 import {
@@ -7,6 +8,10 @@ import {
 /**
  * @typedef {typeof import('../types/react.js')} Hooks
  * @typedef {import('../types/index.js').Feed} Feed
+ * @typedef {import('../types/index.js').FeedStore} FeedStore
+ * @typedef {import('../types/index.js').FeedView} FeedView
+ * @typedef {import('../types/index.js').Window} Window
+ * @typedef {import('../types/index.js').FeedOptions | undefined} Options
  * @typedef {() => void} Listener
  */
 
@@ -53,13 +58,14 @@ function callWithFrame(listener) {
 }
 
 /**
- * The newest view of a feed, or of a window of it.
- * @type {Hooks['useFeed']}
+ * A feed that is followed while the component is mounted, and what is selected of its view.
+ * @template T
+ * @param {string} id @param {Window | null} window @param {Options} options @param {(view: FeedView) => T} select @returns {T}
  */
-export function useFeed(id, window = null) {
+function useSelected(id, window, options, select) {
   const store = useFeedStore();
   // Another window is shown by the same feed, which keeps its view until the state of the new one arrives.
-  const feed = useMemo(() => store.feed(id, window), [store, id]);
+  const feed = useMemo(() => store.feed(id, window, options), [store, id]);
   const text = JSON.stringify(window);
   useEffect(() => feed.show(JSON.parse(text)), [feed, text]);
   const subscribe = useCallback((/** @type {Listener} */ listener) => {
@@ -70,8 +76,90 @@ export function useFeed(id, window = null) {
       unsubscribe();
     };
   }, [feed]);
-  const view = () => feed.view;
-  return useSyncExternalStore(subscribe, view, view);
+  const selected = () => select(feed.view);
+  return useSyncExternalStore(subscribe, selected, selected);
+}
+
+/**
+ * The newest view of a feed, or of a window of it.
+ * @type {Hooks['useFeed']}
+ */
+export const useFeed = (id, window = null, options) => useSelected(id, window, options, (view) => view);
+
+/**
+ * One item.
+ * @type {Hooks['useItem']}
+ */
+export const useItem = (id, item, window = null, options) => useSelected(id, window, options, (view) => view.item(item));
+
+/**
+ * The standing of all feeds.
+ * @type {Hooks['useStanding']}
+ */
+export function useStanding() {
+  const store = useFeedStore();
+  const subscribe = useCallback((/** @type {Listener} */ listener) => store.subscribe(listener), [store]);
+  const standing = () => store.standing;
+  return useSyncExternalStore(subscribe, standing, standing);
+}
+
+/**
+ * What suspended components wait for, by feed and window. Nothing of such a component is mounted, so it is followed here.
+ * @type {WeakMap<FeedStore, Map<string, { promise: Promise<void>, end: Listener }>>}
+ */
+const awaited = new WeakMap();
+
+/** So long a component has to mount after it has suspended. */
+const patience = 30_000;
+
+/** @param {FeedView} view */
+const isKnown = ({ exists, standing: { name } }) => exists || name === 'live';
+
+/** @param {FeedView} view */
+const isRefused = ({ standing: { reason } }) => /forbidden|token-needed|bad-request/.test(reason ?? '');
+
+/** @param {FeedStore} store */
+function awaitedOf(store) {
+  const all = awaited.get(store) ?? new Map();
+  awaited.set(store, all);
+  return all;
+}
+
+/** @param {FeedStore} store @param {string} key @param {string} id @param {Window | null} window */
+function knownLater(store, key, id, window) {
+  const all = awaitedOf(store);
+  if (!all.has(key)) {
+    let end = () => {};
+    const promise = new Promise((/** @type {(_: void) => void} */ resolve) => {
+      const unsubscribe = store.feed(id, window).subscribe(({ view }) => { if (isKnown(view) || isRefused(view)) resolve(); });
+      // Node waits for no timer of a page that it renders.
+      const timer = /** @type {any} */ (setTimeout(() => end(), patience));
+      timer.unref?.();
+      end = () => {
+        clearTimeout(timer);
+        all.delete(key);
+        unsubscribe();
+        // If it still waits, it asks again.
+        resolve();
+      };
+    });
+    all.set(key, { promise, end: () => end() });
+  }
+  return all.get(key)?.promise;
+}
+
+/**
+ * A view for `Suspense` and error boundaries.
+ * @type {Hooks['useSuspenseFeed']}
+ */
+export function useSuspenseFeed(id, window = null, options) {
+  const store = useFeedStore();
+  const key = JSON.stringify([id, window]);
+  const view = useFeed(id, window, options);
+  useEffect(() => awaitedOf(store).get(key)?.end(), [store, key]);
+  if (isKnown(view)) return view;
+  if (isRefused(view)) throw new Error(view.standing.detail ?? view.standing.reason);
+  throw knownLater(store, key, id, window);
 }
 
 /** @param {number} from @param {number} count @param {number} margin */
@@ -81,14 +169,14 @@ const around = (from, count, margin) => ({ start: Math.max(0, from - margin), en
  * The rows of a section that are on the screen, from a position, with the items that are there.
  * @type {Hooks['useWindow']}
  */
-export function useWindow(id, { section: sectionId, from, count, margin = count }) {
+export function useWindow(id, { section: sectionId, from, count, margin = count }, options) {
   const [asked, setAsked] = useState(() => around(from, count, margin));
   // Asks again when half of the margin is left, so that scrolling does not ask with each row.
   const needed = around(from, count, Math.floor(margin / 2));
   const isCovered = asked.start <= needed.start && needed.end <= asked.end;
   const range = isCovered ? asked : around(from, count, margin);
   if (!isCovered) setAsked(range);
-  const view = useFeed(id, { sections: [sectionId], from: range.start, count: range.end - range.start });
+  const view = useFeed(id, { sections: [sectionId], from: range.start, count: range.end - range.start }, options);
   const section = view.section(sectionId);
   const rows = useMemo(() => {
     if (!section) return [];

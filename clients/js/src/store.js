@@ -6,8 +6,7 @@
 
 import { Connection } from './connection.js';
 import { Feed } from './feed.js';
-import { FollowedFeed, keyOf } from './followed-feed.js';
-import { parsedWithText } from './replica/json-text.js';
+import { FollowedFeed, keyOf, loadDraft } from './followed-feed.js';
 import { WriteFailed, WriteRejected } from './writes.js';
 
 /**
@@ -32,6 +31,9 @@ export class FeedStore {
   #connection;
   /** @type {import('./followed-feed.js').Context} */
   #context;
+  #keep;
+  /** @type {Promise<import('./persist.js').PersistedViews> | undefined} */
+  #persisted;
   #isClosed = false;
   /** Ends when the store is closed, or another user's. */
   #session = new AbortController();
@@ -52,12 +54,17 @@ export class FeedStore {
         this.#settle(feed);
       },
     };
+    const { keep = 30_000, share, persist } = options ?? {};
+    this.#keep = keep;
+    if (persist && connection.environment.page.indexedDB) {
+      this.#persisted = import('./persist.js').then((module) => new module.PersistedViews({ ...(share && { user: share }), ...persist }, connection));
+    }
   }
 
-  /** @param {string} id @param {Window | null} [window] */
-  feed(id, window = null) {
+  /** @param {string} id @param {Window | null} [window] @param {import('../types/index.js').FeedOptions<any>} [options] */
+  feed(id, window = null, options) {
     if (typeof id !== 'string' || id === '') throw new TypeError(`a feed's id is a string, not ${JSON.stringify(id)}`);
-    return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window));
+    return new Feed(this, this.#followed.get(keyOf(id, window)) ?? this.#made(id, window), options);
   }
 
   /** @param {string | null} token */
@@ -84,11 +91,13 @@ export class FeedStore {
 
   close() {
     this.#isClosed = true;
+    this.#persisted?.then((views) => views.close(), () => {});
     this.#session.abort();
     this.#connection.close();
     for (const followed of this.#followed.values()) {
       followed.rest();
       for (const feed of [...followed.feeds]) feed.end();
+      this.#context.environment.clearTimer(followed.kept);
     }
     this.#followed.clear();
   }
@@ -106,7 +115,9 @@ export class FeedStore {
     if (this.#isClosed) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
-    if (shown.feeds.size === 0) this.#connection.follow(shown);
+    if (shown.feeds.size === 0) this.#follow(shown);
+    // Then a write is shown at once.
+    loadDraft().catch(() => {});
     shown.feeds.add(feed);
     return shown;
   }
@@ -119,9 +130,22 @@ export class FeedStore {
     followed.feeds.delete(feed);
     if (followed.feeds.size > 0) return;
     followed.rest();
-    this.#followed.delete(followed.key);
     this.#connection.unfollow(followed);
-    this.#settle(followed.feed);
+    const drop = () => {
+      this.#followed.delete(followed.key);
+      this.#settle(followed.feed);
+    };
+    if (this.#keep === 0) drop();
+    else followed.kept = this.#context.environment.setTimer(drop, this.#keep);
+    followed.kept?.unref?.();
+  }
+
+  /** @param {FollowedFeed} followed */
+  #follow(followed) {
+    this.#context.environment.clearTimer(followed.kept);
+    const follow = () => { if (followed.feeds.size > 0) this.#connection.follow(followed); };
+    if (this.#persisted) this.#persisted.then((views) => views.restore(followed)).then(follow, follow);
+    else this.#connection.follow(followed);
   }
 
   /**
@@ -172,6 +196,7 @@ export class FeedStore {
     }
     Object.assign(write, content);
     this.#refresh(feed);
+    loadDraft().then((isNew) => isNew && this.#refresh(feed), () => {});
     return /** @type {Promise<Written>} */ (write.outcome);
   }
 

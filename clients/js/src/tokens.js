@@ -72,6 +72,12 @@ export class Tokens {
     this.#connection.forget();
   }
 
+  /** The user of the token, which is asked for if there is none. */
+  async knownUser() {
+    await this.#get();
+    return this.user;
+  }
+
   /**
    * The token for a request. For a stream, the callback is asked even if there is one.
    * @param {boolean} [isStream] @param {() => boolean} [isWanted] @returns {Promise<Token>}

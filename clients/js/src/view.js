@@ -8,33 +8,61 @@
  * @typedef {import('./replica/elements.js').Section} Section
  * @typedef {import('./replica/elements.js').Item} Item
  * @typedef {{ section: (id: string) => Section | undefined, item: (id: string) => Item | undefined }} Index
+ * @typedef {ReturnType<typeof viewOf>} View
  */
 
-export class FeedView {
-  #index;
+/**
+ * @param {import('./replica/plain-replica.js').PlainReplica} replica What is confirmed. @param {import('./connection.js').Standing} standing
+ * @param {{ sections: readonly Section[], index: Index } | null} pending What is shown instead, while writes are pending.
+ */
+export function viewOf({ feed, epoch, revision, time, checksum, through, sections, index }, standing, pending) {
+  const head = { feed, epoch, revision, time, checksum, through };
+  return Object.freeze({
+    ...head,
+    standing,
+    exists: revision !== null,
+    isPending: pending !== null,
+    sections: Object.freeze(pending?.sections ?? sections),
+    ...(pending?.index ?? index),
+    /** What is confirmed, as a reload. */
+    toJSON: () => ({ ...head, base: 0, mode: 'reload', window: sections.map(({ id, from, of }) => ({ section: id, from, of })), sections }),
+  });
+}
 
-  /**
-   * @param {import('./replica/plain-replica.js').PlainReplica} replica What is confirmed. @param {import('./connection.js').Standing} standing
-   * @param {{ sections: readonly Section[], index: Index } | null} pending What is shown instead, while writes are pending.
-   */
-  constructor(replica, standing, pending) {
-    const { sections, index } = pending ?? replica;
-    this.feed = replica.feed;
-    this.standing = standing;
-    this.exists = replica.revision !== null;
-    this.epoch = replica.epoch;
-    this.revision = replica.revision;
-    this.time = replica.time;
-    this.checksum = replica.checksum;
-    this.through = replica.through;
-    this.sections = sections;
-    this.isPending = pending !== null;
-    this.#index = index;
-  }
+/**
+ * What was made with checked data, by the function that checks data, and by what it was made of.
+ * @type {WeakMap<object, WeakMap<object, any>>}
+ */
+const made = new WeakMap();
 
-  /** @param {string} id */
-  item(id) { return this.#index.item(id); }
-
-  /** @param {string} id */
-  section(id) { return this.#index.section(id); }
+/**
+ * A view with checked data. `parse` is called once for each new data; what did not change is the same object as before.
+ * @param {(data: unknown) => any} parse @param {View} view @returns {View}
+ */
+export function checkedView(parse, view) {
+  const all = made.get(parse) ?? new WeakMap();
+  made.set(parse, all);
+  const once = (/** @type {any} */ key, /** @type {(key: any) => any} */ make) => {
+    // Data may be a number or null.
+    if (Object(key) !== key) return make(key);
+    if (!all.has(key)) all.set(key, make(key));
+    return all.get(key);
+  };
+  const parsed = (/** @type {any} */ data) => {
+    try {
+      return { data: parse(data) };
+    } catch (error) {
+      return { error };
+    }
+  };
+  const checkedItem = (/** @type {Item | undefined} */ item) => item && once(item, () => ({ ...item, ...once(item.data, parsed) }));
+  const checkedSection = (/** @type {Section | undefined} */ section) => (
+    section && once(section, () => ({ ...section, items: section.items.map(checkedItem) }))
+  );
+  return once(view, () => ({
+    ...view,
+    sections: view.sections.map(checkedSection),
+    item: (/** @type {string} */ id) => checkedItem(view.item(id)),
+    section: (/** @type {string} */ id) => checkedSection(view.section(id)),
+  }));
 }

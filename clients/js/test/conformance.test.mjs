@@ -6,7 +6,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
 import { Item, lazyIndex, Section } from '../src/replica/elements.js';
 import { ReplicaFault, ReplicaPartition } from '../src/replica.js';
-import { withWrites } from '../src/writes.js';
+import { withWrites } from '../src/draft.js';
+import * as elements from '../src/replica/elements.js';
 import { Follower, WindowFollower } from './support/follow-vectors.mjs';
 
 const folder = new URL('../../../conformance/', import.meta.url);
@@ -56,7 +57,7 @@ for (const file of readdirSync(new URL('pending/', folder)).sort()) {
       ));
       const confirmed = { sections, index: lazyIndex(sections) };
       const pending = writes.map((events) => ({ events, written: null, isPublished: false }));
-      const found = withWrites(confirmed, pending, window, confirmed.index)?.sections ?? sections;
+      const found = withWrites(elements, confirmed, pending, window, confirmed.index)?.sections ?? sections;
       const values = found.map((section) => plain({ ...section.toJSON(), from: section.from, of: section.of }));
       assert.deepEqual(values, shown, title);
     }

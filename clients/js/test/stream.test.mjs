@@ -25,7 +25,7 @@ class Replay {
       this.then.tokenAsks = (this.then.tokenAsks ?? 0) + 1;
       this.callback = { resolve, reject };
     }));
-    this.store = new FeedStore(urls, { token, fetch: this.fetch, random: () => 0, page: {}, ...this.clock.environment });
+    this.store = new FeedStore(urls, { token, fetch: this.fetch, random: () => 0, page: {}, keep: 0, ...this.clock.environment });
   }
 
   fetch = (url, { method, headers, body, signal }) => new Promise((resolve, reject) => {

@@ -15,10 +15,34 @@ export interface FeedStoreOptions {
    * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
    */
   share?: string | false;
+  /** For so many milliseconds after nobody listens to a feed any more its view is kept, and shown to those who listen to it again; 30,000 by default. */
+  keep?: number;
+  /** Stores the last views of some feeds in IndexedDB, and shows them at the next start until the newest arrive. */
+  persist?: PersistOptions;
   /** In place of the global one, such as that of `expo/fetch` in React Native. It must stream responses. */
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
+}
+
+export interface PersistOptions {
+  /** Which feeds: their ids, or a function. */
+  readonly feeds: readonly string[] | ((id: string) => boolean);
+  /** The user whose views these are. By default it is the `share` of the store, and without it the `sub` of the token: then nothing is shown before there is a token. */
+  readonly user?: string;
+  /** At most so many views, 20 by default, and so many characters of JSON, 5,000,000 by default. The oldest go. */
+  readonly views?: number;
+  readonly characters?: number;
+}
+
+export interface FeedOptions<T = any> {
+  /**
+   * Checks the data of an item: returns what the item shall have as `data`, or throws. What it throws is the `error` of that item.
+   * It is called once for each new data. Use the same function for all feeds of a kind: then they share what it returns.
+   */
+  parse?: (data: unknown) => T;
+  /** What to show until the newest state arrives: a view as JSON, `JSON.stringify(view)`, or the response to `GET /v1/feeds/{id}`. */
+  initial?: string | object;
 }
 
 /** The feeds of a daemon, or of several instances. All feeds share one stream, also those of several tabs. */
@@ -26,7 +50,7 @@ export class FeedStore {
   /** @param urls The URL of a daemon, such as `https://feeds.example.org`, or those of several instances. */
   constructor(urls: string | readonly string[], options?: FeedStoreOptions);
   /** A feed, or a window of it. It is followed while somebody listens. Each call returns a new `Feed`; equal windows are followed once. */
-  feed(id: string, window?: Window | null): Feed;
+  feed<T = any>(id: string, window?: Window | null, options?: FeedOptions<T>): Feed<T>;
   /** The worst standing of the followed feeds, for a banner of the app; `live` if nothing is followed. It is the same object until it changes. */
   readonly standing: Standing;
   /** Calls a function after `standing` has changed. @returns Ends the subscription. */
@@ -53,19 +77,20 @@ export interface Window {
   readonly count?: number;
 }
 
-export interface Feed extends AsyncIterable<Update> {
+/** `T` is the type of the items' data. */
+export interface Feed<T = any> extends AsyncIterable<Update<T>> {
   readonly id: string;
   /** What is shown; null for the whole feed. */
   readonly window: Window | null;
   /** The newest view. It is the same object until something changes. */
-  readonly view: FeedView;
+  readonly view: FeedView<T>;
   /** Changes the window. Until the state of the new one arrives, the view stays. */
   show(window?: Window | null): void;
   /**
    * Calls a function with each update; first with the present state if there is one, after `subscribe` has returned.
    * @returns Ends the subscription.
    */
-  subscribe(listener: (update: Update) => void): () => void;
+  subscribe(listener: (update: Update<T>) => void): () => void;
   /**
    * Writes one event or several, all of them or nothing. Views show the effect at once, as pending.
    *
@@ -73,11 +98,17 @@ export interface Feed extends AsyncIterable<Update> {
    */
   write(events: FeedEvent | readonly FeedEvent[], options?: WriteOptions): Promise<Written>;
   /** A slow iteration gets the newest state in place of the updates that it missed. */
-  [Symbol.asyncIterator](): AsyncIterableIterator<Update>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<Update<T>>;
+  /**
+   * Writes the difference from the view, as it is shown now, to the sections that are given, as one record of events with the fewest moves.
+   * The whole feed must be followed, and not be stale. Sections with an order get no moves. Members that are not there stay as they are.
+   * @returns What `write` returns; null if nothing is different, so that nothing is written.
+   */
+  apply(sections: readonly ListedSection[], options?: WriteOptions): Promise<Written | null>;
 }
 
 /** A feed, or a window of it, at one moment. It never changes. What did not change is the same object in the next view. */
-export interface FeedView {
+export interface FeedView<T = any> {
   readonly feed: string;
   readonly standing: Standing;
   /** Whether there is a state. If not, `sections` is empty, and the members from `epoch` to `through` are null. */
@@ -89,15 +120,20 @@ export interface FeedView {
   readonly checksum: string | null;
   /** For each input topic, the offset of the newest record in the state. */
   readonly through: Readonly<Record<string, number>> | null;
-  readonly sections: readonly Section[];
+  readonly sections: readonly Section<T>[];
   /** Whether a write is shown that is not confirmed yet. */
   readonly isPending: boolean;
-  item(id: string): Item | undefined;
-  section(id: string): Section | undefined;
+  item(id: string): Item<T> | undefined;
+  section(id: string): Section<T> | undefined;
+  /** What is confirmed, for the option `initial`. */
+  toJSON(): object;
 }
 
+/** `T`, of which nothing can be changed. */
+export type Immutable<T> = 0 extends 1 & T ? T : T extends (...given: any[]) => unknown ? T : { readonly [K in keyof T]: Immutable<T[K]> };
+
 /** A new object if its own content or one of its items changed. */
-export interface Section {
+export interface Section<T = any> {
   readonly id: string;
   /** As `JSON.parse` makes it. */
   readonly data: any;
@@ -105,7 +141,7 @@ export interface Section {
   readonly dataText: string;
   readonly order: readonly OrderKey[] | undefined;
   readonly keep: number | undefined;
-  readonly items: readonly Item[];
+  readonly items: readonly Item<T>[];
   /** The position of the first item that is shown. */
   readonly from: number;
   /** How many items the section has, shown or not. */
@@ -114,14 +150,16 @@ export interface Section {
 }
 
 /** A new object if its kind, its data or its section changed; not if it moved within the section. */
-export interface Item {
+export interface Item<T = any> {
   readonly id: string;
   /** The cell type. */
   readonly kind: string;
   /** The id of its section. */
   readonly section: string;
-  /** As `JSON.parse` makes it. */
-  readonly data: any;
+  /** As `JSON.parse` makes it, or what `parse` returned. */
+  readonly data: Immutable<T>;
+  /** What `parse` threw; `data` is then as it arrived. */
+  readonly error?: unknown;
   /** As the producer spelled it. */
   readonly dataText: string;
   readonly isPending: boolean;
@@ -134,9 +172,9 @@ export interface Item {
  * - `standing`: only the standing, or `from` and `of` of sections changed.
  * - `pending`: a write was shown, confirmed or taken back, or the feed changed while one was shown; the change is not described.
  */
-export type Update =
-  | { readonly kind: 'changed'; readonly view: FeedView; readonly change: Change }
-  | { readonly kind: 'state' | 'absent' | 'standing' | 'pending'; readonly view: FeedView; readonly change?: undefined };
+export type Update<T = any> =
+  | { readonly kind: 'changed'; readonly view: FeedView<T>; readonly change: Change }
+  | { readonly kind: 'state' | 'absent' | 'standing' | 'pending'; readonly view: FeedView<T>; readonly change?: undefined };
 
 /**
  * - `connecting`: there is no state, and nothing was missed yet.

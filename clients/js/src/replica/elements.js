@@ -5,6 +5,29 @@
  * @typedef {{ data: any, dataText: string }} Content
  */
 
+let isDevelopment = false;
+try {
+  // @ts-expect-error Bundlers replace it, and without one a page has no such thing.
+  isDevelopment = process.env.NODE_ENV !== 'production';
+} catch {
+  // It is a page.
+}
+
+/**
+ * In development, a program that changes what a view holds gets an error. (In production it would cost a sixth of a reload's time.)
+ * @param {object} element
+ */
+function freeze(element) {
+  /** @type {any[]} Not by recursion: data may be nested deeply. */
+  const rest = isDevelopment ? [element] : [];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (Object.isFrozen(value)) continue;
+    Object.freeze(value);
+    for (const member of Object.values(value)) rest.push(member);
+  }
+}
+
 /**
  * By what a section is ordered, and how many items it keeps; undefined if it does not say so.
  * @typedef {{ order: { by: string, direction?: 'ascending' | 'descending' }[] | undefined, keep: number | undefined }} Settings
@@ -27,6 +50,7 @@ export class Section {
     this.from = from;
     this.of = of;
     this.isPending = isPending;
+    freeze(this);
   }
 
   /** The section as in a reload. */
@@ -46,6 +70,7 @@ export class Item {
     this.data = data;
     this.dataText = dataText;
     this.isPending = isPending;
+    freeze(this);
   }
 
   /** The item as in a reload. */

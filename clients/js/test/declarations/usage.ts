@@ -32,6 +32,17 @@ export async function show(): Promise<void> {
   }
 }
 
+const albums = store.feed<{ title: string }>('albums', null, { parse: (data) => data as { title: string }, initial: feed.view.toJSON() });
+for (const { items } of albums.view.sections) for (const { data, error } of items) draw(data.title, String(error));
+albums.subscribe(({ view }) => draw(view.item('a')?.data.title));
+// @ts-expect-error There is no such member.
+albums.view.item('a')?.data.artist;
+const applied: Promise<{ topic: string } | null> = albums.apply([...albums.view.sections, { id: 's', items: ['a', { id: 'b', data: 1 }] }]);
+void applied;
+// @ts-expect-error An item has an id.
+albums.apply([{ id: 's', items: [{ data: 1 }] }]);
+new FeedStore('http://a', { keep: 0, persist: { feeds: (id) => id !== 'large', user: 'ann' } });
+
 const end: () => void = feed.subscribe((update: Update) => draw(update.view.isPending));
 end();
 feed.show({ sections: ['top'], from: 5, count: 5 });

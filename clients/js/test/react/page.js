@@ -1,7 +1,7 @@
 /** Components that count how often they are rendered. Tests drive them through `app`. */
 import { FeedStore } from 'feedstore';
-import { FeedStoreProvider, useFeed, useWindow, useWrite } from 'feedstore/react';
-import { createElement as h, memo, startTransition, StrictMode, useLayoutEffect, useState } from 'react';
+import { FeedStoreProvider, useFeed, useItem, useSuspenseFeed, useWindow, useWrite } from 'feedstore/react';
+import { Component, createElement as h, memo, startTransition, StrictMode, Suspense, useLayoutEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { FakeStore, viewOf } from './fake-store.js';
@@ -37,6 +37,27 @@ app.Rows = ({ feed = 'f', ...shown }) => {
     item ? h(Cell, { key: item.id, item }) : h('li', { key: index, className: 'missing' })
   )));
 };
+
+app.Item = ({ feed = 'f', item, ...options }) => {
+  const { data, error } = useItem(feed, item, null, options) ?? {};
+  counted(`only ${item}`);
+  return h('p', null, error?.message ?? JSON.stringify(data));
+};
+
+app.Boundary = class Boundary extends Component {
+  state = {};
+  static getDerivedStateFromError(error) { return { error }; }
+  render() { return this.state.error?.message ?? this.props.children; }
+};
+
+const Suspending = ({ feed, window }) => {
+  const view = useSuspenseFeed(feed, window);
+  return `${view.standing.name} ${view.sections.length}`;
+};
+
+app.Suspended = ({ feed = 'f', window }) => (
+  h(app.Boundary, null, h(Suspense, { fallback: 'loading' }, h(Suspending, { feed, window })))
+);
 
 app.Star = ({ feed = 'f', item }) => {
   const { write, isPending, error, dismiss } = useWrite(feed);
