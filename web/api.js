@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { isEarly } from './client/event-stream.js';
-
 const tokenName = 'feedstore.token';
 
 /** An unexpected response, with its problem document. */
@@ -37,58 +35,34 @@ export class Api {
   }
 
   /** @returns {Record<string, string>} */
-  headers() { return this.token === null ? {} : { Authorization: `Bearer ${this.token}` }; }
+  get #headers() { return this.token === null ? {} : { Authorization: `Bearer ${this.token}` }; }
 
-  /** @param {string} path @param {RequestInit} [request] @returns {Promise<any>} The parsed response. */
-  async #ask(path, { headers, ...request } = {}) {
+  /** @param {string} path @returns {Promise<any>} The parsed response. */
+  async get(path) {
     const { token } = this;
     const response = await fetch(path, {
-      headers: { Accept: 'application/json', ...this.headers(), ...headers }, cache: 'no-store', signal: AbortSignal.timeout(20000),
-      ...request,
+      headers: { Accept: 'application/json', ...this.#headers }, cache: 'no-store', signal: AbortSignal.timeout(20000),
     });
     if (response.ok) return response.json();
     const problem = await response.json().catch(() => undefined);
     // If another token was entered meanwhile, that one was not refused. One that is not valid yet will be.
-    if (response.status === 401 && token === this.token && !isEarly(401, problem)) this.refused();
+    if (response.status === 401 && token === this.token && !/not valid yet/.test(problem?.detail)) this.#refused();
     throw new Problem(response.status, problem);
   }
 
-  /** @param {string} path @returns {Promise<any>} The parsed response. */
-  get(path) { return this.#ask(path); }
-
   /** Asks for a token, because there is none or the server refused it. */
-  refused() {
+  #refused() {
     const wasRefused = this.token !== null;
     this.token = null;
     this.#onTokenNeeded(wasRefused);
-  }
-
-  /**
-   * Writes events to a feed, and waits for a while until they are published.
-   * @param {string} feed @param {string} events JSON.
-   */
-  write(feed, events) {
-    const headers = { 'Content-Type': 'application/json', Prefer: 'wait=10' };
-    return this.#ask(`/v1/feeds/${encodeURIComponent(feed)}/events`, { method: 'POST', headers, body: events });
   }
 
   /** @param {string} feed @returns {Promise<boolean>} Whether it takes events with this token. */
   async isWritable(feed) {
     try {
       const signal = AbortSignal.timeout(20000);
-      const response = await fetch(`/v1/feeds/${encodeURIComponent(feed)}/changes`, { method: 'HEAD', headers: this.headers(), signal });
+      const response = await fetch(`/v1/feeds/${encodeURIComponent(feed)}/changes`, { method: 'HEAD', headers: this.#headers, signal });
       return response.headers.get('Feedstore-Writable') === 'true';
-    } catch {
-      return false;
-    }
-  }
-
-  /** @param {string} path @param {object} value @returns {Promise<boolean>} Whether it was accepted. */
-  async patch(path, value) {
-    try {
-      const headers = { 'Content-Type': 'application/json', ...this.headers() };
-      const signal = AbortSignal.timeout(20000);
-      return (await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(value), signal })).ok;
     } catch {
       return false;
     }

@@ -1,33 +1,26 @@
 /**
- * What a user changes in a feed, item by item. A change is pending until the page shows a state that includes it, or the daemon
- * has refused it.
+ * What a user changes in a feed, item by item. A change is pending until its outcome is known; the client shows it at once, and takes it
+ * back if the daemon refuses it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { Problem } from './api.js';
 import { tokensOf } from './format.js';
 
 /**
  * @typedef {import('./rows.js').Item} Item
  * @typedef {{ section: string, at?: 'first' | 'last' | { before: string } | { after: string } }} Place
  *
- * The answer to a write: where the record is, and the version that includes it, if it is published.
- * @typedef {{ topic: string, offset?: number, epoch?: string, revision?: number }} Written
- *
  * The text that replaces an item's data, and that data when the user began.
  * @typedef {{ text: string, base: string }} Draft
  *
- * `isDeleting`: whether the user was asked to confirm it. `written` is null until the daemon has answered.
- * @typedef {{ draft: Draft | null, isDeleting: boolean, pending: { word: string, written: Written | null } | null,
+ * `isDeleting`: whether the user was asked to confirm it. `pending`: what happens to it, in a word.
+ * @typedef {{ draft: Draft | null, isDeleting: boolean, pending: string | null,
  *   problem: { code: string, text: string } | null }} Edit
  */
 
 /** JSON on several lines, as it is spelled. @param {string} json */
 const indented = (json) => tokensOf(json, { limit: Infinity, isPretty: true }).map(({ text }) => text).join('');
-
-/** A change that the page does not show so many milliseconds after the answer was rejected later, or changed nothing. */
-const patience = 60_000;
 
 /** @type {Edit} */
 const none = { draft: null, isDeleting: false, pending: null, problem: null };
@@ -37,18 +30,15 @@ export class Edits {
   isAllowed = false;
   /** @type {Map<string, Edit>} */
   #edits = new Map();
-  #shown;
-  #api;
+  #send;
   #options;
 
   /**
-   * @param {Pick<import('./shown-feed.js').ShownFeed, 'feed' | 'has'>} shown @param {Pick<import('./api.js').Api, 'write'>} api
-   * @param {{ onEdit: () => void, onRefused: (id: string, problem: NonNullable<Edit['problem']>) => void,
-   *   setTimer?: (run: () => void, milliseconds: number) => any }} options
+   * @param {(event: string) => Promise<unknown>} send Writes an event, which is JSON.
+   * @param {{ onEdit: () => void, onRefused: (id: string, problem: NonNullable<Edit['problem']>) => void }} options
    */
-  constructor(shown, api, options) {
-    this.#shown = shown;
-    this.#api = api;
+  constructor(send, options) {
+    this.#send = send;
     this.#options = options;
   }
 
@@ -101,45 +91,19 @@ export class Edits {
   /** @param {string} id */
   delete(id) { this.#write(id, 'deleting', JSON.stringify({ op: 'item.delete', item: id })); }
 
-  /** Forgets what the page shows by now. */
-  settle() {
-    for (const [id, { pending, draft }] of this.#edits) {
-      if (pending?.written && this.#shown.has(pending.written)) {
-        this.#change(id, { pending: null, draft: pending.word === 'saving' ? null : draft });
-      }
-    }
-  }
-
   /** One change of an item at a time: where the next one goes depends on it. @param {string} id @param {string} word @param {string} event */
   async #write(id, word, event) {
     if (!this.isAllowed || this.of(id).pending !== null) return;
-    this.#change(id, { pending: { word, written: null }, isDeleting: false, problem: null });
+    this.#change(id, { pending: word, isDeleting: false, problem: null });
     try {
-      const pending = { word, written: await this.#api.write(this.#shown.feed, event) };
-      this.#change(id, { pending });
-      this.settle();
-      if (this.of(id).pending === pending) (this.#options.setTimer ?? setTimeout)(() => this.#giveUp(id, pending), patience);
+      await this.#send(event);
+      this.#change(id, { pending: null, draft: word === 'saving' ? null : this.of(id).draft });
     } catch (error) {
-      const isProblem = error instanceof Problem;
-      const problem = {
-        code: (isProblem && error.code) || 'no-answer',
-        text: isProblem ? error.message : 'The daemon has not answered. The change may still be published.',
-      };
-      this.#refuse(id, problem);
+      const { code, message } = /** @type {any} */ (error);
+      const problem = { code: code ?? 'no-answer', text: message };
+      this.#change(id, { pending: null, problem });
+      this.#options.onRefused(id, problem);
     }
-  }
-
-  /** @param {string} id @param {NonNullable<Edit['pending']>} pending */
-  #giveUp(id, pending) {
-    if (this.of(id).pending !== pending) return;
-    const text = 'No state of the feed includes the change after a minute. It was rejected, or changed nothing, or the daemon is behind.';
-    this.#refuse(id, { code: 'no-outcome', text });
-  }
-
-  /** @param {string} id @param {NonNullable<Edit['problem']>} problem */
-  #refuse(id, problem) {
-    this.#change(id, { pending: null, problem });
-    this.#options.onRefused(id, problem);
   }
 
   /** @param {string} id @param {Partial<Edit>} change */

@@ -33,10 +33,10 @@ export const changeKinds = {
   deleted: { sign: '−', word: 'deleted' },
 };
 
-const kindsInOrder = /** @type {import('./feed-follower.js').ChangeKind[]} */ (Object.keys(changeKinds));
+const kindsInOrder = /** @type {import('./followed-window.js').ChangeKind[]} */ (Object.keys(changeKinds));
 
 /**
- * @typedef {import('./feed-follower.js').Mark & { at: number }} LitMark
+ * @typedef {import('./followed-window.js').Mark & { at: number }} LitMark
  *
  * A row in the document.
  * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: string | undefined,
@@ -131,7 +131,7 @@ export class FeedView {
 
   /**
    * Shows a new state in the next frame.
-   * @param {Map<string, import('./feed-follower.js').Mark>} [marks] What changed since the last one.
+   * @param {Map<string, import('./followed-window.js').Mark>} [marks] What changed since the last one.
    */
   show(marks = new Map()) {
     const now = performance.now();
@@ -184,7 +184,7 @@ export class FeedView {
 
   /**
    * Highlights marks again, and scrolls to the first.
-   * @param {Map<string, import('./feed-follower.js').Mark>} marks
+   * @param {Map<string, import('./followed-window.js').Mark>} marks
    */
   reveal(marks) {
     this.show(marks);
@@ -372,7 +372,7 @@ export class FeedView {
       cells.data.replaceChildren(
         ...changeNodes(changed), ...tokenNodes(tokensOf(data, { limit: previewLimit, changed })),
       );
-      this.#fillMarks(drawn, lit, isFresh, edit);
+      this.#fillMarks(drawn, lit, isFresh, edit, edit?.pending ?? (item?.isPending ? 'pending' : null));
       if (drawn.lit !== lit) this.#light(drawn, lit);
     }
     if (isPanelDue) this.#fillPanel(drawn, data, changed, edits?.isAllowed ? edits : undefined, item);
@@ -383,12 +383,15 @@ export class FeedView {
     Object.assign(drawn, { item: node, data, kind, lit, isFresh, edit });
   }
 
-  /** @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh @param {import('./edits.js').Edit | undefined} edit */
-  #fillMarks({ element, cells }, lit, isFresh, edit) {
+  /**
+   * @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh @param {import('./edits.js').Edit | undefined} edit
+   * @param {string | null} pending What happens to it, in a word.
+   */
+  #fillMarks({ element, cells }, lit, isFresh, edit, pending) {
     setAttribute(element, 'data-change', lit?.kinds.join(' '));
     setAttribute(element, 'data-fresh', isFresh);
     const marks = (lit?.kinds ?? []).map((kind) => ({ kind, ...changeKinds[kind] }));
-    const own = edit?.pending ? { kind: 'pending', sign: '…', word: edit.pending.word }
+    const own = pending ? { kind: 'pending', sign: '…', word: pending }
       : edit?.problem ? { kind: 'refused', sign: '!', word: 'refused' }
         : edit?.draft ? { kind: 'draft', sign: '✎', word: 'editing' } : null;
     setAttribute(element, 'data-edit', own?.kind);

@@ -5,6 +5,7 @@
  */
 
 import { Api } from './api.js';
+import { FeedStore } from './client/index.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { FeedList } from './feed-list.js';
 import { FeedView } from './feed-view.js';
@@ -16,38 +17,27 @@ import { noticeOf, Timeline, whyOf } from './timeline.js';
 
 /** The minimum time between two announcements, in milliseconds. */
 const announcementPause = 4000;
-/** How long a page waits for a place before it says so, in milliseconds. */
-const patience = 500;
-/** The streams that the pages of one browser share: it opens six connections to a server, and requests need some. */
-const placeCount = 4;
-const noPlaceText = `other visible pages of this inspector have ${placeCount} streams, and browsers open only six connections to a `
-  + 'server; it continues when one of them is closed or hidden';
-
-const standingTexts = {
-  waiting: 'waiting for a connection', connecting: 'connecting', reconnecting: 'reconnecting', live: 'live', behind: 'behind',
-  'must-refetch': 'must refetch', moved: 'moved', unknown: 'no such feed', unavailable: 'unavailable',
-  'token-needed': 'token needed',
-};
-
-/**
- * @typedef {import('./feed-follower.js').Standing} Standing
- * @typedef {{ until?: number, text?: string, url?: string }} StandingDetail
- */
+/** @typedef {import('./client/../types/index.js').Standing} Standing */
 
 /** @type {ShownFeed | null} */
 let shown = null;
 /** @type {string | null} The fragment that selected it. */
 let shownFragment = null;
-/** @type {ReturnType<typeof requestPlace> | null} */
-let place = null;
-let placeTimer = 0;
 let behindTimer = 0;
 /** Whether there was a fault since it was last live. */
 let isFaulty = false;
-/** @type {{ standing: Standing, detail: StandingDetail } | null} */
-let current = null;
+/** @type {Standing} */
+let current = { name: 'connecting' };
 
 const api = new Api({ onTokenNeeded: askForToken });
+const store = new FeedStore(location.origin, {
+  token: () => api.token,
+  // Each visit begins with how much there is.
+  keep: 0,
+  // Other instances have pages of their own.
+  fetch: (url, request) => (url.startsWith(`${location.origin}/`) ? fetch(url, request) : Promise.reject(new TypeError('another instance'))),
+  onMessage: (follower, name, value, text) => shown?.receive(follower, name, value, text),
+});
 const status = new Status({ api });
 const view = new FeedView({ shown: () => shown, onLeave: leaveFeed });
 const timeline = new Timeline({ thresholds: () => status.latest?.planner, onReveal: (marks) => {
@@ -74,52 +64,8 @@ function feedOfFragment() {
 
 // Connections. A page that is hidden gives its stream up, and resumes it when it is visible again.
 
-/** Asks for one of the places that all pages of the browser share. */
-function requestPlace() {
-  const abort = new AbortController();
-  let isGranted = false;
-  let release = () => {};
-  const held = new Promise((resolve) => { release = () => resolve(undefined); });
-  const granted = new Promise((resolve) => {
-    const take = async () => {
-      if (isGranted) return;
-      isGranted = true;
-      resolve(undefined);
-      await held;
-    };
-    // Browsers have locks only for HTTPS and for addresses of the same machine.
-    if (navigator.locks === undefined) take();
-    else for (let number = 0; number < placeCount; number++) {
-      navigator.locks.request(`feedstore.stream.${number}`, { signal: abort.signal }, take).catch(() => {});
-    }
-  });
-  return {
-    granted,
-    get isGranted() { return isGranted; },
-    giveUp: () => {
-      release();
-      abort.abort();
-    },
-  };
-}
-
-async function connect() {
-  if (shown === null || document.hidden) return;
-  if (place === null) {
-    const requested = place = requestPlace();
-    placeTimer = window.setTimeout(() => takeStanding('waiting', { text: noPlaceText }), patience);
-    await requested.granted;
-    if (place !== requested) return;
-    clearTimeout(placeTimer);
-  }
-  if (place.isGranted) shown?.open();
-}
-
-function disconnect() {
-  shown?.close();
-  clearTimeout(placeTimer);
-  place?.giveUp();
-  place = null;
+function connect() {
+  if (!document.hidden) shown?.open();
 }
 
 function showFeed() {
@@ -139,28 +85,24 @@ function showFeed() {
   byId('timeline-pane').hidden = feed === null;
   document.title = feed === null ? 'FeedStore inspector' : `${visible(feed)} – FeedStore inspector`;
   if (feed === null) {
-    disconnect();
     showPane('feeds');
     return;
   }
   setText(byId('feed-title').firstElementChild, visible(feed));
   setAttribute(byId('feed-title'), 'title', feed);
   view.clear(visible(feed));
-  current = null;
   isFaulty = false;
   const made = new ShownFeed(feed, {
+    store,
     partition,
-    api,
-    requestPlace,
-    onStanding: (standing, detail) => {
-      if (shown === made) takeStanding(standing, detail);
+    onStanding: (standing) => {
+      if (shown === made) takeStanding(standing);
     },
     onEntry: (entry, marks) => {
       if (shown === made) takeEntry(entry, marks);
     },
     onRows: () => {
       if (shown !== made) return;
-      made.edits.settle();
       view.update();
       showFacts();
     },
@@ -172,17 +114,16 @@ function showFeed() {
     },
   });
   shown = made;
-  takeStanding(place !== null && !place.isGranted ? 'waiting' : 'connecting', { text: place?.isGranted === false ? noPlaceText : '' });
+  showStanding({ name: 'connecting' });
   connect();
   showPane('feed');
 }
 
-/** @param {import('./feed-follower.js').Entry} entry @param {Map<string, import('./feed-follower.js').Mark>} marks */
+/** @param {import('./followed-window.js').Entry} entry @param {Map<string, import('./followed-window.js').Mark>} marks */
 function takeEntry(entry, marks) {
   timeline.add(entry, marks);
-  shown?.edits.settle();
   if (entry.type === 'state') askWhetherWritable();
-  if (entry.type === 'fault' || entry.type === 'keyframe') return;
+  if (entry.type === 'fault') return;
   const isFirst = entry.type === 'state' && !entry.isAnew;
   if (entry.mode === 'reload') {
     view.reload({ isVisible: !isFirst });
@@ -198,22 +139,21 @@ function takeEntry(entry, marks) {
 
 function showFacts() {
   if (shown === null) return;
-  const { replica, revision, itemCount, isWhole } = shown;
-  const { sections } = replica;
+  const { view: { sections, through: offsets, epoch, checksum, time }, revision, itemCount, isWhole } = shown;
   setText(byId('fact-revision'), revision === null ? '–' : count(revision));
   setText(byId('fact-sections'), revision === null ? '–' : count(sections.length));
   setText(byId('fact-items'), revision === null ? '–' : count(itemCount));
   setText(byId('fact-partition'), String(shown.partition ?? '–'));
-  const through = Object.entries(replica.through ?? {}).map(([topic, offset]) => `${topic} ${offset}`).join(', ');
+  const through = Object.entries(offsets ?? {}).map(([topic, offset]) => `${topic} ${offset}`).join(', ');
   setText(byId('fact-through'), through || '–');
   setAttribute(byId('fact-through'), 'title', through && `Includes the input up to these offsets: ${through}`);
-  setText(byId('fact-epoch'), replica.epoch ?? '–');
-  setText(byId('fact-checksum'), (isWhole && replica.checksum) || '–');
+  setText(byId('fact-epoch'), epoch ?? '–');
+  setText(byId('fact-checksum'), (isWhole && checksum) || '–');
   byId('coverage').hidden = isWhole;
   const { otherPartitions } = shown;
-  const isCurrent = current !== null && ['live', 'behind'].includes(current.standing);
+  const isCurrent = current.name === 'live' || (current.name === 'catching-up' && revision !== null);
   list.showOpen(revision === null ? null : {
-    feed: shown.feed, revision, items: itemCount, time: replica.time, standing: 'up-to-date',
+    feed: shown.feed, revision, items: itemCount, time, standing: 'up-to-date',
     ...(otherPartitions.length > 0 && { partition: shown.partition, otherPartitions }),
   }, { isCurrent: isCurrent && isWhole });
   byId('also').hidden = otherPartitions.length === 0;
@@ -224,67 +164,55 @@ function showFacts() {
 }
 
 function showAge() {
-  const time = shown?.replica.time ?? null;
+  const time = shown?.view.time ?? null;
   setText(byId('fact-age'), time === null ? '–' : age(Math.max(0, Date.now() - Date.parse(time))));
   setAttribute(byId('fact-age'), 'title', time);
 }
 
-/** @type {Record<string, string>} */
-const placeholders = {
-  deleted: 'This feed no longer exists. It appears here if it is created again.',
-  unknown: 'This instance has no such feed. It appears here when it is created.',
-  moved: 'Another instance serves this feed.',
-};
-
 function showPlaceholder() {
-  if (shown === null || current === null) return;
-  const { replica } = shown;
-  if (replica.revision === null) {
-    const { standing } = current;
-    const isDeleted = standing === 'live' || standing === 'behind';
-    view.setPlaceholder(isDeleted ? placeholders.deleted : placeholders[standing] ?? 'Waiting for the feed …');
-  } else {
-    view.setPlaceholder(replica.sections.length === 0 ? 'This feed is empty: it has no sections.' : null);
-  }
+  if (shown === null) return;
+  const { view: { exists, sections }, wasThere } = shown;
+  if (exists) view.setPlaceholder(sections.length === 0 ? 'This feed is empty: it has no sections.' : null);
+  else if (current.reason === 'moved') view.setPlaceholder('Another instance serves this feed.');
+  else if (current.name !== 'live') view.setPlaceholder('Waiting for the feed …');
+  else if (wasThere) view.setPlaceholder('This feed no longer exists. It appears here if it is created again.');
+  else view.setPlaceholder('This instance has no such feed. It appears here when it is created.');
 }
 
-// The state of following.
+// The standing.
 
-/** @param {Standing} standing @param {StandingDetail} detail */
-function takeStanding(standing, detail) {
+/** @param {Standing} standing */
+function takeStanding(standing) {
   clearTimeout(behindTimer);
-  if (standing === 'behind' && current?.standing === 'live') {
-    // Usually the server reports up to date immediately afterwards.
-    behindTimer = window.setTimeout(() => showStanding('behind', detail), 400);
-    return;
-  }
-  showStanding(standing, detail);
+  // Usually the server reports up to date immediately afterwards.
+  if (standing.name === 'catching-up' && current.name === 'live') behindTimer = window.setTimeout(() => showStanding(standing), 400);
+  else showStanding(standing);
 }
 
-/** @param {Standing} standing @param {StandingDetail} detail */
-function showStanding(standing, detail) {
-  const isOther = current?.standing !== standing;
-  current = { standing, detail };
-  setAttribute(byId('standing'), 'data-standing', standing);
-  setText(byId('standing-text'), standingTexts[standing]);
-  setAttribute(document.body, 'data-standing', standing);
+/** @param {Standing} standing */
+function showStanding(standing) {
+  const word = standing.reason ?? standing.name;
+  const isOther = word !== (current.reason ?? current.name);
+  current = standing;
+  setAttribute(byId('standing'), 'data-standing', word);
+  setText(byId('standing-text'), word.replaceAll('-', ' '));
+  setAttribute(document.body, 'data-standing', word);
   showStandingDetail();
   showFacts();
-  const isFault = ['reconnecting', 'must-refetch', 'moved', 'unknown', 'unavailable'].includes(standing);
-  if (isOther && isFault) announcer.say(standingTexts[standing]);
-  else if (standing === 'live' && isFaulty) announcer.say('live again');
-  isFaulty = isFault || (isFaulty && standing !== 'live');
+  const isFault = standing.name === 'stale';
+  if (isOther && isFault) announcer.say(word.replaceAll('-', ' '));
+  else if (word === 'live' && isFaulty) announcer.say('live again');
+  isFaulty = isFault || (isFaulty && word !== 'live');
 }
 
 function showStandingDetail() {
-  if (current === null) return;
-  const { standing, detail } = current;
-  const seconds = detail.until === undefined ? 0 : Math.ceil((detail.until - Date.now()) / 1000);
+  const { reason, detail, until } = current;
+  const seconds = until === undefined ? 0 : Math.ceil((until - Date.now()) / 1000);
   const again = seconds > 1 ? `retrying in ${seconds} s` : '';
-  const text = standing === 'moved' ? 'the partition of this feed was assigned to another instance' : detail.text ?? '';
+  const text = reason === 'moved' ? 'the partition of this feed was assigned to another instance' : detail;
   setText(byId('standing-detail'), [text, again].filter(Boolean).join(', '));
   const link = byId('standing-link');
-  const url = standing === 'moved' ? otherInstance(detail.url) : null;
+  const url = reason === 'moved' ? otherInstance(detail?.split(' ')[0]) : null;
   link.hidden = url === null;
   setAttribute(link, 'href', url);
 }
@@ -307,7 +235,7 @@ function otherInstance(url) {
 
 // A reload is also announced in words above the rows.
 
-/** @param {import('./feed-follower.js').Entry} entry */
+/** @param {import('./followed-window.js').Entry} entry */
 function showNotice(entry) {
   byId('notice').hidden = false;
   setText(byId('notice-title'), noticeOf(entry));
@@ -356,7 +284,7 @@ const announcer = {
     this.special = null;
   },
 
-  /** @param {import('./feed-follower.js').Entry} entry @param {number} changes */
+  /** @param {import('./followed-window.js').Entry} entry @param {number} changes */
   add(entry, changes) {
     this.changes += changes + entry.items.delete + entry.sections.delete;
     if (entry.mode === 'delete') this.special = 'deleted';
@@ -424,9 +352,9 @@ function askForToken(wasRefused) {
 
 function beginAgain() {
   byId('forget-token').hidden = api.token === null;
+  store.setToken(api.token);
   list.refresh();
   status.refresh();
-  connect();
 }
 
 byId('token-form').addEventListener('submit', (/** @type {Event} */ event) => {
@@ -473,10 +401,9 @@ byId('help-button').addEventListener('click', () => byId('help-dialog').showModa
 byId('dismiss-notice').addEventListener('click', hideNotice);
 byId('dismiss-refusal').addEventListener('click', () => { byId('refusal').hidden = true; });
 addEventListener('hashchange', showFeed);
-addEventListener('online', connect);
-document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
-// So does a page in the back/forward cache.
-addEventListener('pagehide', disconnect);
+// A hidden page follows nothing, and neither does one in the back/forward cache.
+document.addEventListener('visibilitychange', () => (document.hidden ? shown?.close() : connect()));
+addEventListener('pagehide', () => shown?.close());
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) connect();
 });

@@ -6,7 +6,7 @@
  */
 
 /**
- * @typedef {import('./client/replica.js').Replica['sections'][number]} Section
+ * @typedef {import('./client/../types/index.js').Section} Section
  * @typedef {Section['items'][number]} Item
  *
  * A key is `s` or `i`, followed by the id. That of a place whose item is not there is `p`, its position, `/`, and the section's id.

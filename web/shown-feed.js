@@ -6,8 +6,7 @@
  */
 
 import { Edits } from './edits.js';
-import { FeedFollower } from './feed-follower.js';
-import { Replica } from './client/replica.js';
+import { FollowedWindow } from './followed-window.js';
 import { ShownSection } from './rows.js';
 
 /** The most items of a feed that is followed as a whole. */
@@ -21,150 +20,139 @@ const step = 100;
 /** Up to here, the items of several sections that are on the screen are followed from the first one. */
 const mostOfSeveral = 1000;
 
-/** @type {FeedWindow} */
-const whole = {};
-/** Says how much there is, before anything else is asked for. @type {FeedWindow} */
-const heads = { first: 0 };
-
 /**
- * @typedef {import('./feed-follower.js').FeedWindow} FeedWindow
- * @typedef {import('./client/replica.js').Replica['sections'][number]} Section
- * @typedef {Map<string, import('./feed-follower.js').Mark>} Marks
- * @typedef {{ granted: Promise<unknown>, giveUp: () => void }} Place
+ * @typedef {import('./followed-window.js').FeedWindow} FeedWindow
+ * @typedef {import('./followed-window.js').Entry} Entry
+ * @typedef {import('./followed-window.js').Marks} Marks
  *
  * @typedef {object} ShownFeedOptions
- * @property {number | null} partition
- * @property {import('./feed-follower.js').FollowerOptions['api'] & Pick<import('./api.js').Api, 'write'>} api
- * @property {() => Place} requestPlace For the second stream.
- * @property {import('./feed-follower.js').FollowerOptions['onStanding']} onStanding
- * @property {import('./feed-follower.js').FollowerOptions['onEntry']} onEntry
+ * @property {import('./client/../types/index.js').FeedStore} store
+ * @property {number | null} partition By default the lowest that has the feed.
+ * @property {(standing: import('./client/../types/index.js').Standing) => void} onStanding
+ * @property {(entry: Entry, marks: Marks) => void} onEntry The view has it already.
  * @property {() => void} onRows Other rows are there, or other totals; nothing was published that concerns them.
- * @property {() => void} onEdit The user has changed something, or what became of it is known.
+ * @property {() => void} onEdit The user has changed something, or its outcome is known.
  * @property {(id: string, problem: { code: string, text: string }) => void} onRefused
- * @property {import('./feed-follower.js').FollowerOptions['makeStream']} [makeStream]
  */
 
 export class ShownFeed {
   /** The whole feed, or its first items. */
   #main;
-  /** @type {FeedFollower | null} What is on the screen further down. */
+  /** @type {FollowedWindow | null} What is on the screen further down. */
   #rest = null;
-  /** @type {Place | null} That of its stream. */
-  #place = null;
   #options;
-  /** What there is as long as nothing is shown. */
-  #none;
+  #isOpen = false;
+  /** Whether nothing is known but how much there is; nothing is shown then. */
+  #isProbing = true;
   /** Whether a state has been reported. */
-  #isShown = false;
+  wasThere = false;
+  #none;
+  /** The window that says how much there is, before anything else is asked for. */
+  #probe;
 
   /** @param {string} feed @param {ShownFeedOptions} options */
   constructor(feed, options) {
     this.feed = feed;
     this.#options = options;
-    this.#none = new Replica(feed);
-    this.edits = new Edits(this, options.api, options);
-    this.#main = this.#follower(heads, {
-      onStanding: (standing, detail) => {
-        if (standing !== 'behind' || !this.#isProbing) options.onStanding(standing, detail);
-      },
-      onEntry: (entry, marks) => this.#takeMain(entry, marks),
-    });
+    this.#main = this.#follow({ first: 0 }, (entry, marks, isStanding) => this.#takeMain(entry, marks, isStanding));
+    this.#probe = this.#main.window;
+    this.#none = this.#main.view;
+    this.edits = new Edits((events) => options.store.feed(feed).write(events), options);
   }
 
-  /** @param {FeedWindow} window @param {Pick<import('./feed-follower.js').FollowerOptions, 'onStanding' | 'onEntry'>} options */
-  #follower(window, options) {
-    const { partition, api, makeStream, onRows } = this.#options;
-    return new FeedFollower(this.feed, { ...options, partition, api, makeStream, window, onTotals: onRows });
-  }
+  /** @param {FeedWindow} window @returns {any} */
+  #at(window) { return { ...window, partition: this.#options.partition ?? undefined }; }
+
+  /** @param {FeedWindow} window @param {ConstructorParameters<typeof FollowedWindow>[1]} onUpdate */
+  #follow(window, onUpdate) { return new FollowedWindow(this.#options.store.feed(this.feed, this.#at(window)), onUpdate); }
 
   open() {
+    this.#isOpen = true;
     this.#main.open();
-    this.#openRest();
+    this.#rest?.open();
   }
 
   close() {
+    this.#isOpen = false;
     this.#main.close();
-    this.#closeRest();
+    this.#rest?.close();
+  }
+
+  /**
+   * Takes an event of a stream, before the client does.
+   * @param {{ feed: string, window: FeedWindow }} follower Whose it is. @param {string} name @param {any} value @param {string} text
+   */
+  receive({ feed, window }, name, value, text) {
+    if (feed !== this.feed) return;
+    for (const it of [this.#main, this.#rest]) if (it?.window === window) it.receive(name, value, text);
   }
 
   // What there is.
 
-  /** Whether nothing is known but how much there is. */
-  get #isProbing() { return this.#main.shown === null || this.#main.shown === heads; }
-  get replica() { return this.#isProbing ? this.#none : this.#main.replica; }
+  get view() { return this.#isProbing ? this.#none : this.#main.view; }
   get partition() { return this.#main.partition; }
   get otherPartitions() { return this.#main.otherPartitions; }
-  get isWhole() { return this.#isProbing || this.#main.totals === null; }
+  get isWhole() { return this.#main.window?.first === undefined || this.#isProbing; }
   /** The newest revision that is known of; null if there is no feed. */
-  get revision() { return this.replica.revision && Math.max(this.#main.revision, this.#valid?.revision ?? 0); }
-  get itemCount() { return this.replica.sections.reduce((sum, section) => sum + this.#countOf(section), 0); }
+  get revision() { return this.view.revision && Math.max(this.#main.revision, this.#valid?.revision ?? 0); }
+  get itemCount() { return this.view.sections.reduce((sum, section) => sum + this.#countOf(section), 0); }
 
-  /** Whether what is shown includes a change. @param {import('./edits.js').Written} written */
-  has({ topic, offset, epoch, revision }) {
-    if (revision !== undefined) return epoch !== this.replica.epoch || (this.revision ?? 0) >= revision;
-    // Brokers do not always say where a record is.
-    if (offset === undefined) return true;
-    return [this.#main, this.#valid].some((follower) => (follower?.replica.through?.[topic] ?? -1) >= offset);
-  }
+  /** The second window, unless it is of another feed of that id. */
+  get #valid() { return this.#rest?.view.exists && this.#rest.view.epoch === this.#main.view.epoch ? this.#rest : null; }
 
-  /** The second follower, unless it has something of another feed of that id. */
-  get #valid() { return this.#rest?.replica.epoch === this.#main.replica.epoch ? this.#rest : null; }
-
-  /** How many items a section has. @param {Section} section */
-  #countOf({ id, items }) {
-    const [main, rest] = [this.#main, this.#valid];
-    const newest = rest?.totals?.has(id) && rest.revision > main.revision ? rest : main;
-    return newest.totals?.get(id)?.of ?? items.length;
+  /** How many items a section has. @param {import('./rows.js').Section} section */
+  #countOf({ id, of }) {
+    const rest = this.#valid;
+    return (rest !== null && rest.revision > this.#main.revision && rest.view.section(id)?.of) || of;
   }
 
   /** The sections with places for all items. */
   get sections() {
-    return this.replica.sections.map((section) => {
-      const from = this.#valid?.totals?.get(section.id)?.from;
-      const slice = from === undefined ? undefined : { from, items: this.#valid?.replica.section(section.id)?.items ?? [] };
-      return new ShownSection(section, this.#countOf(section), slice);
-    });
+    return this.view.sections.map((section) => new ShownSection(section, this.#countOf(section), this.#valid?.view.section(section.id)));
   }
 
   /** @param {string} id */
-  item(id) { return this.replica.item(id) ?? this.#valid?.replica.item(id); }
+  item(id) { return this.view.item(id) ?? this.#valid?.view.item(id); }
 
   // Windows.
 
-  /** @param {import('./feed-follower.js').Entry} entry @param {Marks} marks */
-  #takeMain(entry, marks) {
-    if (entry.mode === 'reload' && entry.type !== 'fault') this.#choose();
-    if (this.#isProbing) return;
-    const isFirst = !this.#isShown;
-    this.#isShown = true;
-    if (entry.isOther && !isFirst) {
+  /** @param {Entry | null} entry @param {Marks} marks @param {boolean} isStanding */
+  #takeMain(entry, marks, isStanding) {
+    if (entry?.mode === 'reload') {
+      if (this.#main.window !== this.#probe) this.#isProbing = false;
+      this.#choose();
+    }
+    if (isStanding) this.#options.onStanding(this.#main.view.standing);
+    if (this.#isProbing && this.#main.view.exists) return;
+    const isFirst = !this.wasThere;
+    if (entry === null || (entry.isOther && !isFirst)) {
       this.#options.onRows();
       return;
     }
-    const { first } = this.#main.shown ?? {};
+    this.wasThere ||= this.#main.view.exists;
+    const { first } = this.#main.window ?? {};
     this.#options.onEntry({
       ...entry,
       isAnew: entry.isAnew && !isFirst,
       itemsAfter: entry.type === 'state' ? this.itemCount : entry.itemsAfter,
-      scope: first === undefined ? undefined : `the first ${first} items of each section`,
+      scope: first ? `the first ${first} items of each section` : undefined,
     }, marks);
   }
 
-  /** @param {import('./feed-follower.js').Entry} entry @param {Marks} marks */
+  /** @param {Entry | null} entry @param {Marks} marks */
   #takeRest(entry, marks) {
-    const isChange = entry.type === 'changeset' && ['diff', 'reconfigure'].includes(entry.mode);
+    const isChange = entry?.type === 'changeset' && ['diff', 'reconfigure'].includes(entry.mode);
     if (isChange) this.#options.onEntry({ ...entry, scope: 'the rows around the screen' }, marks);
     else this.#options.onRows();
   }
 
   /** Decides how much of a state is followed from now on. */
   #choose() {
-    const { sections } = this.#main.replica;
+    const { view: { sections }, window } = this.#main;
     let items = 0;
     for (const section of sections) items += this.#countOf(section);
-    const first = Math.min(firstOfEach, Math.floor(mostFirst / sections.length));
-    if (items <= mostOfWhole) this.#main.show(whole);
-    else if (this.#main.window.first !== first || this.#isProbing) this.#main.show({ first });
+    const first = items <= mostOfWhole ? undefined : Math.max(1, Math.min(firstOfEach, Math.floor(mostFirst / sections.length)));
+    if (first !== window?.first) this.#main.show(this.#at({ first }));
   }
 
   /**
@@ -174,43 +162,30 @@ export class ShownFeed {
   see(rows) {
     const deep = rows.filter(({ section, itemIndex }) => itemIndex >= section.section.items.length);
     if (deep.length === 0) {
-      this.#closeRest();
+      this.#rest?.close();
       this.#rest = null;
     } else if (this.#rest === null) {
-      this.#rest = this.#follower(windowOf(deep, {}), {
-        onStanding: () => {}, onEntry: (entry, marks) => this.#takeRest(entry, marks),
-      });
-      this.#openRest();
+      this.#rest = this.#follow(windowOf(deep, {}), (entry, marks) => this.#takeRest(entry, marks));
+      if (this.#isOpen) this.#rest.open();
     } else {
-      this.#rest.show(windowOf(deep, this.#rest.window));
+      const current = this.#rest.window ?? {};
+      const window = windowOf(deep, current);
+      if (window !== current) this.#rest.show(this.#at(window));
     }
-  }
-
-  async #openRest() {
-    const rest = this.#rest;
-    if (rest === null) return;
-    const place = this.#place ??= this.#options.requestPlace();
-    await place.granted;
-    if (rest === this.#rest && place === this.#place) rest.open();
-  }
-
-  #closeRest() {
-    this.#rest?.close();
-    this.#place?.giveUp();
-    this.#place = null;
   }
 }
 
 /**
  * A window with the items on the screen, and some before and after them; the current one as long as it has them.
- * @param {readonly import('./rows.js').Row[]} rows Not empty. @param {FeedWindow} current
+ * @param {readonly import('./rows.js').Row[]} rows Not empty. @param {FeedWindow} current @returns {FeedWindow}
  */
 function windowOf(rows, current) {
   const sections = [...new Set(rows.map(({ section }) => section.id))];
   const end = 1 + Math.max(...rows.map(({ itemIndex }) => itemIndex));
   if (sections.length > 1 && end <= mostOfSeveral) {
-    const window = { sections, first: step * Math.ceil(end / step) };
-    return JSON.stringify(window) === JSON.stringify(current) ? current : window;
+    const first = step * Math.ceil(end / step);
+    const isSame = first === current.first && JSON.stringify(sections) === JSON.stringify(current.sections);
+    return isSame ? current : { sections, first };
   }
   const [{ section, itemIndex: low }] = rows;
   const high = low + rows.filter((row) => row.section === section).length;

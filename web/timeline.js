@@ -20,8 +20,8 @@ const kindsOfEntries = /** @type {const} */ ([
 ]);
 
 /**
- * @typedef {import('./feed-follower.js').Entry} Entry
- * @typedef {import('./feed-follower.js').Mark} Mark
+ * @typedef {import('./followed-window.js').Entry} Entry
+ * @typedef {import('./followed-window.js').Mark} Mark
  */
 
 export class Timeline {
@@ -108,7 +108,6 @@ export function noticeOf(entry) {
 export function titleOf({ type, mode, reason, isAnew }) {
   if (type === 'fault') return 'missed changes';
   if (type === 'state') return isAnew ? 'resynchronised' : 'state';
-  if (type === 'keyframe') return 'keyframe';
   return mode === 'reload' ? `reload: ${reason}` : mode;
 }
 
@@ -116,7 +115,6 @@ export function titleOf({ type, mode, reason, isAnew }) {
 export function whyOf(entry, thresholds) {
   if (entry.type === 'fault') return `Changes were missed, so the feed is fetched again: ${entry.note}.`;
   if (entry.type === 'state') {
-    if (entry.mode === 'delete') return 'The feed was deleted before this page followed it.';
     const what = counted(entry.itemsAfter, 'item');
     const followed = entry.scope === undefined ? '' : ` This page follows ${entry.scope}.`;
     return (entry.isAnew ? `The current feed, ${what}. This page missed the changes in between.`

@@ -1,6 +1,6 @@
 """
 A server that follows docs/http.md, with changesets from replays. The test decides when each is published, and which
-faults occur. To try it: `python3 fake_server.py` plays the demo's history once.
+faults occur.
 """
 
 import collections
@@ -12,13 +12,12 @@ import re
 import socket
 import sys
 import threading
-import time
 import urllib.parse
 import uuid
 
 import xxhash
 
-from replay import ROOT, changesets, demo_history
+from replay import ROOT
 
 WEB = ROOT / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -27,6 +26,7 @@ CONFIGURATION = (ROOT / "config/feedstore.json5").read_text()
 # The thresholds by name, with their defaults.
 PLANNER = {name: float(value) for name, value in
            re.findall(r"(\w+): ([\d.]+),", re.search(r"planner: \{.*?\}", CONFIGURATION, re.DOTALL)[0])}
+compact = json.JSONEncoder(separators=(",", ":")).encode
 # Ends a stream in place of bytes.
 END = None
 
@@ -49,16 +49,35 @@ class Feed:
 
 
 class Stream(queue.Queue):
-    """The messages for one client, and what it follows: one feed, as a whole if there is no window."""
+    """The messages for one client, and what it follows."""
 
-    def __init__(self, asked):
+    def __init__(self):
         super().__init__()
         self.id = uuid.uuid4().hex
-        self.follow(asked)
+        self.views = {}
 
-    def follow(self, asked):
+
+class View:
+    """One feed on a stream, as a whole if there is no window."""
+
+    def __init__(self, stream, asked):
+        self.stream = stream
         self.feed = asked["feed"]
+        self.head = {"view": asked["view"]} if "view" in asked else {}
         self.window = {name: asked[name] for name in ("sections", "first", "from", "count") if name in asked}
+        self.version = f"{asked.get('epoch')}@{asked.get('revision')}"
+
+    def say(self, name, value):
+        self.stream.put(f"event: {name}\ndata: {compact({**self.head, **value})}\n\n".encode())
+
+    def send(self, texts, last_id):
+        head = compact(self.head)[:-1] + ("," if self.head else "")
+        lines = [f"data: {head}{text[1:]}\n\n" for text in texts]
+        self.stream.put(("".join(lines[:-1]) + f"id: {last_id}\n" + lines[-1]).encode())
+
+
+def key_of(asked):
+    return asked if isinstance(asked, str) else (asked["feed"], asked["view"]) if "view" in asked else asked["feed"]
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -86,6 +105,8 @@ class FakeServer:
         self.lag = {0: 0}
         # Takes a feed and the text of events, and returns a status and an answer; without it feeds may not be changed.
         self.on_write = None
+        # Of the newest write.
+        self.outcome = None
         # What /v1/rejected returns.
         self.rejected = []
         self.feeds = {}
@@ -128,15 +149,17 @@ class FakeServer:
         with self.lock:
             feed = self.feeds[name]
             committed = [self._commit(feed) for _ in range(count)]
-            messages = [message(changeset.texts, changeset.id) for changeset in committed]
             # Plain changesets keep a follower up to date.
             is_news = any(changeset.mode in ("reload", "delete") for changeset in committed)
-            for stream in self._streams_of(name):
-                if stream.window and feed.is_there:
+            for view in self._views_of(name):
+                if view.window and feed.is_there:
                     # A window is sent as a whole, instead of its changes.
-                    stream.put(self._state(feed, stream.window))
-                else:
-                    stream.put(b"".join(messages) + (self._up_to_date(feed) if is_news else b""))
+                    self._send_state(feed, view)
+                    continue
+                for changeset in committed:
+                    view.send(changeset.texts, changeset.id)
+                if is_news:
+                    self._say_up_to_date(feed, view)
 
     def publish_all(self, name):
         self.publish(name, len(self.feeds[name].coming))
@@ -153,25 +176,21 @@ class FakeServer:
                 stream.put(END)
 
     def must_refetch(self, name, reason):
-        self.say(name, event("must-refetch", {"feed": name, "reason": reason}))
-        self._begin_again(name)
+        with self.lock:
+            for view in self._views_of(name):
+                view.say("must-refetch", {"feed": name, "reason": reason})
+                self._begin(view)
 
     def move(self, name, url):
         with self.lock:
             feed = self.feeds[name]
             feed.moved_to = {"feed": name, "partition": feed.last.partition, "url": url}
-            self.say(name, event("moved", feed.moved_to))
+            self._begin_again(name)
 
     def bring_back(self, name):
         with self.lock:
             self.feeds[name].moved_to = None
             self._begin_again(name)
-
-    def say(self, name, data):
-        """Sends arbitrary bytes to a feed's followers."""
-        with self.lock:
-            for stream in self._streams_of(name):
-                stream.put(data)
 
     def state(self, name):
         """The current feed: ids, kinds and data of the items of each section, by the section's id."""
@@ -195,37 +214,37 @@ class FakeServer:
         self.counters["outputBytes"] += sum(map(len, changeset.texts))
         return changeset
 
-    def _streams_of(self, name):
-        return [stream for stream in self.streams.values() if stream.feed == name]
+    def _views_of(self, name):
+        return [view for stream in self.streams.values() for view in stream.views.values() if view.feed == name]
 
     def _begin_again(self, name):
-        with self.lock:
-            for stream in self._streams_of(name):
-                self._begin(stream)
+        for view in self._views_of(name):
+            self._begin(view)
 
-    def _begin(self, stream, version=None):
-        """Sends a stream what it has missed since a version, or the current state."""
-        feed = self.feeds.get(stream.feed)
+    def _begin(self, view, version=None):
+        """Sends what a view has missed since a version, or the current state."""
+        feed = self.feeds.get(view.feed)
         if feed is not None and feed.moved_to is not None:
-            stream.put(event("moved", feed.moved_to))
+            view.say("moved", feed.moved_to)
         elif feed is None or not feed.is_there:
-            stream.put(event("absent", {"feed": stream.feed, "reason": "unknown-feed"}))
+            view.say("absent", {"feed": view.feed, "reason": "unknown-feed"})
         else:
             ids = [changeset.id for changeset in feed.published]
-            if version in ids and not stream.window:
-                for changeset in feed.published[ids.index(version) + 1:]:
-                    stream.put(message(changeset.texts, changeset.id))
-                stream.put(self._up_to_date(feed))
-            else:
-                stream.put(self._state(feed, stream.window))
+            if version not in ids or view.window:
+                self._send_state(feed, view)
+                return
+            for changeset in feed.published[ids.index(version) + 1:]:
+                view.send(changeset.texts, changeset.id)
+            self._say_up_to_date(feed, view)
 
-    def _state(self, feed, window):
-        return message(shown(feed.last, window) if window else feed.last.state, feed.last.id) + self._up_to_date(feed)
+    def _send_state(self, feed, view):
+        view.send(shown(feed.last, view.window) if view.window else feed.last.state, feed.last.id)
+        self._say_up_to_date(feed, view)
 
-    def _up_to_date(self, feed):
+    def _say_up_to_date(self, feed, view):
         last = feed.last
         place = {"partition": last.partition} if feed.is_there else {}
-        return event("up-to-date", {"feed": last.feed, **place, "epoch": last.epoch, "revision": last.revision})
+        view.say("up-to-date", {"feed": last.feed, **place, "epoch": last.epoch, "revision": last.revision})
 
     # Responses.
 
@@ -281,19 +300,26 @@ class FakeServer:
                 "planner": PLANNER,
             }
 
-    def begin_stream(self, asked):
+    def begin_stream(self, feeds):
         with self.lock:
-            stream = Stream(asked)
-            stream.put(f"retry: {self.retry}\n\n".encode() + event("stream", {"stream": stream.id}))
-            self._begin(stream, f"{asked.get('epoch')}@{asked.get('revision')}")
+            stream = Stream()
+            stream.put(f"retry: {self.retry}\n\nevent: stream\ndata: {json.dumps({'stream': stream.id})}\n\n".encode())
             self.streams[stream.id] = stream
+            for asked in feeds:
+                view = stream.views[key_of(asked)] = View(stream, asked)
+                self._begin(view, view.version)
             return stream
 
-    def change_stream(self, stream, asked):
+    def change_stream(self, stream, add=(), remove=()):
         with self.lock:
-            stream.follow(asked)
-            stream.put(event("must-refetch", {"feed": stream.feed, "reason": "the stream was asked for it again"}))
-            self._begin(stream)
+            for asked in remove:
+                stream.views.pop(key_of(asked), None)
+            for asked in add:
+                is_there = key_of(asked) in stream.views
+                view = stream.views[key_of(asked)] = View(stream, asked)
+                if is_there:
+                    view.say("must-refetch", {"feed": view.feed, "reason": "the stream was asked for it again"})
+                self._begin(view, None if is_there else view.version)
 
     def end_stream(self, stream):
         with self.lock:
@@ -321,15 +347,6 @@ def shown(changeset, window):
     return [json.dumps({**head, "checksum": f"{checksum % 2 ** 32:08x}", "window": totals, "sections": sections})]
 
 
-def message(texts, last_id):
-    lines = [f"data: {text}\n\n" for text in texts]
-    return ("".join(lines[:-1]) + f"id: {last_id}\n" + lines[-1]).encode()
-
-
-def event(name, value):
-    return f"event: {name}\ndata: {json.dumps(value)}\n\n".encode()
-
-
 class RequestHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     owner = None
@@ -353,6 +370,8 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             return
         if address.path == "/v1/feeds":
             self.send_json(self.owner.page(urllib.parse.parse_qs(address.query)))
+        elif address.path.endswith("/events"):
+            self.send_json(self.owner.outcome)
         elif address.path == "/v1/rejected":
             self.send_json({"rejected": self.owner.rejected})
         elif address.path == "/v1/status":
@@ -382,8 +401,8 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         if stream is None:
             self.send_problem(404, "unknown-stream", "there is no such stream")
         else:
-            self.owner.change_stream(stream, body["add"][0])
-            self.send_json({"added": [], "changed": [stream.feed], "removed": []})
+            self.owner.change_stream(stream, **body)
+            self.send_json({"added": [], "changed": [], "removed": []})
 
     def do_HEAD(self):
         self.send_body(200, "text/event-stream", b"", {"Feedstore-Writable": "true"} if self.owner.on_write else {})
@@ -394,6 +413,9 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             text = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.is_admitted(self.path, text):
                 status, answer = owner.on_write(urllib.parse.unquote(self.path.split("/")[3]), text)
+                if status == 200 and "Prefer" not in self.headers:
+                    # The outcome is asked for.
+                    status, owner.outcome = 202, answer
                 self.send_body(status, "application/json", json.dumps(answer).encode(), {})
             return
         body = self.read_body()
@@ -405,7 +427,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             status, code, detail, seconds = refusal
             self.send_problem(status, code, detail, {"Retry-After": str(seconds)})
         else:
-            stream = owner.begin_stream(body["feeds"][0])
+            stream = owner.begin_stream(body["feeds"])
             try:
                 self.stream(stream)
             except OSError:
@@ -457,17 +479,3 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *arguments):
         pass
-
-
-def main():
-    found = changesets(demo_history())
-    server = FakeServer(found, retry=1000)
-    print(server.url, file=sys.stderr)
-    for changeset in found:
-        time.sleep(0.25)
-        server.publish(changeset.feed)
-    threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -101,6 +101,7 @@ class DaemonTests(BrowserTest):
         )
         page.wait_for_revision(2)
         page.wait(lambda: page.items() == {"s": ["new", "a", "d", "b", "c"]}, "the change does not appear")
+        self.assertIn(" as a difference, ", page.text('[data-revision="2"]'))
         changes = page.changes()
         self.assertEqual(set(changes), {"a", "b", "d", "new"})
         for item, change in (("a", "reconfigured"), ("b", "reloaded"), ("new", "inserted"), ("d", "moved")):
@@ -145,6 +146,7 @@ class DaemonTests(BrowserTest):
         page.wait_for_frame()
         page.press(Keys.ENTER)
         page.wait(lambda: page.items() == {"s": ["b", "a"]}, "it is not deleted")
+        page.wait_for_revision(4)
         with urllib.request.urlopen(f"{url}/v1/feeds/x%2Fy") as answer:
             self.assertIn(b'"items":[{"id":"b","kind":"","data":{"n":1}},{"id":"a","kind":"","data":{"n":1.0}}]', answer.read())
 

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Api, Problem } from '../../web/api.js';
+import { WriteFailed, WriteRejected } from '../../clients/js/src/index.js';
+import { Api } from '../../web/api.js';
 import { Edits, placeBeside } from '../../web/edits.js';
 import { ShownSection } from '../../web/rows.js';
 import { Random, seed } from '../../clients/js/test/support/random.mjs';
@@ -58,81 +59,38 @@ test('an item does not go to a place that the page does not know', () => {
 class Scene {
   sent = [];
   refused = [];
-  /** What is to run a minute after each answer. */
-  timers = [];
-  /** The offset up to which the page shows it. */
-  shown = -1;
 
   constructor() {
-    const api = {
-      write: (feed, events) => new Promise((resolve, reject) => this.sent.push({ feed, events, resolve, reject })),
-    };
-    this.edits = new Edits({ feed: 'f', has: ({ offset }) => offset <= this.shown }, api, {
+    this.edits = new Edits((event) => new Promise((resolve, reject) => this.sent.push({ event, resolve, reject })), {
       onEdit: () => {},
       onRefused: (id, problem) => this.refused.push([id, problem.code]),
-      setTimer: (run) => this.timers.push(run),
     });
     this.edits.isAllowed = true;
   }
 
   /** Answers the newest write. */
-  async answer(written) {
-    this.sent.at(-1).resolve(written);
+  async answer(error) {
+    const { resolve, reject } = this.sent.at(-1);
+    if (error === undefined) resolve();
+    else reject(error);
     await new Promise(setImmediate);
-  }
-
-  async refuse(error) {
-    this.sent.at(-1).reject(error);
-    await new Promise(setImmediate);
-  }
-
-  show(offset) {
-    this.shown = offset;
-    this.edits.settle();
   }
 }
 
-test('a change is pending until the page shows it, whichever comes first', async () => {
-  for (const isAnswerFirst of [true, false]) {
-    const scene = new Scene();
-    scene.edits.move('a', { section: 's', at: 'first' });
-    assert.deepEqual(JSON.parse(scene.sent[0].events), { op: 'item.move', item: 'a', section: 's', at: 'first' });
-    if (isAnswerFirst) await scene.answer({ topic: 't', offset: 5 });
-    else scene.show(5);
-    assert.equal(scene.edits.of('a').pending.word, 'moving');
-    // Of the same item only one at a time, of others at once.
-    scene.edits.delete('a');
-    assert.equal(scene.sent.length, 1);
-    scene.show(4);
-    assert.notEqual(scene.edits.of('a').pending, null);
-    if (isAnswerFirst) scene.show(5);
-    else {
-      scene.show(5);
-      await scene.answer({ topic: 't', offset: 5 });
-    }
-    assert.equal(scene.edits.of('a').pending, null);
-    scene.edits.delete('a');
-    assert.equal(scene.sent.length, 2);
-    scene.edits.delete('b');
-    assert.equal(scene.sent.length, 3);
-  }
-});
-
-test('a change that no state includes is given up after a minute', async () => {
+test('a change is pending until its outcome is known', async () => {
   const scene = new Scene();
-  scene.edits.begin(item('a', '1'));
-  scene.edits.type('a', '2');
-  scene.edits.save('a');
-  await scene.answer({ topic: 't', offset: 5 });
-  // One that is shown in time is not.
-  scene.edits.move('b', { section: 's' });
-  await scene.answer({ topic: 't', offset: 4 });
-  scene.show(4);
-  assert.equal(scene.timers.length, 2);
-  for (const run of scene.timers) run();
-  assert.deepEqual(scene.refused, [['a', 'no-outcome']]);
-  assert.equal(scene.edits.of('a').pending, null);
-  assert.equal(scene.edits.of('a').draft.text, '2');
+  scene.edits.move('a', { section: 's', at: 'first' });
+  assert.deepEqual(JSON.parse(scene.sent[0].event), { op: 'item.move', item: 'a', section: 's', at: 'first' });
+  assert.equal(scene.edits.of('a').pending, 'moving');
+  // Of the same item only one at a time, of others at once.
+  scene.edits.delete('a');
+  assert.equal(scene.sent.length, 1);
+  await scene.answer();
+  assert.equal(scene.edits.of('a'), scene.edits.of('other'));
+  scene.edits.delete('a');
+  assert.equal(scene.sent.length, 2);
+  scene.edits.delete('b');
+  assert.equal(scene.sent.length, 3);
 });
 
 test('data is sent as it is spelled, and only if it is JSON', async () => {
@@ -148,10 +106,9 @@ test('data is sent as it is spelled, and only if it is JSON', async () => {
   assert.equal(scene.sent.length, 0);
   scene.edits.type('a"', '{"n": 1e400}');
   scene.edits.save('a"');
-  assert.equal(scene.sent[0].events, '{"op":"item.upsert","item":"a\\"","data":{"n": 1e400}}');
+  assert.equal(scene.sent[0].event, '{"op":"item.upsert","item":"a\\"","data":{"n": 1e400}}');
   assert.equal(scene.edits.of('a"').problem, null);
-  scene.show(0);
-  await scene.answer({ topic: 't', offset: 0 });
+  await scene.answer();
   assert.equal(scene.edits.of('a"').draft, null);
   // What is as before is not sent.
   scene.edits.begin(item('b', '[1]'));
@@ -165,14 +122,12 @@ test('a refused change says why, and what was typed is kept', async () => {
   scene.edits.begin(item('a', '1'));
   scene.edits.type('a', '2');
   for (const [error, code] of [
-    [new Problem(422, { code: 'limit-exceeded', detail: 'too much' }), 'limit-exceeded'],
-    [new Problem(403, { code: 'forbidden', detail: 'no' }), 'forbidden'],
-    [new TypeError('network'), 'no-answer'],
+    [new WriteRejected('limit-exceeded', 'too much'), 'limit-exceeded'], [new WriteFailed(null, 'network'), 'no-answer'],
   ]) {
     scene.edits.save('a');
-    await scene.refuse(error);
+    await scene.answer(error);
     const { draft, pending, problem } = scene.edits.of('a');
-    assert.deepEqual([draft.text, pending, problem.code], ['2', null, code]);
+    assert.deepEqual([draft.text, pending, problem.code, problem.text], ['2', null, code, error.message]);
     assert.deepEqual(scene.refused.at(-1), ['a', code]);
   }
   // A question that is answered with no leaves it as well.
@@ -194,25 +149,16 @@ test('nothing is written to a feed that may not be changed', () => {
   assert.equal(scene.sent.length, 0);
 });
 
-test('a write is a request with the token, and an error has its code and its text', async (context) => {
-  const requests = [];
+test('whether a feed may be changed is asked with the token', async (context) => {
   let response;
-  context.mock.method(globalThis, 'fetch', async (url, request) => {
-    requests.push({ url, ...request });
+  let asked;
+  context.mock.method(globalThis, 'fetch', async (...request) => {
+    asked = request;
     return response();
   });
-  globalThis.sessionStorage = { getItem: () => 'a token', removeItem: () => {} };
+  globalThis.sessionStorage = { getItem: () => 'a token' };
   context.after(() => delete globalThis.sessionStorage);
   const api = new Api({ onTokenNeeded: () => {} });
-  response = () => Response.json({ topic: 't', offset: 1 }, { status: 202 });
-  assert.deepEqual(await api.write('a/b', '{}'), { topic: 't', offset: 1 });
-  const [{ url, method, body, headers }] = requests;
-  assert.deepEqual([url, method, body], ['/v1/feeds/a%2Fb/events', 'POST', '{}']);
-  assert.equal(headers.Authorization, 'Bearer a token');
-  assert.equal(headers.Prefer, 'wait=10');
-  assert.equal(headers['Content-Type'], 'application/json');
-  response = () => Response.json({ code: 'unknown-anchor', detail: 'there is no x' }, { status: 422 });
-  await assert.rejects(api.write('f', '{}'), { name: 'Error', status: 422, code: 'unknown-anchor', message: 'there is no x' });
   for (const [made, isWritable] of [
     [() => new Response(null, { headers: { 'Feedstore-Writable': 'true' } }), true],
     [() => new Response(null), false],
@@ -220,6 +166,7 @@ test('a write is a request with the token, and an error has its code and its tex
   ]) {
     response = made;
     assert.equal(await api.isWritable('a/b'), isWritable);
-    assert.deepEqual([requests.at(-1).url, requests.at(-1).method], ['/v1/feeds/a%2Fb/changes', 'HEAD']);
+    const [url, { method, headers }] = asked;
+    assert.deepEqual([url, method, headers.Authorization], ['/v1/feeds/a%2Fb/changes', 'HEAD', 'Bearer a token']);
   }
 });

@@ -1,18 +1,13 @@
-// The inspector's logic without a browser: the rows of a feed, the explanations of changesets, and following a
-// disturbed stream.
+// The inspector's logic without a browser: the rows of a feed, the explanations of changesets, and the daemon's list of files.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path/posix';
 import test from 'node:test';
 import { explain } from '../../web/explain.js';
-import { FeedFollower } from '../../web/feed-follower.js';
 import { changesBetween, sectionNote, tokensOf, visible } from '../../web/format.js';
-import { Replica } from '../../clients/js/src/replica.js';
 import { itemKey, Rows, Scroller, sectionKey, ShownSection } from '../../web/rows.js';
-import { Follower, contentOf, reloadOf } from '../../clients/js/test/support/follower.mjs';
 import { Random, seed } from '../../clients/js/test/support/random.mjs';
-import { randomRecords } from '../../clients/js/test/support/records.mjs';
-import { replay } from '../../clients/js/test/support/replay.mjs';
 
 const configuration = readFileSync(new URL('../../config/feedstore.json5', import.meta.url), 'utf8');
 // The thresholds by name, with their defaults.
@@ -202,125 +197,19 @@ test('control characters in ids are visible', () => {
   assert.equal(visible('\u05e9 \u{1f469}\u200d\u{1f680} é'), '\u05e9 \u{1f469}\u200d\u{1f680} é');
 });
 
-/** A stream with the test's messages, and a server that answers a restart with the current feed. */
-class Scene {
-  entries = [];
-  standings = [];
-  restarts = 0;
-  state = null;
-
-  constructor(feed) {
-    this.follower = new FeedFollower(feed, {
-      api: { headers: () => ({}), patch: async () => true, refused: () => {} },
-      onStanding: (standing) => this.standings.push(standing),
-      onEntry: (entry, marks) => this.entries.push({ ...entry, marks }),
-      makeStream: (_, options) => {
-        this.options = options;
-        return { open: () => this.begin(), close: () => {}, restart: () => { this.restarts += 1; this.isToBegin = true; } };
-      },
-    });
-  }
-
-  begin() {
-    this.options.onState({ state: 'open' });
-    if (this.state !== null) this.message(this.state);
-    this.upToDate();
-  }
-
-  message(value) {
-    this.options.onEvent({ name: 'message', data: JSON.stringify(value), id: '' });
-    // A real stream is asynchronous, too.
-    if (this.isToBegin) {
-      this.isToBegin = false;
-      this.begin();
-    }
-  }
-
-  upToDate() { this.options.onEvent({ name: 'up-to-date', data: '{}', id: '' }); }
-}
-
-test('a page that loses messages ends with the current feed, and highlights changes', () => {
-  const random = new Random(seed);
-  const records = randomRecords(random, { count: 1200 });
-  const settings = { 'planner.maxChangedFraction': 1e9, 'planner.maxBytesRatio': 1e9, 'coalesce.window': 50 };
-  const { output } = replay(records, settings);
-  const truth = new Follower();
-  const scenes = new Map();
-  let [faults, marks] = [0, 0];
-  for (const line of output) {
-    const { type } = truth.apply(line);
-    if (line.value === null || type === 'skipped') continue;
-    const { feed } = line.value;
-    if (!scenes.has(feed)) scenes.set(feed, new Scene(feed));
-    const scene = scenes.get(feed);
-    const replica = truth.replica(line.partition, feed);
-    const right = replica?.revision == null ? null : reloadOf(replica);
-    if (random.chance(5)) continue;
-    // The server's state already includes this message.
-    scene.state = right;
-    if (random.chance(3)) scene.options.onEvent({ name: 'must-refetch', data: '{"reason":"test"}', id: '' });
-    const before = new Replica(feed);
-    if (scene.follower.replica.revision !== null) before.apply(reloadOf(scene.follower.replica));
-    const count = scene.entries.length;
-    scene.message(line.value);
-    const added = scene.entries.slice(count);
-    faults += added.filter((entry) => entry.type === 'fault').length;
-    if (right === null) continue;
-    assert.deepEqual(contentOf(scene.follower.replica), contentOf(replica), `offset ${line.offset}`);
-    if (added.length !== 1 || added[0].type !== 'changeset' || added[0].mode === 'reload') continue;
-    for (const [key, { kinds, before: textBefore }] of added[0].marks) {
-      marks += 1;
-      const id = key.slice(1);
-      const [old, now] = key[0] === 's' ? [before.section(id), scene.follower.replica.section(id)]
-        : [before.item(id), scene.follower.replica.item(id)];
-      assert.notEqual(now, undefined);
-      assert.equal(kinds.includes('inserted'), old === undefined);
-      // The scene has parsed and written the data once more, so these are equal where the data is.
-      const isChanged = kinds.includes('reconfigured') || kinds.includes('reloaded');
-      assert.equal(textBefore, isChanged ? JSON.stringify(old.data) : undefined);
-      assert.equal(now.dataText, JSON.stringify(now.data));
-    }
-  }
-  assert.ok(faults > 0 && marks > 100, `${faults} faults, ${marks} marks`);
-});
-
-test('standings follow from the messages', () => {
-  const changeset = (revision, more) => ({
-    feed: 'f', epoch: 't/0', revision, base: revision - 1, mode: 'reconfigure', time: '2026-11-20T10:00:00.000Z',
-    through: {}, checksum: '00000000', ...more,
-  });
-  const scene = new Scene('f');
-  const { options, standings, entries } = scene;
-  const taken = () => standings.splice(0);
-  options.onState({ state: 'connecting' });
-  options.onState({ state: 'open' });
-  scene.message(changeset(4, { base: 4, mode: 'reload', reason: 'keyframe' }));
-  scene.upToDate();
-  assert.deepEqual(taken(), ['connecting', 'behind', 'live']);
-  assert.deepEqual([entries[0].type, entries[0].isAnew], ['state', false]);
-  // A keyframe that is not needed, and one that reveals a wrong state.
-  scene.message(changeset(4, { base: 4, mode: 'reload', reason: 'keyframe' }));
-  assert.equal(entries[1].type, 'keyframe');
-  scene.message(changeset(9, { base: 9, mode: 'reload', reason: 'keyframe' }));
-  assert.deepEqual([entries[2].type, entries[2].isAnew], ['state', true]);
-  scene.message(changeset(10, { mode: 'reload', reason: 'requested' }));
-  assert.equal(entries[3].type, 'changeset');
-  scene.upToDate();
-  taken();
-  options.onState({ state: 'waiting', until: 0 });
-  options.onState({ state: 'connecting' });
-  options.onState({ state: 'waiting', until: 0, status: 503 });
-  options.onEvent({ name: 'forbidden', data: '{"feed":"f","reason":"not-allowed"}', id: '' });
-  options.onEvent({ name: 'absent', data: '{"feed":"f","reason":"unknown-feed"}', id: '' });
-  options.onEvent({ name: 'moved', data: '{"url":"http://host-3"}', id: '' });
-  options.onState({ state: 'waiting', until: 0 });
-  options.onState({ state: 'connecting' });
-  options.onState({ state: 'refused', status: 401 });
-  assert.deepEqual(taken(), [
-    'reconnecting', 'reconnecting', 'unavailable', 'unavailable', 'unknown', 'moved', 'moved', 'token-needed',
-  ]);
-  options.onState({ state: 'open' });
-  scene.message(changeset(12));
-  assert.equal(scene.restarts, 1);
-  assert.ok(taken().includes('must-refetch'));
+test('the daemon has the files that the page loads, and no others', () => {
+  const web = (name) => readFileSync(new URL(`../../web/${name}`, import.meta.url), 'utf8');
+  const needed = new Set();
+  const load = (name) => {
+    if (needed.has(name)) return;
+    needed.add(name);
+    for (const [, path] of web(name).replace(/\/\*\*.*?\*\//gs, '').matchAll(/(?:from |import\()'(\..+?)'/g)) load(join(dirname(name), path));
+  };
+  load('inspector.js');
+  const list = readFileSync(new URL('../../Sources/CInspector/files.c', import.meta.url), 'utf8');
+  const embedded = [...list.matchAll(/#embed "..\/..\/web\/(.+?)"/g)].map(([, name]) => name);
+  const names = [...list.slice(list.indexOf('names[]')).matchAll(/"(.+?)"/g)].map(([, name]) => name);
+  assert.deepEqual(names, embedded);
+  assert.deepEqual([...embedded].sort(), ['index.html', 'inspector.css', ...needed].sort());
+  for (const name of names) assert.ok(!web(name).includes('\0'), name);
 });
