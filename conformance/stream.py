@@ -552,7 +552,9 @@ class Model:
                 view.named.append(url)
             return self.be_absent(view)
         if name == "must-refetch":
-            view.expects_reload = view.is_misfit = True
+            # Another instance may have been asked with the version.
+            if view.home is place:
+                view.expects_reload = view.is_misfit = True
             place.is_up_to_date = False
             return None
         # Until a reload, everything else is of a state that the view does not have.

@@ -366,7 +366,9 @@ class Place:
             followed.leave(url)
         elif name == "must-refetch":
             self.is_up_to_date = False
-            followed.expect_reload(str(value.get("reason", "")))
+            # Another instance may have been asked with the version.
+            if followed.home is self:
+                followed.expect_reload(str(value.get("reason", "")))
         elif name == "up-to-date" and not (followed.expects_reload and "partition" in value):
             self._served()
             followed.up_to_date(self, value)

@@ -60,7 +60,8 @@ extension StoreMachine {
       becomeAbsent(number)
       return change()
     case "must-refetch":
-      follows[number]?.expectReload(isMisfit: true)
+      // Another instance may have been asked with the version.
+      if follows[number]?.home == server { follows[number]?.expectReload(isMisfit: true) }
       return edit(number, server) { $0.isUpToDate = false }
     case "message":
       // Until a reload, everything else is of a state that the follow does not have.
