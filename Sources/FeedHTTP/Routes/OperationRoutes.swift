@@ -128,11 +128,12 @@ struct InspectorPage: Sendable {
     var size = 0
     while let name = feedstore_inspector_file(index, &start, &size).map(String.init(cString:)) {
       let bytes = UnsafeBufferPointer(start: start, count: size)
-      let type = name.hasSuffix(".js") ? "javascript" : name.hasSuffix(".css") ? "css" : "html"
+      let kind = name.hasSuffix(".js") ? "javascript" : name.hasSuffix(".css") ? "css" : "html"
+      let type = "text/\(kind); charset=utf-8"
       let content = HTTPContent(bytes)
       let tag = Self.tag(bytes)
       router.add(index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
-        var response = HTTPResponse(contentType: "text/\(type); charset=utf-8", content: content, entityTag: tag)
+        var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
         // Browsers revalidate each time, because the files of two releases do not work together.
         response.cacheControl = "no-cache"
         response.contentSecurityPolicy = Self.policy
