@@ -12,12 +12,13 @@ import re
 import socket
 import sys
 import threading
+import time
 import urllib.parse
 import uuid
 
 import xxhash
 
-from replay import ROOT
+from replay import ROOT, changesets, demo_history
 
 WEB = ROOT / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -479,3 +480,17 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *arguments):
         pass
+
+
+def main():
+    found = changesets(demo_history())
+    server = FakeServer(found, retry=1000)
+    print(server.url, file=sys.stderr)
+    for changeset in found:
+        time.sleep(0.25)
+        server.publish(changeset.feed)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

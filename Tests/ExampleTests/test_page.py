@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -69,9 +70,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/event-stream" if status == 200 else "application/problem+json")
         self.end_headers()
+        views = {asked["feed"]: asked["view"] for asked in content["feeds"]}
         # Reconnects so soon that a test sees many attempts.
         begin = ["retry: 10\n\n", event("stream", stream="1")]
         for text in itertools.chain(begin, events) if status == 200 else ["{}"]:
+            feed = re.search(r'"feed": "(.*?)"', text)
+            if feed is not None:
+                text = text.replace("data: {", f'data: {{"view":"{views[feed[1]]}",', 1)
             self.wfile.write(text.encode())
 
     def log_message(self, *_):

@@ -17,7 +17,7 @@ function checksumOf(items) {
   return (sum % 2 ** 32).toString(16).padStart(8, '0');
 }
 
-/** What a daemon would send of a feed of one ordered section. */
+/** What a daemon would send to the first view of a client: a feed of one ordered section. */
 export class BenchFeed {
   revision = 0;
 
@@ -32,7 +32,7 @@ export class BenchFeed {
     this.revision += 1;
     const window = [{ section: 'all', from: 0, shown: this.items.length, of: 100_000 }];
     return JSON.stringify({
-      feed: 'bench', epoch: 'bench/0', revision: this.revision, base, mode, ...(mode === 'reload' && { reason: 'keyframe' }),
+      view: '1', feed: 'bench', epoch: 'bench/0', revision: this.revision, base, mode, ...(mode === 'reload' && { reason: 'keyframe' }),
       time: '2026-11-20T10:00:00.000Z', through: { 'feeds.items': this.revision }, checksum: checksumOf(this.items), window, ...entries,
     });
   }

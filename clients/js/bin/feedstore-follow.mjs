@@ -50,8 +50,8 @@ process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ fault) => {
   process.exit(1);
 });
 
-// What is wrong with the connection, which is said once for all feeds, until it changes.
-let trouble = '';
+// Whether there is no connection, which is said once for all feeds and each outage.
+let isCut = false;
 for (const id of feeds) {
   // What was printed and said last, and whether the feed was there.
   let [printed, said, was] = ['', '', false];
@@ -67,11 +67,12 @@ for (const id of feeds) {
     }
     const what = reason === undefined ? detail ?? '' : `${reason}${detail ? `: ${detail}` : ''}`;
     if (reason === 'disconnected') {
-      if (trouble !== what) complain(`cannot reach ${urls}; trying again, less and less often, up to every 30 s`);
-      trouble = what;
+      if (!isCut) complain(`cannot reach ${urls}; trying again, less and less often, up to every 30 s`);
+      isCut = true;
     } else {
       if (what !== '' && what !== said) complain(`${id}: ${what}`);
-      [said, trouble] = [what, ''];
+      said = what;
+      isCut = false;
     }
     if (isJSON && name === 'live') {
       const { epoch, revision, checksum, sections } = view;
