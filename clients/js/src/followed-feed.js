@@ -30,12 +30,15 @@ let withWrites;
 /** What it makes sections and items with. */
 const elements = { Item, keptItem, keptSection, lazyIndex, Section };
 
+/** Whether what shows writes is loaded. */
+export const hasDraft = () => withWrites !== undefined;
+
 /**
  * Loads what shows writes.
  * @returns Whether it was not there.
  */
 export async function loadDraft() {
-  if (withWrites !== undefined) return false;
+  if (hasDraft()) return false;
   ({ withWrites } = await import('./draft.js'));
   return true;
 }

@@ -6,7 +6,7 @@
 
 import { Connection } from './connection.js';
 import { Feed } from './feed.js';
-import { FollowedFeed, keyOf, loadDraft } from './followed-feed.js';
+import { FollowedFeed, hasDraft, keyOf, loadDraft } from './followed-feed.js';
 import { WriteFailed, WriteRejected } from './writes.js';
 
 /**
@@ -115,10 +115,13 @@ export class FeedStore {
     if (this.#isClosed) throw new Error('the FeedStore is closed');
     const shown = this.#followed.get(followed.key) ?? followed;
     this.#followed.set(shown.key, shown);
-    if (shown.feeds.size === 0) this.#follow(shown);
-    // Then a write is shown at once.
-    loadDraft().catch(() => {});
+    const isFirst = shown.feeds.size === 0;
     shown.feeds.add(feed);
+    if (!isFirst) return shown;
+    const begin = () => { if (!this.#isClosed && shown.feeds.size > 0) this.#follow(shown); };
+    // From the first state on, a write is shown at once.
+    if (hasDraft()) begin();
+    else loadDraft().then(begin, begin);
     return shown;
   }
 
