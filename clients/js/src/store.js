@@ -81,7 +81,7 @@ export class FeedStore {
     return () => { listeners.delete(listener); };
   }
 
-  /** What one user saw and wrote is not for another one. */
+  /** Drops the views and writes of the former user. */
   #forget() {
     this.#session.abort();
     this.#session = new AbortController();
@@ -117,11 +117,7 @@ export class FeedStore {
     this.#followed.set(shown.key, shown);
     const isFirst = shown.feeds.size === 0;
     shown.feeds.add(feed);
-    if (!isFirst) return shown;
-    const begin = () => { if (!this.#isClosed && shown.feeds.size > 0) this.#follow(shown); };
-    // From the first state on, a write is shown at once.
-    if (hasDraft()) begin();
-    else loadDraft().then(begin, begin);
+    if (isFirst) this.#follow(shown);
     return shown;
   }
 
@@ -147,8 +143,10 @@ export class FeedStore {
   #follow(followed) {
     this.#context.environment.clearTimer(followed.kept);
     const follow = () => { if (followed.feeds.size > 0) this.#connection.follow(followed); };
-    if (this.#persisted) this.#persisted.then((views) => views.restore(followed)).then(follow, follow);
-    else this.#connection.follow(followed);
+    if (hasDraft() && !this.#persisted) return follow();
+    // With the draft, a write is shown at once from the first state on.
+    const restored = this.#persisted?.then((views) => views.restore(followed));
+    return Promise.allSettled([loadDraft(), restored]).then(follow);
   }
 
   /**
