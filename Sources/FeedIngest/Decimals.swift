@@ -44,7 +44,7 @@ indirect enum Decimals: Equatable {
     pointer.tokens.reduce(self) { decimals, token in token.withUnsafeBytes { decimals[ByteSpan($0)] } }
   }
 
-  /// What the schema of a value says: that of Kafka Connect's JsonConverter.
+  /// The decimals of a value, by its schema as Kafka Connect's JsonConverter writes it.
   ///
   /// - Parameters:
   ///   - schema: the token at which its object starts.
@@ -194,5 +194,46 @@ indirect enum Decimals: Equatable {
       number += exponent
     }
     return rest.isEmpty ? number : nil
+  }
+}
+
+/// Notices an order by decimals that are bytes in Base64, by which nothing is sorted.
+struct OrderCheck {
+  /// The members of the row that `order` names.
+  private let keys: [JSONPointer]
+  private var rows = 0
+  private var hasPadding = false
+  private var isDecided: Bool
+  private var isWarning = false
+
+  private static let mostRows = 20
+  private static let lengths = 4...64
+
+  init(_ source: IngestSource) {
+    keys = source.orderKeys.map { JSONPointer(tokens: source.data.tokens + $0.tokens) }
+    isDecided = keys.isEmpty
+  }
+
+  /// Whether a member decides about places.
+  func uses(_ pointer: JSONPointer) -> Bool { keys.contains { $0.tokens.starts(with: pointer.tokens) } }
+
+  mutating func takeWarning() -> Bool {
+    defer { isWarning = false }
+    return isWarning
+  }
+
+  /// Notes one of the first rows.
+  mutating func note(_ row: Row, _ decimals: Decimals, arena: ScratchArena) {
+    if isDecided { return }
+    rows += 1
+    isDecided = true
+    guard let key = keys.first, decimals.at(key) == .none, let field = row.find(key),
+      row.text.character(field.first) == UInt8(ascii: "\"")
+    else { return }
+    let text = row.text.string(field.first, arena: arena)
+    guard Self.lengths.contains(text.count), Data(base64Encoded: Data(text.buffer)) != nil else { return }
+    if text[text.count - 1] == UInt8(ascii: "=") { hasPadding = true }
+    isDecided = rows == Self.mostRows
+    isWarning = isDecided && hasPadding
   }
 }

@@ -41,7 +41,7 @@ extension RowMapper {
     let (text, form) = (row.text, decimals.at(source.data))
     var lack: Rejection?
     let lacking = mayLackValues ? unavailable.token(in: field, of: text, arena: arena) : nil
-    let isMarked = source.format == .json && source.data.tokens.isEmpty && row.mark(arena: arena) != nil
+    let isMarked = isMarked && source.data.tokens.isEmpty
     if lacking == nil, form == .none, !isMarked {
       try checkDepth(field, of: text, inside: Self.eventDepth)
       return ItemData(text: text.span(of: field))

@@ -22,7 +22,7 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
   /// - Parameters:
   ///   - rows: records of the sources' topics.
   ///   - headers: names and values of the current row's headers.
-  ///   - tell: told what has become of each, nil if its topic is no source; its records follow.
+  ///   - tell: receives the outcome of each row, before its records; nil if its topic is not a source.
   package init(
     _ rows: any InputBatch,
     _ ingest: IngestOptions,

@@ -17,11 +17,11 @@ struct Row {
   private static let deleted = JSONPointer(members: ["__deleted"])
   private static let operation = JSONPointer(members: ["__op"])
 
-  /// The value of that member.
-  func mark(arena: ScratchArena) -> ByteSpan? { value(Self.deleted, arena) }
-
-  func isDeleted(arena: ScratchArena) -> Bool {
-    mark(arena: arena)?.matches("true") == true || value(Self.operation, arena)?.matches("d") == true
+  /// Whether the row has that member, and whether it says that the row is deleted, or `__op` does.
+  func mark(arena: ScratchArena) -> (isThere: Bool, isDeletion: Bool) {
+    let mark = value(Self.deleted, arena)
+    let isDeletion = mark?.matches("true") == true || value(Self.operation, arena)?.matches("d") == true
+    return (mark != nil, isDeletion)
   }
 
   private func value(_ pointer: JSONPointer, _ arena: ScratchArena) -> ByteSpan? {
@@ -82,56 +82,11 @@ final class UnavailableValue {
   }
 }
 
-/// Notices an order by decimals that are bytes in Base64, by which nothing is sorted.
-struct OrderCheck {
-  /// The members of the row that `order` names.
-  private let keys: [JSONPointer]
-  private var rows = 0
-  private var hasPadding = false
-  private var isDecided: Bool
-  private var isWarning = false
-
-  private static let mostRows = 20
-  private static let lengths = 4...64
-
-  init(_ source: IngestSource) {
-    keys = source.orderKeys.map { JSONPointer(tokens: source.data.tokens + $0.tokens) }
-    isDecided = keys.isEmpty
-  }
-
-  /// Whether a member decides about places.
-  func uses(_ pointer: JSONPointer) -> Bool { keys.contains { $0.tokens.starts(with: pointer.tokens) } }
-
-  mutating func takeWarning() -> Bool {
-    defer { isWarning = false }
-    return isWarning
-  }
-
-  /// Notes one of the first rows.
-  mutating func note(_ row: Row, _ decimals: Decimals, arena: ScratchArena) {
-    if isDecided { return }
-    rows += 1
-    isDecided = true
-    guard let key = keys.first, decimals.at(key) == .none, let field = row.find(key),
-      row.text.character(field.first) == UInt8(ascii: "\"")
-    else { return }
-    let text = row.text.string(field.first, arena: arena)
-    guard Self.lengths.contains(text.count), Data(base64Encoded: Data(text.buffer)) != nil else { return }
-    if text[text.count - 1] == UInt8(ascii: "=") { hasPadding = true }
-    isDecided = rows == Self.mostRows
-    isWarning = isDecided && hasPadding
-  }
-}
-
 extension String {
-  /// Its bytes, which live as long as those of the arena.
+  /// A copy of its bytes in the arena.
   func span(in arena: ScratchArena) -> ByteSpan {
     var text = self
-    return text.withUTF8 { bytes in
-      let copy = arena.allocate(bytes.count)
-      if let base = bytes.baseAddress { copy.update(from: base, count: bytes.count) }
-      return ByteSpan(UnsafePointer(copy), bytes.count)
-    }
+    return text.withUTF8 { arena.copy(ByteSpan(UnsafeRawBufferPointer($0))) }
   }
 
   var ownedSpan: OwnedSpan { Array(utf8).withUnsafeBytes { OwnedSpan(ByteSpan($0)) } }

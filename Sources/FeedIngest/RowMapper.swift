@@ -40,9 +40,11 @@ package final class RowMapper {
   @exclusivity(unchecked) var mayLackValues = false
   /// Whether the record does not have all of the row, so that the row's item stays as it is.
   @exclusivity(unchecked) var isPartial = false
-  /// The row before, which may have what the row after lacks.
+  /// Whether the row has ``Row/deletedMark``, which is not a part of the data.
+  @exclusivity(unchecked) var isMarked = false
+  /// The row before the change, which may have the values that the row after it lacks.
   @exclusivity(unchecked) var fallback: Row?
-  /// Where the record has decimals; and the last schema, with its decimals and the mapping's.
+  /// The decimals of the record; those of the mapping; and the latest schema with both.
   @exclusivity(unchecked) var decimals: Decimals
   let mappedDecimals: Decimals
   var schema: (bytes: OwnedSpan, decimals: Decimals)?
@@ -50,7 +52,7 @@ package final class RowMapper {
 
   typealias Place = (feed: ByteSpan, item: ByteSpan)
 
-  /// What a record has become.
+  /// The outcome of a record.
   package enum Outcome {
     case upserted, deleted
     /// The row does not pass `where`.
@@ -118,7 +120,7 @@ package final class RowMapper {
   /// - Parameter isRekeyed: whether it has the header ``rekeyedHeader``; asked of deletions.
   package func map(key: ByteSpan?, value: ByteSpan?, isRekeyed: () -> Bool = { false }) -> Outcome {
     arena.reset()
-    (isPartial, fallback) = (false, nil)
+    (isPartial, isMarked, fallback) = (false, false, nil)
     output.removeAll(keepCapacity: 1 << 20)
     outputs.removeAll(keepingCapacity: true)
     var outcome = Outcome.skipped
@@ -178,7 +180,9 @@ package final class RowMapper {
   /// A row without an envelope. Debezium's ExtractNewRecordState may mark it as deleted.
   private func mapRow(_ row: Row) throws(Rejection) -> Outcome {
     let place = try place(nil)
-    guard row.isDeleted(arena: arena) else { return try change(from: place, to: row) }
+    let mark = row.mark(arena: arena)
+    isMarked = mark.isThere
+    guard mark.isDeletion else { return try change(from: place, to: row) }
     delete(place)
     return .deleted
   }

@@ -62,7 +62,7 @@ package final class ScratchArena {
     return chunk + used
   }
 
-  func copy(_ bytes: ByteSpan) -> ByteSpan {
+  package func copy(_ bytes: ByteSpan) -> ByteSpan {
     let copy = allocate(bytes.count)
     copy.update(from: bytes.base, count: bytes.count)
     return ByteSpan(UnsafePointer(copy), bytes.count)
