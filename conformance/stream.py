@@ -85,7 +85,7 @@ class Place:
         self.reset()
 
     def reset(self):
-        self.asked = None  # What the daemon was asked for.
+        self.asked = None  # The window and round that the daemon was asked for.
         self.changes = 0  # How many `must-refetch` come because of changes.
         self.notice = None
         self.is_up_to_date = False
@@ -97,7 +97,7 @@ class Stream:
         self.places = []
         self.phase = "idle"  # Or asking, connecting, open, waiting.
         self.request = self.name = self.since = self.token = None
-        self.sent = {}  # What the daemon follows, as far as it was asked, by the names of views.
+        self.sent = {}  # The entries that the daemon was asked to follow, by the names of views.
         self.attempt, self.failures, self.retry, self.heard = 0, 0, FIRST_WAIT, 0
         self.trouble = None  # The standing that it gives its views.
         self.is_patching = self.was_refused = False
@@ -512,7 +512,7 @@ class Model:
 
         self.with_answer(send, take, False, is_current)
 
-    # What streams say.
+    # Messages of streams.
 
     def take_event(self, stream, name, data):
         try:

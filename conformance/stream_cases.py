@@ -20,12 +20,12 @@ def text(value):
 
 
 def token(name, **claims):
-    """A token with times in seconds; nobody verifies it here."""
+    """A token with times in seconds; the model does not verify it."""
     part = base64.urlsafe_b64encode(text({"jti": name, **claims}).encode()).decode().rstrip("=")
     return f"e30.{part}.{name}"
 
 
-# What a program does.
+# Calls of a program.
 
 
 def follow(handle, feed="news", **window):
@@ -44,7 +44,7 @@ def write(name, events, feed="news", **more):
     return {"write": name, "feed": feed, "events": events, **more}
 
 
-# What a daemon sends.
+# Messages of a daemon.
 
 
 def opened(number):
@@ -337,7 +337,7 @@ CASES = [
         (110, write("w4", patch_item("a", 5)))]),
     ("a token that is renewed for another person opens the streams again", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": token("t1", sub="ada", exp=100)}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a")), (50000, {"comment": 1}), (70000, {"token": token("t2", sub="ben", exp=200)}), (70010, {"token": None})]),
-    ("a first token is nobody else's", {"hasToken": True}, [(0, follow("f")), (10, {"token": None}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a")), (50, {"setToken": token("t1", sub="ada")})]),
+    ("a first token does not change the person", {"hasToken": True}, [(0, follow("f")), (10, {"token": None}), (20, opened(1)), (30, named(1)), (40, reload(1, "1", 1, "a")), (50, {"setToken": token("t1", sub="ada")})]),
 
     # Reconnecting.
     ("reconnect leaves attempts alone", {}, [(0, follow("f")), (30000, {"reconnect": True}), (30010, opened(1)), (49000, {"reconnect": True})]),
@@ -371,7 +371,7 @@ CASES = [
     ("all windows of a feed show a write, those that begin later too", {}, [
         (0, follow("f"), follow("g", first=1)), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a", "b"), reload(1, "2", 1, "a", window=(0, 2))), (40, up_to_date(1, "1", 1), up_to_date(1, "2", 1)), (50, write("w", {"op": "item.delete", "item": "a"})), (60, accepted(2, 7)),
         (70, {"leave": "f"}), (80, follow("h", sections=["s"])), (90, reload(1, "3", 1, "a", "b"))]),
-    ("a write to a feed that nobody follows, whose id needs an encoding", {}, [(0, write("w", {"op": "feed.clear"}, feed="a/b ü")), (10, accepted(1, 7, feed="a/b ü")), (20, published(2, 7, 3, feed="a/b ü"))]),
+    ("a write to a feed without followers, whose id needs an encoding", {}, [(0, write("w", {"op": "feed.clear"}, feed="a/b ü")), (10, accepted(1, 7, feed="a/b ü")), (20, published(2, 7, 3, feed="a/b ü"))]),
     ("writes of two feeds do not wait for each other", {}, [(0, write("v", {"op": "feed.clear"}), write("w", {"op": "feed.clear"}, feed="other")), (10, accepted(2, 7, feed="other"))]),
     ("a key replaces in its own feed, and both get the outcome", {}, [
         (0, write("w1", patch_item("a", 1)), write("w2", patch_item("a", 2), coalesce="k"), write("x", patch_item("a", 3), feed="other"), write("y", patch_item("a", 4), feed="other", coalesce="k")), (10, write("w3", patch_item("a", 5), coalesce="k", wait=0), write("w4", patch_item("a", 6), coalesce="j"), write("w5", patch_item("a", 7))),

@@ -46,7 +46,7 @@ RULES = [
         ("it opens that stream again at once", '{"reason": "disconnected"}, at_once=True)', '{"reason": "disconnected"})'),
         ("data that is not JSON ends the stream", '            return self.fail(stream, {"reason": "disconnected"})\n        stream.failures', "            return None\n        stream.failures"),
     ]),
-    ("What a stream follows", [
+    ("The entries of a stream", [
         ("calls of one turn make one request", "            self.take(one)\n        self.flush()", "            self.take(one)\n            self.flush()\n        self.flush()"),
         ("views are named by numbers that count up", "            self.view_names += 1\n            found = View(str(self.view_names)", "            found = View(str(len(self.views) + 1)"),
         ("equal windows of a feed share a view", "(one.feed, one.window) == (feed, window)), None)", "False), None)"),
@@ -157,7 +157,7 @@ RULES = [
         ("ends the writes", "writes, self.writes = self.writes, {}\n", "writes = {}\n"),
         ("those that wait for a token, too", "return then(self.token, error) if is_wanted() else None", "return then(self.token, error)"),
         ("those that were refused were not sent", 'write.phase == "asking" or write.request in self.open}', "write.request is not None}"),
-        ("a first token is nobody else's", "if former in (None, self.person):", "if former == self.person:"),
+        ("a first token does not change the person", "if former in (None, self.person):", "if former == self.person:"),
         ("a token that is not valid yet is kept", "            return then(self.in_use() or self.coming[0], None)\n", "            pass\n"),
         ("for 5 minutes", "EARLY = 300_000", "EARLY = 400_000"),
         ("`nbf` says that, too", ' or (claim(token, "nbf") or 0) > self.now', ""),

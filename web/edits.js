@@ -1,5 +1,5 @@
 /**
- * What a user changes in a feed, item by item. A change is pending until its outcome is known; the client shows it at once, and takes it
+ * The changes of a user to a feed, item by item. A change is pending until its outcome is known; the client shows it at once, and takes it
  * back if the daemon refuses it.
  *
  * SPDX-License-Identifier: Apache-2.0

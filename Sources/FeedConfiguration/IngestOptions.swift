@@ -43,8 +43,8 @@ package struct IngestOptions: Sendable, Equatable {
       guard let other else { continue }
       throw ConfigurationError(
         """
-        \(name) and ingest.sources[\(other)] have the same feed and section, but another order or keep; the section would get the \
-        settings of both in turn: give both sources the same, or only one of them any
+        \(name) writes to the feed and section of ingest.sources[\(other)] with a different order or keep; the section would get the \
+        settings of both in turn: give both sources the same settings, or only one of them any
         """,
         place: place
       )

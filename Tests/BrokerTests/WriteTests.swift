@@ -64,7 +64,7 @@ extension OnCluster {
 }
 
 extension OnCluster {
-  /// What two daemons say of the same records.
+  /// The answers of two daemons about the same records.
   @Suite(.serialized) struct WriteOutcomeTests {
     private static let feeds = (0..<8).map { "feed-\($0)" }
     private static let events = [
@@ -120,7 +120,7 @@ extension OnCluster {
         }
         try await run.onThread { try Self.compare(ports) }
         run.load.pause()
-        // Records that nobody has published yet.
+        // Records that no daemon has published yet.
         try await run.kill(members[1])
         let left = try await run.onThread {
           try Self.feeds.map { feed in

@@ -88,7 +88,7 @@ import Testing
     ),
     (
       "[{\(valid), keep: 5}, {topic: \"more\", feed: \"f\", section: \"s\", item: \"m{key}\", keep: 6}]",
-      "--set: ingest.sources[1] and ingest.sources[0] have the same feed and section, but another order"
+      "--set: ingest.sources[1] writes to the feed and section of ingest.sources[0] with a different order or keep"
     ),
     (
       "[{\(valid), order: [{by: \"x\"}]}]",

@@ -74,7 +74,7 @@ class Scene {
     assert.fail(`${what}: revision ${this.shown.revision} of ${this.server.revision}, rows ${JSON.stringify(this.rows.map((row) => row.key))}`);
   }
 
-  /** What was asked for, without the names of the views. */
+  /** The requested entries, without the names of the views. */
   get posted() {
     return this.server.requests.flatMap(({ method, body }) => (body.feeds ?? body.add ?? []).map(({ view: _, ...entry }) => [method, entry]));
   }

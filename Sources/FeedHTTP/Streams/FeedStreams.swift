@@ -125,7 +125,7 @@ final class FeedStreams: Sendable {
   /// Changes what an open stream follows, and what it may.
   ///
   /// - Parameter rights: those of the newest token. It must be of the person who opened the stream; otherwise there is none.
-  /// - Returns: the places in which feeds are followed from now on, whose windows have changed, and that are gone; nil if there is no such stream.
+  /// - Returns: the added places, those with another window, and the removed ones; nil if the stream does not exist.
   /// - Throws: ``ContentFault`` if it would follow too many; ``HTTPRefusal`` while too much is queued for the client.
   func change(
     _ id: String,

@@ -70,7 +70,7 @@ struct OpenStream: Sendable {
   /// What the client may read, by the newest token that it sent.
   var rights: AccessRights
   var places: [PlaceID: Place] = [:]
-  /// What it was asked to follow that the client may not read.
+  /// The requests for feeds that the client may not read.
   var forbidden: [PlaceID: FeedRequest] = [:]
   /// The readers that must be sent the states of their views, and about how many items these have.
   private var lagging: [(reader: ReaderID, view: FeedView, size: Int)] = []

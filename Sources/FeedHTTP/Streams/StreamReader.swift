@@ -84,7 +84,7 @@ struct StreamReader: Sendable {
   /// Sends a message that is not a changeset.
   mutating func notify(_ event: EncodedEvent) { if !isLagging { write([event]) } }
 
-  /// Sends a message of which there are no more than of messages that had to fit.
+  /// Sends a message without a bound: at most one follows each message that had to fit.
   func tell(_ event: EncodedEvent) { _ = stream.write(event.tagged(tag), isBounded: false) }
 
   /// Waits for the feed's next reload, as the current state is outdated.

@@ -2,7 +2,7 @@ import Feed
 import Kafka
 import Service
 
-/// The routes that take events of feeds, and say what has become of them (docs/http.md).
+/// The routes that take events of feeds, and report their outcomes (docs/http.md).
 extension FeedRoutes {
   /// The longest that a client waits.
   private static let mostSeconds = 30
@@ -37,7 +37,7 @@ extension FeedRoutes {
     }
   }
 
-  /// What has become of a record.
+  /// Answers with the outcome of a record.
   func outcome(_ request: HTTPRequest) throws -> HTTPResponse {
     let (writer, feed) = try checked(request)
     try request.checkQuery("partition", "offset")

@@ -4,14 +4,14 @@ import Kafka
 import Service
 import Synchronization
 
-/// Says what has become of records: by the workers of this process, or by the instance that has the partition.
+/// Finds the outcomes of records: from the workers of this process, or from the instance that has the partition.
 final class WriteOutcomes: Sendable {
   struct Record: Sendable {
     let feed: ByteText
     let place: TopicPartition
-    /// Negative if the brokers have not told it.
+    /// Negative if the brokers did not report it.
     let offset: Int64
-    /// What the client has shown, for the other instance.
+    /// The client's header `Authorization`, for the other instance.
     let authorization: String?
     /// Whether another instance asks, which is not referred to a third one.
     var isForwarded = false
@@ -26,7 +26,7 @@ final class WriteOutcomes: Sendable {
 
   /// The most requests to other instances at a time. Each takes a thread.
   private static let mostRequests = 200
-  /// How long the addresses of instances are believed at first, and between two attempts.
+  /// The greatest age of addresses for the first attempt, and for further ones, which follow after this pause.
   private static let (addressMilliseconds, pauseMilliseconds): (Int64, Int64) = (30_000, 250)
 
   init(_ status: DaemonStatus, _ directory: InstanceDirectory?) {

@@ -4,17 +4,17 @@ import Kafka
 import Service
 import Synchronization
 
-/// What has become of the records of one topic, for their writers.
+/// The outcomes of the records of one topic, for their writers.
 ///
 /// It knows of each partition of this process what was published since the feeds were restored, and a bounded number of exceptions:
 /// records that were rejected or changed nothing. So it can be asked before and after a record is published.
 package final class AwaitedWrites: Sendable {
-  /// What has become of a record.
+  /// The outcome of a record.
   package enum Outcome: Sendable, Equatable {
     /// What is published covers it. The version of its feed then; nil if the feed does not exist.
     case published(PublishedVersion?, changed: Bool)
     case rejected(Rejection)
-    /// The partition was given up, or its feeds are being restored; or nobody awaits the record any more.
+    /// The process gave the partition up, or restores its feeds; or the writer no longer waits.
     case released
     /// It was published too long ago, or by another process.
     case forgotten

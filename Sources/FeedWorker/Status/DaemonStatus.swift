@@ -17,7 +17,7 @@ package final class DaemonStatus: Sendable {
   }
 
   private let state = Mutex(State())
-  /// What has become of the records that clients write.
+  /// The outcomes of the records that clients write.
   package let writes: AwaitedWrites
   private let onServed: @Sendable (Set<Int32>) -> Void
 

@@ -168,7 +168,7 @@ private struct StreamedClient {
         removed.append(request(key, Place()))
       } else if random.chance(40) {
         let window = window(of: key, &random)
-        // A version is of no use for a feed that is there.
+        // A version does not help if the feed is there.
         added.append(request(key, Place(window: window, version: places[key]?.version)))
         if places[key] != nil, former.mayRead(feed), rights.mayRead(feed) {
           places[key]?.next.append(window)

@@ -7,7 +7,7 @@ import Testing
 @testable import FeedStore
 @testable import FeedWorker
 
-/// What writers learn of their records, in every order of what happens to them.
+/// The outcomes that writers learn, in every order of events.
 struct AwaitedWritesTests {
   private static let topic = "feeds.items"
   private let writes = AwaitedWrites(topic: Self.topic)
@@ -56,7 +56,7 @@ struct AwaitedWritesTests {
     }
   }
 
-  /// What was answered so far, by the questions' numbers.
+  /// The answers so far, by the questions' numbers.
   private final class Answers: Sendable {
     let all = Mutex<[Int: [AwaitedWrites.Outcome]]>([:])
 

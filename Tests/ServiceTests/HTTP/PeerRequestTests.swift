@@ -43,7 +43,7 @@ struct PeerRequestTests {
 
   @Test func `there is no response of a server that is not there, does not answer, or is not trusted`() throws
   {
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     #expect(PeerRequest.get("http://127.0.0.1:1/", [], within: 60_000) == nil)
     for url in ["", "ftp://127.0.0.1/", "http://127.0.0.1:x/", "127.0.0.1"] {
       #expect(PeerRequest.get(url, [], within: 60_000) == nil, "\(url)")

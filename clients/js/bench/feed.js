@@ -17,7 +17,7 @@ function checksumOf(items) {
   return (sum % 2 ** 32).toString(16).padStart(8, '0');
 }
 
-/** What a daemon would send to the first view of a client: a feed of one ordered section. */
+/** The messages of a daemon to the first view of a client: a feed of one ordered section. */
 export class BenchFeed {
   revision = 0;
 

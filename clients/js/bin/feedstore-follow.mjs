@@ -50,7 +50,7 @@ process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ fault) => {
   process.exit(1);
 });
 
-// Whether there is no connection, which is said once for all feeds and each outage.
+// Whether the connection is lost, which is said once in each outage for all feeds.
 let isCut = false;
 for (const id of feeds) {
   // What was printed and said last, and whether the feed was there.

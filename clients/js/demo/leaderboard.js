@@ -83,7 +83,7 @@ function useScrolled(element) {
   return shown;
 }
 
-/** What a person may want to know of the connection, in few words. */
+/** The state of the connection in a few words for people. */
 const said = ({ standing: { name, reason, until }, exists }) => {
   if (name === 'live') return exists ? 'Live' : 'Waiting for the players';
   if (name !== 'stale') return 'Connecting';

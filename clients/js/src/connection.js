@@ -120,14 +120,14 @@ export class Connection {
    */
   restart(url) { for (const stream of this.#streams) if (!url || stream.url === url) stream.end(); }
 
-  /** What one user saw and wrote is not for another one. */
+  /** Another user has taken over: drops the views and writes of the former one. */
   forget() {
     this.onUser();
     for (const following of this.#followings.values()) following.forget();
     for (const stream of this.#streams) stream.forget();
   }
 
-  /** Tries at once what waits, and opens again what may have ended without a word. */
+  /** Tries waiting streams at once, and opens streams again that may have ended unnoticed. */
   reconnect() { for (const stream of this.#streams) stream.retry(); }
 
   #wake = (/** @type {Event} */ { type }) => {
@@ -289,7 +289,7 @@ export class Following {
     this.view = String(++connection.views);
   }
 
-  /** What is wanted, as text. */
+  /** The wanted window and round, as text. */
   get key() { return JSON.stringify([{ ...this.follower.window }, this.#round]); }
 
   /** Asks the instances that may have it. */

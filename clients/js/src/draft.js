@@ -19,7 +19,7 @@
 let elements;
 
 /**
- * What is shown while writes are pending.
+ * The content of a view while writes are pending.
  *
  * @param {Elements} given What sections and items are made with.
  * @param {{ sections: readonly Section[], index: Index }} confirmed
@@ -246,7 +246,7 @@ class Draft {
       if (part === undefined) return section;
       const items = part.items.map((item) => {
         const was = index.item(item.id);
-        // What is written back is not pending.
+        // A value that is written back is not pending.
         if (was !== undefined && !this.#moved.has(item.id) && was.section === id && was.kind === item.kind
           && JSON.stringify(was.data) === JSON.stringify(item.data)) return was;
         return elements.keptItem(before.item(item.id), item);
@@ -266,7 +266,7 @@ class Draft {
 const anchorOf = (at) => at?.before ?? at?.after;
 
 /**
- * What a write may change of a section, to compare it.
+ * The parts of a section that a write may change, to compare them.
  * @param {{ data: any, order?: any, keep?: any }} content
  */
 const textOf = ({ data, order, keep }) => JSON.stringify([data, order, keep]);

@@ -58,7 +58,7 @@ export class FeedStream {
   /** @type {import('./connection.js').Token} The one that it has. */
   #token = null;
   #isPatching = false;
-  /** What the server wishes a client to wait before it comes again. */
+  /** The wait before a new connection that the server asks for. */
   #retry = 3000;
   #failures = 0;
   /** When the first event of this attempt arrived, and the newest byte. */
@@ -97,7 +97,7 @@ export class FeedStream {
   /** Opens it again at once. */
   end() { if (this.phase !== 'idle') this.#fail({ reason: 'disconnected' }, 0, true); }
 
-  /** What it has is another user's. */
+  /** Its content belongs to a former user. */
   forget() {
     if (this.phase === 'asking') return;
     this.end();
@@ -252,7 +252,7 @@ export class FeedStream {
     this.#isPatching = true;
     const sent = new Map(this.#sent);
     const before = added.map(({ asked }) => asked);
-    // What is on its way of a view that was followed differently comes before `must-refetch`.
+    // Messages of the former window arrive before `must-refetch`.
     const changed = added.filter(({ asked, told }) => asked !== null && told !== 'forbidden');
     for (const place of changed) place.changes += 1;
     for (const [view] of removed) this.#sent.delete(view);

@@ -15,7 +15,7 @@ import { viewOf } from './view.js';
  * @typedef {import('../types/index.js').Window} Window
  * @typedef {import('./writes.js').PendingWrite} PendingWrite
  *
- * What a store has for its feeds: the pending writes of one; what to do when they may be over.
+ * A store's services for its feeds: the pending writes of one, and a call for when they may be over.
  * @typedef {{ writesOf: (feed: string) => readonly PendingWrite[], settle: (feed: string) => void,
  *   environment: import('./connection.js').Environment }} Context
  */
@@ -27,14 +27,14 @@ const sent = 60_000;
 /** @type {typeof import('./draft.js').withWrites | undefined} */
 let withWrites;
 
-/** What it makes sections and items with. */
+/** The functions that make sections and items. */
 const elements = { Item, keptItem, keptSection, lazyIndex, Section };
 
-/** Whether what shows writes is loaded. */
+/** Whether the module that shows writes is loaded. */
 export const hasDraft = () => withWrites !== undefined;
 
 /**
- * Loads what shows writes.
+ * Loads the module that shows writes.
  * @returns Whether it was not there.
  */
 export async function loadDraft() {
@@ -47,7 +47,7 @@ export async function loadDraft() {
 export class FollowedFeed {
   /** @type {Set<import('./feed.js').Feed>} Who shows it, and listens. */
   feeds = new Set();
-  /** @type {any} Until when its view is kept although nobody shows it. */
+  /** @type {any} The timer that drops its view after the last listener has left. */
   kept = null;
   #replica;
   /** @type {import('./connection.js').Standing} */

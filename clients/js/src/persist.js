@@ -7,7 +7,7 @@
 /**
  * @typedef {import('./followed-feed.js').FollowedFeed} FollowedFeed
  *
- * What is stored: the JSON of a view, which belongs to a user of some URLs, and when it was live.
+ * A stored view: its JSON, the user and the URLs that it belongs to, and when it was live.
  * @typedef {{ key: string, urls: string, user: string, time: number, text: string }} Stored
  */
 

@@ -104,7 +104,7 @@ export function useStanding() {
 }
 
 /**
- * What suspended components wait for, by feed and window. Nothing of such a component is mounted, so it is followed here.
+ * The feeds for which suspended components wait, by feed and window. Such a component is not mounted, so the feed is followed here.
  * @type {WeakMap<FeedStore, Map<string, { promise: Promise<void>, end: Listener }>>}
  */
 const awaited = new WeakMap();

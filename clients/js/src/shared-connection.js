@@ -16,7 +16,7 @@
  * @typedef {import('./feed-stream.js').FeedStream} FeedStream
  * @typedef {{ add?: any[], remove?: any[] }} Change
  *
- * What gives up the lead that this tab has for its next stream, by the names of those who share.
+ * Functions that give up this tab's lead for its next stream, by the names of the groups of tabs.
  * @typedef {Map<string, (isOver: boolean) => void>} Leads
  */
 
@@ -106,7 +106,7 @@ export class SharedConnection {
   beat(stream) { this.#links.get(stream.url)?.beat(); }
 }
 
-/** What this tab has to do with the stream of all tabs at an instance, until its own part of it ends. */
+/** This tab's part of the stream of all tabs at an instance, until it ends. */
 class Link {
   #end = new AbortController();
   #isLeading = false;
@@ -248,7 +248,7 @@ class Link {
     });
   }
 
-  // What a tab does that does not lead.
+  // A tab that follows.
 
   /**
    * Asks the leading tab for a change of the stream.

@@ -147,7 +147,7 @@ export class Tokens {
 
   /**
    * Opens a stream: at once with another token if one is refused.
-   * @param {(token: Token) => Promise<Response>} send @param {boolean} isFirst Whether it is no further attempt.
+   * @param {(token: Token) => Promise<Response>} send @param {boolean} isFirst Whether it is the first attempt.
    * @param {() => boolean} isWanted
    */
   async open(send, isFirst, isWanted) {
@@ -239,7 +239,7 @@ const endOf = (token) => timeOf(claimsOf(token).exp, Infinity);
 const timeOf = (value, otherwise) => (typeof value === 'number' ? 1000 * value : otherwise);
 
 /**
- * What a token says.
+ * The claims of a token.
  * @param {Token} token
  */
 function claimsOf(token) {

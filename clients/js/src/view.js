@@ -24,13 +24,13 @@ export function viewOf({ feed, epoch, revision, time, checksum, through, section
     isPending: pending !== null,
     sections: Object.freeze(pending?.sections ?? sections),
     ...(pending?.index ?? index),
-    /** What is confirmed, as a reload. */
+    /** The confirmed state, as a reload. */
     toJSON: () => ({ ...head, base: 0, mode: 'reload', window: sections.map(({ id, from, of }) => ({ section: id, from, of })), sections }),
   });
 }
 
 /**
- * What was made with checked data, by the function that checks data, and by what it was made of.
+ * Elements with checked data, by the function that checks data, and by their originals.
  * @type {WeakMap<object, WeakMap<object, any>>}
  */
 const made = new WeakMap();

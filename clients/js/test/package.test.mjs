@@ -38,7 +38,7 @@ test('the packed package has what it needs, and nothing else', { skip: !(hasNpm 
       const { Replica } = require('feedstore/replica');
       const feed = new FeedStore('http://127.0.0.1:9').feed('f');
       console.log(feed.view.standing.name, [useFeed, useSuspenseFeed, Replica].every((it) => typeof it === 'function'));
-      // What is loaded on demand is there as well.
+      // The modules that are loaded on demand are there as well.
       feed.write({ op: 'item.delete', item: 'a' }, { wait: 0 }).catch((error) => console.log(error.name));
     `);
     assert.equal(execFileSync(process.execPath, ['app.cjs'], { cwd: folder, encoding: 'utf8' }), 'connecting true\nWriteFailed\n');

@@ -76,7 +76,7 @@ test('the oldest views go when there are too many, or they are too large', async
   }
 });
 
-test('a page whose database cannot be opened, or has something else, shows feeds all the same', async () => {
+test('a page whose database cannot be opened, or has something else, still shows feeds', async () => {
   const broken = new FakeIndexedDB();
   broken.open = () => {
     const request = {};

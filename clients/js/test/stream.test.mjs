@@ -15,7 +15,7 @@ class Replay {
   requests = new Map();
   sent = [];
   aborted = [];
-  /** What is expected, by handle; that of the store has no name. */
+  /** The expected output, by handle; that of the store has no name. */
   standings = { '': { name: 'live' } };
   shown = {};
 

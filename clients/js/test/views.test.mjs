@@ -6,7 +6,7 @@ import test from 'node:test';
 import '../src/write-request.js';
 import { idsOf, Scene, sectionsOf } from './support/scene.mjs';
 
-test('a view is kept for a while after nobody listens, and the stream does not follow it meanwhile', async () => {
+test('a view is kept for a while after its last listener has left, and the stream does not follow it meanwhile', async () => {
   const scene = new Scene();
   const feed = scene.store.feed('f');
   const first = scene.listen(feed);

@@ -15,7 +15,7 @@ export interface FeedStoreOptions {
    * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
    */
   share?: string | false;
-  /** For so many milliseconds after nobody listens to a feed any more its view is kept, and shown to those who listen to it again; 30,000 by default. */
+  /** How many milliseconds a view is kept after its last listener has left, and shown to those who listen to it again; 30,000 by default. */
   keep?: number;
   /** Stores the last views of some feeds in IndexedDB, and shows them at the next start until the newest arrive. */
   persist?: PersistOptions;
@@ -41,7 +41,7 @@ export interface FeedOptions<T = any> {
    * It is called once for each new data. Use the same function for all feeds of a kind: then they share what it returns.
    */
   parse?: (data: unknown) => T;
-  /** What to show until the newest state arrives: a view as JSON, `JSON.stringify(view)`, or the response to `GET /v1/feeds/{id}`. */
+  /** The view to show until the newest state arrives: JSON, `JSON.stringify(view)`, or the response to `GET /v1/feeds/{id}`. */
   initial?: string | object;
 }
 
@@ -60,7 +60,7 @@ export class FeedStore {
    * the callback is asked with the next request. If the token has another `sub`, nothing that the former user saw or wrote stays.
    */
   setToken(token: string | null): Promise<void>;
-  /** Tries at once what waits, and opens streams again that have received nothing for 20 s. Pages call it when they are back, or online. */
+  /** Tries waiting streams at once, and opens streams again that have received nothing for 20 s. Pages call it when they are back, or online. */
   reconnect(): void;
   /** Ends everything: the connections, the iterations, and the subscriptions. */
   close(): void;
@@ -125,7 +125,7 @@ export interface FeedView<T = any> {
   readonly isPending: boolean;
   item(id: string): Item<T> | undefined;
   section(id: string): Section<T> | undefined;
-  /** What is confirmed, for the option `initial`. */
+  /** The confirmed state, for the option `initial`. */
   toJSON(): object;
 }
 
@@ -158,7 +158,7 @@ export interface Item<T = any> {
   readonly section: string;
   /** As `JSON.parse` makes it, or what `parse` returned. */
   readonly data: Immutable<T>;
-  /** What `parse` threw; `data` is then as it arrived. */
+  /** The error that `parse` threw; `data` is then as it arrived. */
   readonly error?: unknown;
   /** As the producer spelled it. */
   readonly dataText: string;

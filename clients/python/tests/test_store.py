@@ -155,7 +155,7 @@ class Following(StoreTest):
                 stream.message(text)
                 item = seen.wait(lambda update: update.view.revision == 5 + revision).view.item("b")
                 if kind is not Album and revision == 1:
-                    # What the function raises is the item's.
+                    # The error of the function belongs to the item.
                     self.assertRaises(TypeError, lambda: item.data)
                 else:
                     self.assertEqual(item.data, 7 if revision else wanted)

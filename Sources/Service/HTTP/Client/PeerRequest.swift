@@ -17,7 +17,7 @@ package enum PeerRequest {
   }()
 
   /// - Parameter url: begins with `http://` or `https://`, and a host that may have a port.
-  /// - Returns: nil if there is no complete response in about this time.
+  /// - Returns: nil if a complete response does not arrive in about this time.
   package static func get(_ url: String, _ headers: [HTTPField], within milliseconds: Int64) -> Response? {
     let deadline = MonotonicClock.milliseconds() + milliseconds
     let parts = url.wholeMatch(of: /(https?):\/\/(\[[^\]]*\]|[^:\/]*)(?::([0-9]+))?(.*)/)?.output

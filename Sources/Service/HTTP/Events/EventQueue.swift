@@ -101,7 +101,7 @@ package struct EncodedEvent: Sendable {
     self.firstMember = firstMember
   }
 
-  /// The size of what is sent.
+  /// The size of the message with the tag.
   var count: Int { bytes.count + tag.count }
 
   /// The same message with an owner.
@@ -120,7 +120,7 @@ package struct EncodedEvent: Sendable {
     return event
   }
 
-  /// A part of what is sent, from an offset.
+  /// A part of the message with the tag, from an offset.
   func piece(from offset: Int) -> ArraySlice<UInt8> {
     let inTag = offset - firstMember
     if tag.isEmpty { return bytes[offset...] }

@@ -59,7 +59,7 @@ const headFields = {
 };
 
 /**
- * What a changeset or an event says about its window.
+ * The window of a changeset or an event.
  * @param {any} record @returns {Totals}
  */
 export function totalsOf({ window }) {

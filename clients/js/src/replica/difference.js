@@ -51,7 +51,7 @@ class ListEdit {
     const result = [];
     let [nextTaken, nextPlaced] = [0, 0];
     for (let at = 0; at <= base.length; at++) {
-      // Not `===`: -0 is no position.
+      // Not `===`: -0 is not a position.
       for (; Object.is(placed[nextPlaced]?.index, result.length); nextPlaced++) {
         gained.push(result.length);
         result.push(placed[nextPlaced].element);
@@ -89,7 +89,7 @@ class ListEdit {
 }
 
 /**
- * What changes in a map.
+ * The changes of a map.
  * @template E
  */
 class MapEdit {

@@ -40,7 +40,7 @@ export class PlainReplica {
    */
   get sections() { return this.#state?.sections ?? []; }
   /**
-   * What a difference can continue; null if nothing can.
+   * The version that a difference can continue; null if none can.
    * @returns {{ epoch: string, revision: number } | null}
    */
   get version() { return this.#head === null || this.#isStale ? null : { epoch: this.#head.epoch, revision: this.#head.revision }; }

@@ -19,7 +19,7 @@ class Request(NamedTuple):
 
 
 class Abort(NamedTuple):
-    """Nobody waits for this request any more."""
+    """The answer to this request is no longer needed."""
 
     number: int
 

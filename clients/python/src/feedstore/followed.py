@@ -76,7 +76,7 @@ class Followed:
             version = {"epoch": head.epoch, "revision": head.revision}
         return {"feed": self.feed, "view": self.name, **self.window.request(), **version}
 
-    # What a program does.
+    # Calls of the program.
 
     def begin_with(self, former: "Followed") -> None:
         """Shows the state of another window until there is one of this window."""
@@ -105,7 +105,7 @@ class Followed:
         self.refresh("state" if self.view.exists else "pending")
         self._machine.touch(self)
 
-    # What daemons say.
+    # Messages of daemons.
 
     def begun(self) -> None:
         """A new stream was asked for it."""
@@ -311,7 +311,7 @@ class Place:
         self.reset()
 
     def reset(self) -> None:
-        #: What the daemon was asked for, and how many `must-refetch` come because of changes of that.
+        #: The window and round that the daemon was asked for, and how many `must-refetch` come because of changes of that.
         self.asked: Optional[Tuple[Window, int]] = None
         self.changes = 0
         #: `absent`, `moved` or `forbidden`, if the daemon has said that.

@@ -82,7 +82,7 @@ class Machine:
         for key in keys:
             self.timers.pop(key, None)
 
-    # What a program does.
+    # Calls of the program.
 
     def follow(
         self, feed: str, window: Window, item: Type[Item[Any]], listener: Listener, former: Optional[Followed] = None
@@ -157,7 +157,7 @@ class Machine:
             writes.close("the store was closed")
         self.streams, self._views, self.timers, self._touched, self._is_changed = [], {}, {}, {}, False
 
-    # What happens to requests.
+    # Answers to requests.
 
     def opened(self, number: int) -> None:
         """The response is a stream."""

@@ -208,7 +208,7 @@ class Feed(Generic[D]):
         self._store = store
         self._window, self._item = window, item
         self._nothing: FeedView[D] = FeedView(feed, CONNECTING)
-        #: What it shows, also after the last listener has left.
+        #: The followed feed, also after the last listener has left.
         self._followed: Optional[Followed] = None
         self._listeners: List[Callable[[Update[D]], None]] = []
 

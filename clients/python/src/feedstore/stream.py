@@ -36,7 +36,7 @@ _LEAST_SPREAD_SECONDS = 1.5
 class Stream:
     def __init__(self, machine: "Machine", url: str):
         self._machine, self.url = machine, url
-        #: What it is to follow.
+        #: The wanted places.
         self.places: List[Place] = []
         #: `idle`, `asking` (for a token), `connecting`, `open` or `waiting`.
         self._phase = "idle"
@@ -45,7 +45,7 @@ class Stream:
         #: The standing of its views while it is not open.
         self.trouble: Optional[Standing] = None
         self._name: Optional[str] = None
-        #: What the daemon follows, as far as it was asked, by the names of views.
+        #: The places that the daemon was asked to follow, by the names of views.
         self._sent: Dict[str, Place] = {}
         #: When the first event of the connection arrived, and when the last byte did.
         self._since: Optional[float] = None
@@ -247,7 +247,7 @@ class Stream:
 
         tokens.request(send, take, False, is_current)
 
-    # What it says.
+    # Messages of the stream.
 
     def received(self, events: Sequence[StreamEvent], retry: Optional[float]) -> None:
         self._listen()

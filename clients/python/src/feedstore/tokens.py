@@ -144,7 +144,7 @@ class Tokens:
             self._become(token)
             self._machine.change()
 
-    # What daemons say of them.
+    # Answers of daemons to tokens.
 
     def is_early(self, token: Optional[str], answer: Answer) -> bool:
         """Whether a token is refused because it is not valid yet: two clocks differ."""

@@ -10,7 +10,7 @@ struct StreamEvent: Equatable {
 /// https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. Ids have no meaning in a stream of many
 /// feeds.
 struct EventStreamParser {
-  /// What the server wishes a client to wait before it comes again.
+  /// The wait before a new connection that the server asks for.
   private(set) var retry: Milliseconds?
   /// An incomplete line.
   private var line: [UInt8] = []

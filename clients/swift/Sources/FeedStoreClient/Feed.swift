@@ -58,7 +58,7 @@ public final class Feed: Sendable {
     return written
   }
 
-  /// What is shown now, to edit and to `apply`.
+  /// The content that is shown now, to edit and to `apply`.
   public var snapshot: FeedSnapshot { FeedSnapshot(view) }
 
   /// Makes the feed as a snapshot says: writes the difference from what is shown now, with the fewest moves, and shows it at once.
@@ -105,7 +105,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   }
 }
 
-/// What a `Feed` shows, and who listens to it. All but `view` is called with the lock of the core.
+/// The view of a `Feed`, and its listeners. All but `view` is called with the lock of the core.
 final class FeedSink: @unchecked Sendable {
   private let lock = NSLock()
   private var newest: FeedView

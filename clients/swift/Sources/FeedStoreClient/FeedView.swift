@@ -46,7 +46,7 @@ public struct FeedView: Sendable {
   }
 }
 
-/// What sections and items have in common. Two elements are equal if they are the same object: elements that did not change are.
+/// The common part of sections and items. Two elements are equal if they are the same object: elements that did not change are.
 public class FeedElement: Hashable, @unchecked Sendable {
   let content: ElementContent
   /// Whether a write that is not confirmed has changed it. A section's items say that of themselves.

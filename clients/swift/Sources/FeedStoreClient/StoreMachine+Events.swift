@@ -25,7 +25,7 @@ extension StoreMachine {
     let view = object["view"]?.string
     guard let member = stream.follows.first(where: { follows[$0]?.view == view }),
       let follow = follows[member], let place = follow.places[stream.server], place.asked != nil
-      // What was sent of a view before it was removed still arrives.
+      // Messages of a view that was removed still arrive.
     else { return }
     if event.name == "forbidden" {
       edit(member, stream.server) { ($0.changes, $0.notice, $0.isUpToDate) = (0, .forbidden, false) }

@@ -16,9 +16,9 @@ struct StreamState {
   typealias Entry = (view: String, feed: FeedID, follow: Int)
 
   let server: Int
-  /// What it should follow.
+  /// The wanted entries.
   var follows: [Int] = []
-  /// What the server follows.
+  /// The entries that the server follows.
   var sent: [Entry] = []
   /// The entries of the request that began it.
   var listed: [Int] = []
@@ -33,7 +33,7 @@ struct StreamState {
   var heard = 0
   var token: String?
   var failures = 0
-  /// What the server wishes a client to wait.
+  /// The wait that the server asks for.
   var retry = StoreMachine.firstWait
   /// The standing that it gives its follows.
   var trouble: Standing?

@@ -15,7 +15,7 @@ struct HeldTokens {
   var accepted: String?
   /// One that is not valid yet, and until when it is kept.
   var coming: (token: String, until: Milliseconds)?
-  /// What waits for the answer of the callback; nil if it was not asked.
+  /// The requests and streams that wait for the callback's answer; nil if it was not asked.
   var asking: [Asker]?
 
   enum Asker {

@@ -12,7 +12,7 @@ struct PendingWrite {
   private(set) var operations: [PendingOperation]
   var wait: Int
   var phase = Phase.queued
-  /// What the server has said, and whether it is published.
+  /// The server's answer, and whether the write is published.
   var written: Written?
   var isPublished = false
   /// By follow, the live time at which it is over; 0 if the follow includes it.

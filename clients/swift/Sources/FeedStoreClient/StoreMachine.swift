@@ -18,7 +18,7 @@ struct Call: Sendable {
   var isStream = false
 }
 
-/// What became of a request: a response, or an error.
+/// The outcome of a request: a response, or an error.
 struct Answer: Sendable {
   /// Nil if there was no response.
   var status: Int?
@@ -87,7 +87,7 @@ struct StoreMachine {
   /// By their number, those of the program first; others are known from `moved`.
   var servers: [URL]
   let ownServers: Int
-  /// What each shows.
+  /// The view of each.
   private var handles: [HandleID: Int] = [:]
   var follows: [Int: Follow] = [:]
   var streams: [Int: StreamState] = [:]
@@ -95,7 +95,7 @@ struct StoreMachine {
   var writes: [FeedID: [PendingWrite]] = [:]
   var tokens: HeldTokens
   var exchanges: [Int: Exchange] = [:]
-  /// What takes the answer to each request.
+  /// The receiver of the answer to each request.
   var requests: [Int: Taker] = [:]
   private var isFlushScheduled = false
   private var (lastNumber, lastRequest, lastView) = (0, 0, 0)
@@ -129,7 +129,7 @@ struct StoreMachine {
 
   var now: Milliseconds { clock() }
 
-  /// What to do, after something has happened.
+  /// The effects of an input.
   mutating func takeEffects() -> [Effect] {
     showStandings()
     defer { effects = [] }
@@ -496,11 +496,11 @@ struct Follow {
     let stream: Int
     /// Of several places, the first one counts.
     let order: Int
-    /// What the server was asked for.
+    /// The window and round that the server was asked for.
     var asked: Wanted?
     /// How many `must-refetch` come because the client has asked for something else.
     var changes = 0
-    /// What the instance has said instead of sending it.
+    /// The instance's notice in place of the feed.
     var notice: Notice?
     var isUpToDate = false
   }

@@ -8,12 +8,12 @@
 #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
   import FeedStoreClient
 
-  /// What `FeedCollectionView` and `FeedTableView` share.
+  /// The common part of `FeedCollectionView` and `FeedTableView`.
   @MainActor
   public class FeedList {
     typealias Snapshot = NSDiffableDataSourceSnapshot<SectionID, ItemID>
 
-    /// What is on the screen.
+    /// The content on the screen.
     public private(set) var view: FeedView
     /// Whether the list animates an update; by default all. It does not animate while it is outside of a window, while the user wants
     /// less motion, and more changes than `maxAnimatedChanges`. AppKit loads all items again without animation.
@@ -50,7 +50,7 @@
       onUpdate?(update)
     }
 
-    // What the lists do each in its way.
+    // Requirements that each kind of list fulfils in its own way.
     var isInWindow: Bool { false }
     func dataSourceSnapshot() -> Snapshot { source.snapshot }
     func apply(_ snapshot: Snapshot, _ isAnimated: Bool) {}

@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  /// What is compared of a section.
+  /// The compared parts of a section.
   private func plain(_ section: FeedSection) -> [String] {
     let items = section.items.map { "\($0.id) \($0.kind) \($0.data.text)" }
     return [

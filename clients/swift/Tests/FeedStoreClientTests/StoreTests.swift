@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedStoreClient
 
-/// What is around the machine.
+/// The shell of the machine.
 @Suite(.timeLimit(.minutes(2))) struct StoreTests {
   private struct NoSession: Error, CustomStringConvertible { let description = "the session is over" }
 

@@ -26,7 +26,7 @@ final class StreamVector {
     )
   }
 
-  /// What happened since the step before.
+  /// The output since the step before.
   func step(_ step: JSONObject) throws -> [String: JSONValue] {
     then = [:]
     let at = try #require(step["at"]?.count)
