@@ -44,6 +44,9 @@ extension FeedRoutes {
     guard let partition = try partition(of: request), let text = request.queryValue("offset"),
       let offset = Int64(text), offset >= 0
     else { throw invalidParameter("partition and offset are needed, both numbers from 0") }
+    guard (1...255).contains(feed.string.utf8.count) else {
+      throw invalidParameter("the feed has \(feed.string.utf8.count) bytes; expected 1 to 255")
+    }
     let record = WriteOutcomes.Record(
       feed: feed,
       place: TopicPartition(topic: writer.topic, partition: partition),

@@ -167,6 +167,8 @@ struct WriteTests {
     for query in ["", "?partition=0", "?offset=0", "?partition=-1&offset=0", "?partition=0&offset=x"] {
       #expect(try await writing.ask(path + query, "Prefer: wait=30").status == 400, "\(query)")
     }
+    let long = "GET /v1/feeds/\(String(repeating: "a", count: 256))/events?partition=0&offset=2"
+    #expect(try await writing.ask(long).status == 400)
     #expect(try await writing.ask("\(path)?partition=0&offset=7", "Prefer: wait=1").status == 202)
     try await writing.end()
   }
