@@ -2,8 +2,8 @@ internal import CInspector
 import Changesets
 import Feed
 import FeedClient
+import FeedStatus
 import FeedStore
-import FeedWorker
 import Service
 
 /// Routes for operators and their tools (docs/http.md).

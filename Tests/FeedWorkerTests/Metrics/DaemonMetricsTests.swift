@@ -3,7 +3,7 @@ import FeedTestSupport
 import Service
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct DaemonMetricsTests {
   @Test func `rows are counted by source and outcome, and rejections by code as well`() {

@@ -1,7 +1,7 @@
-import Service
+package import Service
 
 /// A part of what a flush takes its time for.
-enum FlushStage: String, CaseIterable, Sendable {
+package enum FlushStage: String, CaseIterable, Sendable {
   /// Finding out what changed in each feed, and writing it down.
   case plan
   /// Beginning transactions, and handing their records to librdkafka.
@@ -13,9 +13,9 @@ enum FlushStage: String, CaseIterable, Sendable {
 }
 
 /// How long committed flushes took.
-struct FlushSeconds: Sendable {
-  private(set) var whole = Histogram(Self.bounds)
-  private(set) var stages = Dictionary(
+package struct FlushSeconds: Sendable {
+  package private(set) var whole = Histogram(Self.bounds)
+  package private(set) var stages = Dictionary(
     uniqueKeysWithValues: FlushStage.allCases.map { ($0, Histogram(Self.bounds)) }
   )
 
@@ -23,47 +23,43 @@ struct FlushSeconds: Sendable {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
 
-  mutating func observe(_ clock: FlushClock) {
+  package mutating func observe(_ clock: FlushClock) {
     whole.observe(clock.wholeSeconds)
     for stage in FlushStage.allCases { stages[stage]?.observe(clock.seconds(stage)) }
   }
 
-  mutating func add(_ other: FlushSeconds) {
+  package mutating func add(_ other: FlushSeconds) {
     whole.add(other.whole)
     for (stage, histogram) in other.stages { stages[stage]?.add(histogram) }
   }
 }
 
 /// How long the stages of the flush under way have taken, in nanoseconds.
-struct FlushClock {
+package struct FlushClock {
   private var stages: [FlushStage: Int64] = [:]
   private var start: Int64 = 0
 
-  mutating func begin() {
+  package init() {}
+
+  package mutating func begin() {
     stages = [:]
     start = MonotonicClock.nanoseconds()
   }
 
-  /// A call of a transaction went on from a time until now.
-  mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
-    let elapsed = MonotonicClock.nanoseconds() - time
-    switch step {
-    case .begin, .write: stages[.produce, default: 0] += elapsed
-    case .addOffsets: stages[.offsets, default: 0] += elapsed
-    case .commit: stages[.commit, default: 0] += elapsed
-    case .nothing, .register, .abort, .replace: break
-    }
+  /// Part of a stage went on from a time until now.
+  package mutating func add(_ stage: FlushStage, since time: Int64) {
+    stages[stage, default: 0] += MonotonicClock.nanoseconds() - time
   }
 
-  mutating func addPlanning(since time: Int64) {
+  package mutating func addPlanning(since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     stages[.plan, default: 0] += elapsed
     // The call around it counts all of its time as writing.
     stages[.produce, default: 0] -= elapsed
   }
 
-  func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[stage] ?? 0)) / 1e9 }
+  package func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[stage] ?? 0)) / 1e9 }
 
   /// From the beginning until now, in seconds.
-  var wholeSeconds: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
+  package var wholeSeconds: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
 }

@@ -1,19 +1,19 @@
-import Changesets
-import Feed
-import FeedKafka
-import Kafka
+package import Changesets
+package import Feed
+package import FeedKafka
+package import Kafka
 import Service
 
 /// What one reading of a restoration brought.
-struct RestoredRecords {
-  var records = 0
-  var bytes = 0
+package struct RestoredRecords {
+  package var records = 0
+  package var bytes = 0
   /// For each partition of which something was read: everything before this offset was.
-  var positions: [Int32: Int64] = [:]
+  package var positions: [Int32: Int64] = [:]
   /// Partitions with a record that is malformed or does not fit. They are not read any further.
-  var unreadable: [Int32: DaemonError] = [:]
+  package var unreadable: [Int32: DaemonError] = [:]
   /// An error that does not resolve itself.
-  var failure: KafkaError?
+  package var failure: KafkaError?
 }
 
 /// Reads many partitions of the changesets topic at once, up to an end, to restore their feeds.
@@ -23,7 +23,7 @@ struct RestoredRecords {
 /// last commit could be missed.
 ///
 /// Besides the feeds, memory is bounded by what librdkafka prefetches (``KafkaSettings/restorer``) and one batch.
-final class RestoreReader {
+package final class RestoreReader {
   private let reader: PartitionReader
   private let measurer: any RecordConsumer
   private let indexer = JSONIndexer()
@@ -38,26 +38,27 @@ final class RestoreReader {
   /// - Parameters:
   ///   - reader: reads committed records.
   ///   - measurer: reads uncommitted records, so that it gets the true ends.
-  init(topic: String, reader: any RecordConsumer, measurer: any RecordConsumer) {
+  package init(topic: String, reader: any RecordConsumer, measurer: any RecordConsumer) {
     self.reader = PartitionReader(topic: topic, client: reader)
     self.measurer = measurer
   }
 
-  var topic: String { reader.topic }
+  package var topic: String { reader.topic }
 
   /// Where a partition of any topic begins and ends, including open and aborted transactions.
-  func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
+  package func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks
+  {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
-  func adopt(_ partition: ReadPartition) {
+  package func adopt(_ partition: ReadPartition) {
     partition.replicas.use(indexer)
     partitions[partition.number] = partition
   }
 
   /// Also reads these partitions.
-  func open(_ added: [RestoreRange]) throws(KafkaError) {
+  package func open(_ added: [RestoreRange]) throws(KafkaError) {
     try reader.add(Dictionary(uniqueKeysWithValues: added.map { ($0.number, $0.position) }))
     for partition in added {
       ends[partition.number] = partition.end
@@ -73,7 +74,7 @@ final class RestoreReader {
   }
 
   /// Stops reading partitions and discards what was read of them; ignores unknown ones.
-  func drop(_ numbers: Set<Int32>) throws(KafkaError) {
+  package func drop(_ numbers: Set<Int32>) throws(KafkaError) {
     for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
@@ -81,7 +82,10 @@ final class RestoreReader {
   ///
   /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
   /// - Throws: if the client is closed.
-  func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords {
+  package func read(
+    timeoutMilliseconds: Int32,
+    while hasTime: () -> Bool
+  ) throws(KafkaError) -> RestoredRecords {
     var result = RestoredRecords()
     var isFirst = true
     var current: ReadPartition?
@@ -122,7 +126,7 @@ final class RestoreReader {
   }
 
   /// Stops reading a partition and returns it; nil if nothing was read of it.
-  func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
+  package func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
     guard let read = partitions.removeValue(forKey: number) else { return nil }
     if ends.removeValue(forKey: number) != nil { try reader.remove([number]) }
     return read
@@ -133,14 +137,14 @@ extension ReadPartition {
   /// Applies a record.
   ///
   /// - Returns: why a store cannot continue from the feeds; nil if it can.
-  func restore(_ record: Message) -> DaemonError? {
+  package func restore(_ record: Message) -> DaemonError? {
     let key = record.key.map { ByteSpan($0) } ?? .empty
     _ = try? apply(offset: record.offset, key: key, value: record.payload.map { ByteSpan($0) })
     return damage.map { failure($0.fault, at: $0.offset) }
   }
 
   /// Names the place and the remedy for what the feeds lack at the end of the partition.
-  func failure(_ fault: ReplicaFault) -> DaemonError {
+  package func failure(_ fault: ReplicaFault) -> DaemonError {
     failure(fault, at: fault.feed.flatMap(firstUnapplied))
   }
 
@@ -158,34 +162,25 @@ extension ReadPartition {
   }
 }
 
-/// What restoring feeds has taken so far.
-struct RestoreStatistics: Sendable {
-  /// Records of the changesets topic that were read, and bytes of their keys and values.
-  private(set) var records = 0
-  private(set) var bytes = 0
-  /// Records that are left of the restoration under way.
-  private(set) var remaining: Int64 = 0
-  /// How long restorations took that came to their end.
-  private(set) var seconds = Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600])
+/// How far a partition of the changesets topic has been read, of what has to be read.
+package struct RestoreRange: Equatable {
+  package let number: Int32
+  /// Everything before it was read.
+  private(set) var position: Int64
+  /// Where reading ends.
+  package let end: Int64
 
-  mutating func read(records: Int, bytes: Int, remaining: Int64) {
-    self.records += records
-    self.bytes += bytes
-    self.remaining = remaining
+  /// - Parameter position: everything before it was read already; nil if nothing was.
+  package init(_ number: Int32, _ ends: Watermarks, from position: Int64? = nil) {
+    self.number = number
+    self.position = position ?? ends.low
+    end = ends.high
   }
 
-  mutating func finish(milliseconds: Int64) {
-    remaining = 0
-    seconds.observe(Double(milliseconds) / 1_000)
-  }
+  package var isRead: Bool { position >= end }
+  /// The offsets that are left. Not all are records: there are markers of transactions, and gaps left by compaction.
+  package var remaining: Int64 { max(0, end - position) }
 
-  /// What was restored is dropped.
-  mutating func abandon() { remaining = 0 }
-
-  mutating func add(_ other: RestoreStatistics) {
-    records += other.records
-    bytes += other.bytes
-    remaining += other.remaining
-    seconds.add(other.seconds)
-  }
+  /// Everything before this offset was read.
+  package mutating func advance(to offset: Int64) { position = max(position, offset) }
 }

@@ -1,15 +1,14 @@
-package import FeedKafka
 package import FeedStore
 package import Kafka
 package import Service
 
 /// How many partitions the topics have, once that is known to be right.
-struct TopicLayout: Equatable {
-  let inputPartitions: Int32
-  let rejectedPartitions: Int32
+package struct TopicLayout: Equatable {
+  package let inputPartitions: Int32
+  package let rejectedPartitions: Int32
 
   /// - Throws: ``DaemonError`` that names the topics, their partitions and the remedy.
-  init(_ topics: TopicNames, _ metadata: TopicMetadata) throws(DaemonError) {
+  package init(_ topics: TopicNames, _ metadata: TopicMetadata) throws(DaemonError) {
     let missing = topics.distinct.filter { metadata.partitionCounts[$0] == nil }
     guard missing.isEmpty else { throw .missing(missing) }
     func count(_ topic: String) -> Int32 { metadata.partitionCounts[topic] ?? 0 }
@@ -46,7 +45,7 @@ struct TopicLayout: Equatable {
   /// A partition that was assigned although the topics did not have it when the daemon began.
   ///
   /// Reading it would create again the feeds that have moved there, before an operator has decided about them.
-  func unexpected(_ number: Int32, _ topics: TopicNames) -> DaemonError {
+  package func unexpected(_ number: Int32, _ topics: TopicNames) -> DaemonError {
     DaemonError(
       .partitionCounts,
       """
@@ -59,13 +58,13 @@ struct TopicLayout: Equatable {
   }
 
   /// What to do about feeds whose keys hash to another partition after the inputs have got more.
-  static let movedFeedsRemedy = """
+  package static let movedFeedsRemedy = """
     Send such feeds again as a whole (feed.replace), and delete the old copies (feed.delete, sent to the old \
     partition). Or set topics.* and kafka.group.id to new names, and send all feeds again
     """
 
   /// Where a rejected record of an input partition goes.
-  func rejectedPartition(of partition: Int32) -> Int32 { partition % rejectedPartitions }
+  package func rejectedPartition(of partition: Int32) -> Int32 { partition % rejectedPartitions }
 }
 
 /// How many partitions the topics have, and how that has changed since the daemon began to work with them.
@@ -75,11 +74,11 @@ package struct TopicChanges: Equatable {
   /// What has become of one topic.
   package struct Change: Equatable {
     package let topic: String
-    let before: Int32
+    package let before: Int32
     /// 0 if the topic is gone.
-    let after: Int32
+    package let after: Int32
     /// What it means and what to do.
-    var remedy = ""
+    package var remedy = ""
 
     /// Whether records are gone.
     package var isLoss: Bool { after < before }
@@ -200,91 +199,5 @@ package struct TopicChanges: Equatable {
       partitions. \(addition) feedstore to read them. The feeds start over there, and their old copies stay. \
       \(TopicLayout.movedFeedsRemedy)
       """
-  }
-}
-
-/// Looks at the topics' settings when a daemon starts, warns of what it cannot work with, and tells the workers
-/// how large rejected records may be. Then it looks every few seconds whether the topics still have the same
-/// partitions.
-///
-/// It never stops the daemon: a cluster may refuse to describe its topics. What the partitions are at the start is left to
-/// ``TopicLayout``, which does stop a daemon.
-package struct TopicCheck: Sendable {
-  let settings: KafkaSettings
-  let options: FeedStoreOptions
-  let environment: WorkerEnvironment
-
-  package init(_ settings: KafkaSettings, _ options: FeedStoreOptions, _ environment: WorkerEnvironment) {
-    self.settings = settings
-    self.options = options
-    self.environment = environment
-  }
-
-  private var log: Log { environment.log }
-
-  /// How often the partitions are asked for: as often as consumers ask by themselves.
-  private static let watchSeconds = 5
-  private static let answerMilliseconds: Int32 = 1_000
-
-  /// Asks for the settings once, and gives up soon; for the partitions until the task is cancelled. On a thread of its own.
-  package func run() async {
-    let thread = WorkerThread(name: "topics")
-    defer { thread.stop() }
-    await withTaskExecutorPreference(thread) { @concurrent in
-      do throws(KafkaError) {
-        try work()
-      } catch {
-        log.write(.startupTopicsUnchecked, "topic settings were not checked", ["error": error])
-      }
-      await watch()
-    }
-  }
-
-  /// What keeps the brokers from answering, the workers tell.
-  private func watch() async {
-    // A consumer, because its requests create no topics.
-    guard let client = try? Consumer(configuration: settings.reader, log: { _, _, _ in }) else { return }
-    let batch = client.makeBatch(capacity: 1)
-    while (try? await Task.sleep(for: .seconds(Self.watchSeconds))) != nil {
-      do throws(KafkaError) {
-        // Discards what the client reports.
-        try client.poll(into: batch, timeoutMilliseconds: 0)
-        let metadata = try client.metadataByName(
-          options.topics.distinct,
-          timeoutMilliseconds: Self.answerMilliseconds
-        )
-        log.write(environment.status.changeTopics { $0.note(metadata) })
-      } catch {}
-    }
-    try? client.close(timeoutMilliseconds: Self.answerMilliseconds)
-  }
-
-  private func work() throws(KafkaError) {
-    let requirements = TopicRequirements(options, batchBytes: settings.batchBytes)
-    // What keeps the brokers from being reached, the workers tell.
-    let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
-    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
-    let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)
-    if let unknown { log.write(.startupTopicsUnchecked, "topic settings are unknown", ["error": unknown]) }
-    if let limit = states[options.topics.rejected]?.integer(TopicRequirement.Kind.messageBytes.rawValue) {
-      environment.rejectedLimit.set(maxMessageBytes: Int(limit))
-    }
-    for requirement in requirements.check(states) {
-      guard requirement.verdict == .must, requirement.kind != .partitions else { continue }
-      log.write(
-        .startupTopicMismatch,
-        "topic settings do not meet the requirements",
-        ["topic": requirement.topic, "problem": requirement]
-      )
-    }
-    try admin.close(timeoutMilliseconds: 1_000)
-  }
-}
-
-extension Log {
-  func write(_ changes: [TopicChanges.Change]) {
-    for change in changes {
-      write(.topicsPartitionsChanged, "the partitions of a topic have changed", change.fields)
-    }
   }
 }

@@ -94,17 +94,17 @@ package struct TransactionMachine: Equatable {
   package private(set) var failuresInARow = 0
   /// Transactions withdrawn, and producers replaced, since the last commit.
   package private(set) var withdrawnInARow = 0
-  private(set) var replacedInARow = 0
+  package private(set) var replacedInARow = 0
   /// Whether requests of the last transaction may still arrive, so that the next one needs another producer.
   private var needsAnother = false
 
   /// After this many in a row another producer is tried.
-  static let mostWithdrawnInARow = 20
+  package static let mostWithdrawnInARow = 20
   /// How long a full queue has time to empty.
-  static let queueMilliseconds: Int32 = 5
+  package static let queueMilliseconds: Int32 = 5
   /// How long brokers have to end an aborted transaction before the next producer is registered. While they are at it they
   /// refuse, and librdkafka logs a warning each time.
-  static let abortMilliseconds: Int32 = 50
+  package static let abortMilliseconds: Int32 = 50
 
   package var step: Step {
     switch state {
@@ -170,7 +170,7 @@ package struct TransactionMachine: Equatable {
   /// The call of `step` has succeeded.
   ///
   /// - Parameter hasLostConnection: for a commit, whether the producer lost a connection during the transaction.
-  mutating func succeed(hasLostConnection: Bool = false) -> Effect {
+  package mutating func succeed(hasLostConnection: Bool = false) -> Effect {
     failuresInARow = 0
     switch state {
     case .unregistered:
@@ -211,7 +211,7 @@ package struct TransactionMachine: Equatable {
   }
 
   /// The call of `step` has failed.
-  mutating func fail(_ error: KafkaError) -> Effect {
+  package mutating func fail(_ error: KafkaError) -> Effect {
     // It empties while it is waited for; how often that is needed says nothing.
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
     // It would fail in the same way for every producer.
@@ -228,7 +228,7 @@ package struct TransactionMachine: Equatable {
   }
 
   /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
-  mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
+  package mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.
   package mutating func giveUp() -> Effect {

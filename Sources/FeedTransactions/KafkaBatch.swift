@@ -1,5 +1,6 @@
-import Changesets
+package import Changesets
 package import Feed
+package import FeedStatus
 import FeedStore
 package import Kafka
 import Service
@@ -30,7 +31,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// - Parameters:
   ///   - clock: milliseconds; looked at before every record, to see whether a slice ends.
   ///   - wallClock: milliseconds since 1970; looked at once a poll.
-  init(
+  package init(
     _ consumer: any RecordConsumer,
     capacity: Int,
     clock: @escaping @Sendable () -> Int64,
@@ -43,7 +44,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Fills it again. What it held must have been taken.
-  func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
+  package func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
     try consumer.fill(batch, timeoutMilliseconds: timeoutMilliseconds)
@@ -95,21 +96,21 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Begins a slice: from this time on no record is handed out but the first.
-  func beginSlice(until end: Int64) {
+  package func beginSlice(until end: Int64) {
     sliceEnd = end
     sliceStart = next
   }
 
   /// Whether records are left of the last poll that were not taken.
-  var isUnfinished: Bool { next < batch.count }
+  package var isUnfinished: Bool { next < batch.count }
 
   /// Drops what is left of partitions that were given up.
-  func drop(_ partitions: Set<Int32>) {
+  package func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }
 
   /// Drops what is left, to be read again.
-  func discard() {
+  package func discard() {
     batch.recycle()
     next = 0
   }
@@ -173,4 +174,13 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     topics[index] = name
     return name
   }
+}
+
+/// Records of one partition that a poll brought, one after the other.
+package struct InputSpan: Equatable {
+  package var partition: TopicPartition
+  /// The offset of the first of them.
+  package var first: Int64
+  /// The offset of the last.
+  package var last: Int64
 }

@@ -1,13 +1,13 @@
-import Kafka
+package import Kafka
 
 /// What a worker's consumer or producer tells of itself, summed up over clients that took one another's place.
-struct ClientTotals: Sendable {
-  private(set) var queuedOperations = 0
-  private(set) var queuedMessages = 0
-  private(set) var queuedBytes = 0
+package struct ClientTotals: Sendable {
+  package private(set) var queuedOperations = 0
+  package private(set) var queuedMessages = 0
+  package private(set) var queuedBytes = 0
   /// By broker. Totals grow, whatever clients come and go; the quantiles of round trips are those of the last interval in
   /// which there were some.
-  private(set) var brokers: [Int32: BrokerStatistics] = [:]
+  package private(set) var brokers: [Int32: BrokerStatistics] = [:]
   /// What the client that is there has told before, by broker.
   private var last: [Int32: BrokerStatistics] = [:]
 
@@ -15,7 +15,7 @@ struct ClientTotals: Sendable {
   private static let mostBrokers = 1_000
 
   /// Another client takes the place of the one before, and counts from 0.
-  mutating func replace() {
+  package mutating func replace() {
     last = [:]
     queuedOperations = 0
     queuedMessages = 0
@@ -26,7 +26,7 @@ struct ClientTotals: Sendable {
     }
   }
 
-  mutating func update(_ statistics: ClientStatistics) {
+  package mutating func update(_ statistics: ClientStatistics) {
     queuedOperations = statistics.queuedOperations
     queuedMessages = statistics.producedMessages + statistics.fetchedMessages
     queuedBytes = statistics.producedBytes + statistics.fetchedBytes
@@ -40,7 +40,7 @@ struct ClientTotals: Sendable {
     }
   }
 
-  mutating func add(_ other: ClientTotals) {
+  package mutating func add(_ other: ClientTotals) {
     queuedOperations += other.queuedOperations
     queuedMessages += other.queuedMessages
     queuedBytes += other.queuedBytes
@@ -79,6 +79,6 @@ extension BrokerStatistics {
   }
 }
 
-enum ClientKind: String, CaseIterable, Sendable {
+package enum ClientKind: String, CaseIterable, Sendable {
   case consumer, producer
 }

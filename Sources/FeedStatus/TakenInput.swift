@@ -1,4 +1,4 @@
-import Service
+package import Service
 
 /// What was taken of the input since the last commit: how much of each topic, and when it was written.
 ///
@@ -6,12 +6,12 @@ import Service
 /// many of one millisecond.
 package struct TakenInput {
   /// Of one topic.
-  struct Amount: Sendable, Equatable {
-    var records = 0
+  package struct Amount: Sendable, Equatable {
+    package var records = 0
     /// Bytes of keys and values.
-    var bytes = 0
+    package var bytes = 0
 
-    static func += (sum: inout Amount, other: Amount) {
+    package static func += (sum: inout Amount, other: Amount) {
       sum.records += other.records
       sum.bytes += other.bytes
     }
@@ -28,18 +28,18 @@ package struct TakenInput {
   private let clock: @Sendable () -> Int64
 
   /// With more, neighbours become one: 1 MiB.
-  static let mostTimes = 65_536
+  package static let mostTimes = 65_536
 
   /// - Parameter clock: milliseconds since 1970 UTC.
-  init(clock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds() }) { self.clock = clock }
+  package init(clock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds() }) { self.clock = clock }
 
-  var records: Int { topics.values.reduce(run.records) { $0 + $1.records } }
+  package var records: Int { topics.values.reduce(run.records) { $0 + $1.records } }
 
   /// - Parameters:
   ///   - topic: the consumer's number of the topic.
   ///   - timestamp: in milliseconds since 1970 UTC; -1 if the record has none.
   @inline(__always)
-  mutating func add(topic: Int, bytes: Int, timestamp: Int64) {
+  package mutating func add(topic: Int, bytes: Int, timestamp: Int64) {
     if topic != runTopic || timestamp != runTimestamp { begin(topic: topic, timestamp: timestamp) }
     run.records += 1
     run.bytes += bytes
@@ -62,7 +62,7 @@ package struct TakenInput {
 
   /// Hands out what was taken of each topic, by the consumer's numbers, and adds how long records took from their timestamps
   /// to now, in seconds. It forgets all.
-  mutating func commit(into delays: inout Histogram) -> [Int: Amount] {
+  package mutating func commit(into delays: inout Histogram) -> [Int: Amount] {
     begin(topic: 0, timestamp: -1)
     let now = clock()
     for (timestamp, count) in times {
@@ -73,7 +73,7 @@ package struct TakenInput {
   }
 
   /// Forgets what is read again.
-  mutating func discard() {
+  package mutating func discard() {
     topics.removeAll(keepingCapacity: true)
     times.removeAll(keepingCapacity: true)
     (runTimestamp, run) = (-1, Amount())

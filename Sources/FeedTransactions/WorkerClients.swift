@@ -1,11 +1,11 @@
 package import Changesets
-import FeedKafka
+package import FeedKafka
 package import FeedStore
 package import Kafka
-import Service
+package import Service
 
 /// The clients of a worker, and its clock.
-protocol WorkerClients: Sendable {
+package protocol WorkerClients: Sendable {
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer
   /// - Parameter reportsEnds: whether ``TransactionClient/deliveredEnd(of:)`` is needed.
   func makeProducer(
@@ -26,8 +26,11 @@ protocol WorkerClients: Sendable {
 }
 
 /// The clients of the daemon: librdkafka's, and the machine's clock.
-struct KafkaClients: WorkerClients {
-  func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer {
+package struct KafkaClients: WorkerClients {
+  package func makeConsumer(
+    _ configuration: KafkaConfiguration,
+    log: Log
+  ) throws(KafkaError) -> any GroupConsumer {
     let consumer = try Consumer(
       configuration: configuration,
       isolationLevel: .readCommitted,
@@ -38,7 +41,7 @@ struct KafkaClients: WorkerClients {
     return consumer
   }
 
-  func makeProducer(
+  package func makeProducer(
     _ configuration: KafkaConfiguration,
     reportsEnds: Bool,
     log: Log
@@ -46,7 +49,7 @@ struct KafkaClients: WorkerClients {
     try TransactionalProducer(configuration: configuration, reportsEnds: reportsEnds, log: log.kafkaHandler)
   }
 
-  func makeChangesets(
+  package func makeChangesets(
     _ settings: KafkaSettings,
     topic: String,
     log: Log
@@ -59,7 +62,7 @@ struct KafkaClients: WorkerClients {
     )
   }
 
-  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
+  package func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     try Consumer(
       configuration: settings.probe,
       isolationLevel: .readUncommitted,
@@ -67,11 +70,11 @@ struct KafkaClients: WorkerClients {
     )
   }
 
-  func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
+  package func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
 }
 
 /// Requests about a worker's group that a member cannot make.
-protocol GroupProbe: AnyObject {
+package protocol GroupProbe: AnyObject {
   /// The committed offsets, even if open transactions have others.
   func committed(
     _ partitions: [TopicPartition],
@@ -82,7 +85,7 @@ protocol GroupProbe: AnyObject {
 }
 
 extension Consumer: GroupProbe {
-  func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
+  package func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
     Set(try describeGroup(groupID ?? "", timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
   }
 }

@@ -8,18 +8,18 @@ import Synchronization
 /// full, the next call goes on with the record that did not fit.
 package struct PublicationWriter {
   private let options: FeedStoreOptions
-  let layout: TopicLayout
+  package let layout: TopicLayout
   private let limits: RejectedRecordLimit
   private let crash: CrashInjection?
   private var headers = HeaderList()
   /// Whether no part is left to write.
-  private(set) var isIdle = true
+  package private(set) var isIdle = true
   private var nextRecord = 0
   private var nextRejected = 0
   /// How far the changesets topic reaches with what was written.
-  var ends = ChangesetEnds()
+  package var ends = ChangesetEnds()
 
-  init(
+  package init(
     _ options: FeedStoreOptions,
     _ layout: TopicLayout,
     _ limits: RejectedRecordLimit,
@@ -32,14 +32,14 @@ package struct PublicationWriter {
   }
 
   /// Begins with a part, which the following calls of ``write(_:to:)`` pass.
-  mutating func begin() {
+  package mutating func begin() {
     isIdle = false
     nextRecord = 0
     nextRejected = 0
   }
 
   /// Forgets what is left of a part, and what was written in a transaction that is not known to be committed.
-  mutating func discard() {
+  package mutating func discard() {
     isIdle = true
     ends.discard()
   }
@@ -47,7 +47,7 @@ package struct PublicationWriter {
   /// Takes over where brokers have written the transaction's changesets.
   ///
   /// - Returns: whether a partition ends later than was known.
-  mutating func correctEnds(by producer: any TransactionClient) -> Bool {
+  package mutating func correctEnds(by producer: any TransactionClient) -> Bool {
     var isCorrected = false
     for number in ends.written {
       let partition = TopicPartition(topic: options.topics.changesets, partition: number)
@@ -57,7 +57,7 @@ package struct PublicationWriter {
   }
 
   /// Queues what is left of the part.
-  mutating func write(
+  package mutating func write(
     _ part: borrowing Publication,
     to producer: some RecordProducer
   ) throws(KafkaError) {
@@ -160,13 +160,13 @@ package final class RejectedRecordLimit: Sendable {
   }
 
   /// The topic tells its limit.
-  func set(maxMessageBytes: Int) {
+  package func set(maxMessageBytes: Int) {
     self.maxMessageBytes.store(maxMessageBytes, ordering: .relaxed)
   }
 
   /// How much of a record's key and value can be sent: all of both if they fit; else the value is cut, and the
   /// key only if it is too long by itself.
-  func cut(keyBytes: Int, valueBytes: Int, headerBytes: Int) -> (keyBytes: Int, valueBytes: Int) {
+  package func cut(keyBytes: Int, valueBytes: Int, headerBytes: Int) -> (keyBytes: Int, valueBytes: Int) {
     let limit = maxMessageBytes.load(ordering: .relaxed)
     let available = max(0, limit - Self.overheadBytes - headerBytes)
     let key = min(keyBytes, available)

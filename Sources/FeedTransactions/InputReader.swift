@@ -1,5 +1,6 @@
 import Changesets
 package import FeedKafka
+package import FeedStatus
 import FeedStore
 package import Kafka
 import Service
@@ -7,7 +8,7 @@ import Service
 /// A worker's membership in the consumer group: the consumer, what its polls bring, and when the next poll is due.
 ///
 /// Used on the worker's thread only.
-package final class GroupMember {
+package final class InputReader {
   private static let batchCapacity = 10_000
   private static let metadataMilliseconds: Int32 = 1_000
 
@@ -19,7 +20,7 @@ package final class GroupMember {
   package private(set) var batch: KafkaBatch
   /// For polls during other work, when `batch` may hold records that are not applied.
   package private(set) var idleBatch: KafkaBatch
-  private(set) var schedule: PollSchedule
+  package private(set) var schedule: PollSchedule
   /// Partitions that have records after a position: the position, and since when it is that.
   private var held: [TopicPartition: (position: Int64, since: Int64)] = [:]
 
@@ -159,10 +160,10 @@ package final class GroupMember {
   }
 
   /// Whether the group has to be polled now.
-  var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
+  package var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
 
   /// Counts as a poll although it failed.
-  func postponePoll() { schedule.poll(at: environment.coarseClock()) }
+  package func postponePoll() { schedule.poll(at: environment.coarseClock()) }
 
   /// Drops what was polled, to be read again.
   package func dropInput() {
@@ -184,23 +185,23 @@ package final class GroupMember {
 ///
 /// A member that does not poll within `max.poll.interval.ms` is removed from the group. A third of that leaves time for
 /// what cannot be interrupted; a second lets the others of the group, which wait in a rebalance, wait no longer.
-struct PollSchedule: Equatable {
+package struct PollSchedule: Equatable {
   /// Milliseconds between two polls, at most.
-  let intervalMilliseconds: Int64
+  package let intervalMilliseconds: Int64
   /// How long a call between two polls may take that cannot be interrupted, in milliseconds.
-  let longestCall: Int32
+  package let longestCall: Int32
   /// When the next poll is due, in milliseconds of the monotonic clock.
-  private(set) var dueTime: Int64 = 0
+  package private(set) var dueTime: Int64 = 0
 
-  static let longestMilliseconds: Int64 = 1_000
+  package static let longestMilliseconds: Int64 = 1_000
 
   /// - Parameter maxPollMilliseconds: `max.poll.interval.ms`.
-  init(maxPollMilliseconds: Int64) {
+  package init(maxPollMilliseconds: Int64) {
     intervalMilliseconds = min(Self.longestMilliseconds, max(1, maxPollMilliseconds / 3))
     longestCall = Int32(clamping: max(Self.longestMilliseconds, maxPollMilliseconds / 3))
   }
 
-  func isDue(at now: Int64) -> Bool { now >= dueTime }
+  package func isDue(at now: Int64) -> Bool { now >= dueTime }
 
-  mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
+  package mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
 }

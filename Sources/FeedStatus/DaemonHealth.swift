@@ -1,3 +1,5 @@
+package import FeedKafka
+
 /// Whether the daemon lives and is ready, and why not.
 ///
 /// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
@@ -7,15 +9,15 @@ package struct DaemonHealth: Equatable {
   /// Why something is not as it should be.
   package struct Reason: Equatable, Encodable {
     /// A stable word.
-    let code: String
+    package let code: String
     /// The worker's number; nil if it is about the whole process.
-    var worker: Int?
+    package var worker: Int?
     /// A sentence for people.
     package let detail: String
   }
 
   /// What is looked at of a worker; the silence is in milliseconds since it was in its loop.
-  typealias Worker = (number: Int, silence: Int64, statistics: WorkerStatistics)
+  package typealias Worker = (number: Int, silence: Int64, statistics: WorkerStatistics)
 
   /// Why it does not live; empty if it does.
   package private(set) var deaths: [Reason] = []
@@ -24,13 +26,18 @@ package struct DaemonHealth: Equatable {
   /// What has become of the rows of `feedstore ingest`, by topic.
   package private(set) var rows: [String: [String: Int]] = [:]
   /// Whether all that it can do on its own is done: what is left needs an operator.
-  private(set) var isStarted = true
+  package private(set) var isStarted = true
 
   /// - Parameters:
   ///   - topics: those whose partitions have changed.
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
   ///   - isStopping: whether the end was asked for.
-  init(_ workers: [Worker], topics: [TopicChanges.Change] = [], longestSilence: Int64, isStopping: Bool) {
+  package init(
+    _ workers: [Worker],
+    topics: [TopicChanges.Change] = [],
+    longestSilence: Int64,
+    isStopping: Bool
+  ) {
     for worker in workers {
       if worker.silence > longestSilence { deaths.append(Self.death(worker)) }
       if isStopping {
@@ -48,7 +55,7 @@ package struct DaemonHealth: Equatable {
     }
   }
 
-  static let changedTopic = "partitions-changed"
+  package static let changedTopic = "partitions-changed"
 
   /// The feeds of a restored partition cannot be served over HTTP yet.
   package mutating func noteReading() {
@@ -56,7 +63,7 @@ package struct DaemonHealth: Equatable {
     obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
   }
 
-  var isLive: Bool { deaths.isEmpty }
+  package var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 
   private static func death(_ worker: Worker) -> Reason {

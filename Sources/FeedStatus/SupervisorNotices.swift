@@ -41,7 +41,7 @@ extension SupervisorSocket {
 ///
 /// `READY=1` is sent once, when all is done that the daemon can do on its own; until then the manager is asked for more
 /// time, as restoring may take minutes. `WATCHDOG=1` is sent as long as the daemon lives.
-struct SupervisorNotices {
+package struct SupervisorNotices {
   private let watchdogMilliseconds: Int64?
   private var isReady = false
   private var isStopping = false
@@ -52,14 +52,19 @@ struct SupervisorNotices {
   private static let extensionMicroseconds = 30_000_000
 
   /// - Parameter watchdogMilliseconds: how often the manager wants to hear of the daemon; nil if it does not.
-  init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
+  package init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
 
   /// What is to be sent now; empty if nothing is.
   ///
   /// - Parameters:
   ///   - now: milliseconds of the monotonic clock.
   ///   - status: a line for people.
-  mutating func next(_ health: DaemonHealth, status: String, isStopping: Bool, at now: Int64) -> [String] {
+  package mutating func next(
+    _ health: DaemonHealth,
+    status: String,
+    isStopping: Bool,
+    at now: Int64
+  ) -> [String] {
     var notices: [String] = []
     if isStopping, !self.isStopping {
       self.isStopping = true
@@ -86,7 +91,7 @@ struct SupervisorNotices {
   }
 
   /// A line for people, such as `systemctl status` shows.
-  static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
+  package static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
     if let death = health.deaths.first { return death.detail }
     if let obstacle = health.obstacles.first, obstacle.code != "stopped" { return obstacle.detail }
     let partitions = statistics.partitions.count

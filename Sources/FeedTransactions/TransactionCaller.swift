@@ -1,4 +1,5 @@
 package import FeedKafka
+package import FeedStatus
 package import Kafka
 import Service
 
@@ -245,32 +246,32 @@ package final class TransactionCaller {
 
 /// What has gone wrong with transactions and was not reported yet; and because of it, how large batches may be, and how long
 /// transactions may take.
-struct TransactionFailures {
+package struct TransactionFailures {
   /// What a call failed with last, since the last commit.
-  private(set) var last: KafkaError?
+  package private(set) var last: KafkaError?
   /// What the producer that is to be replaced was lost for.
-  private(set) var lossCause: KafkaError?
+  package private(set) var lossCause: KafkaError?
   /// Records of the transaction that could not be delivered.
-  private(set) var undelivered = DeliveryErrors()
-  private(set) var batchLimit = BatchLimit()
+  package private(set) var undelivered = DeliveryErrors()
+  package private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
   /// Transactions in a row that failed as they took the time they had.
-  private(set) var slowInARow = 0
+  package private(set) var slowInARow = 0
   /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if none is.
   private var start: Int64?
 
   /// The configuration of the next producer.
-  func producer(of identity: WorkerIdentity, _ settings: KafkaSettings) -> KafkaConfiguration {
+  package func producer(of identity: WorkerIdentity, _ settings: KafkaSettings) -> KafkaConfiguration {
     settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit)
   }
 
-  mutating func fail(_ error: KafkaError) { last = error }
+  package mutating func fail(_ error: KafkaError) { last = error }
 
   /// A transaction was begun.
-  mutating func begin(at now: Int64) { start = now }
+  package mutating func begin(at now: Int64) { start = now }
 
   /// The transaction will not be committed; said more than once, it counts once.
-  mutating func end(at now: Int64, _ settings: KafkaSettings) {
+  package mutating func end(at now: Int64, _ settings: KafkaSettings) {
     guard let begun = start else { return }
     start = nil
     // What ends by its time may do so a little before.
@@ -278,15 +279,15 @@ struct TransactionFailures {
     if now - begun >= Int64(limit) * 3 / 4 { slowInARow += 1 }
   }
 
-  mutating func commit() { (last, start, slowInARow) = (nil, nil, 0) }
+  package mutating func commit() { (last, start, slowInARow) = (nil, nil, 0) }
 
-  mutating func lose() { lossCause = last }
+  package mutating func lose() { lossCause = last }
 
   /// Records could not be delivered. If they came in too large a batch, the next producer's are smaller.
   ///
   /// - Parameter batchBytes: the maximum batch size before the first refusal.
   /// - Returns: the new limit in bytes; nil if it stays.
-  mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
+  package mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
     let wasTooLarge = undelivered.errors.contains(where: Self.isTooLarge)
     undelivered.append(errors)
     // Once for each transaction: its other batches were made before.
@@ -302,18 +303,18 @@ struct TransactionFailures {
   private static func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
 
   /// The first error of a record that is refused for good.
-  var refusal: KafkaError? {
+  package var refusal: KafkaError? {
     undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
   /// Why a record is refused whose transaction a late request has ended; what was written before may be committed.
-  var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
+  package var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
 
   /// Why a transaction has ended, for the log.
-  var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
+  package var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
 
   /// Hands out the errors of records to report them, and forgets them and what the last call failed with.
-  mutating func takeUndelivered() -> [KafkaError] {
+  package mutating func takeUndelivered() -> [KafkaError] {
     defer {
       undelivered = DeliveryErrors()
       isRecordTooLarge = false
@@ -323,22 +324,11 @@ struct TransactionFailures {
   }
 }
 
-/// Why a worker's producer was replaced.
-enum ReplacementReason: String, CaseIterable, Sendable {
-  case aborted
-  /// It lost a connection during its last transaction.
-  case connectionLost = "connection-lost"
-  /// Another producer has its transactional id, or its epoch was raised.
-  case fenced
-  /// librdkafka gave it up.
-  case fatal
-  /// It is not known whether its transaction was committed.
-  case unknownOutcome = "unknown-outcome"
-
+extension ReplacementReason {
   /// - Parameters:
   ///   - state: the machine's, when a producer is to be replaced.
   ///   - error: what a call failed with last; nil if there was no time left.
-  init(_ state: TransactionMachine.State, _ error: KafkaError?) {
+  package init(_ state: TransactionMachine.State, _ error: KafkaError?) {
     switch state {
     case .replacing(.withdrawal): self = .aborted
     case .replacing(.beginning): self = .connectionLost
@@ -349,15 +339,4 @@ enum ReplacementReason: String, CaseIterable, Sendable {
       }
     }
   }
-}
-
-/// What became of a transaction.
-package enum TransactionOutcome: String, CaseIterable, Sendable {
-  case committed
-  /// It was aborted, and its input is read again.
-  case withdrawn
-  /// It is not known whether it was committed: feeds are restored.
-  case unknown
-  /// It was aborted for a reason that an operator has to remove.
-  case refused
 }

@@ -1,8 +1,8 @@
 import Changesets
-import Feed
+package import Feed
 import FeedKafka
 package import FeedStore
-import Kafka
+package import Kafka
 package import Service
 
 /// What one worker has and has done, in numbers.
@@ -15,28 +15,28 @@ package struct WorkerStatistics: Sendable {
   /// Those of them whose feeds could not be restored.
   package var stopped: Set<Int32> = []
   /// Input records that are not published, where that is known.
-  var inputLag: [TopicPartition: Int64] = [:]
+  package var inputLag: [TopicPartition: Int64] = [:]
   /// What was published.
   package var counters = StoreCounters()
   /// What has become of the rows of each source of `feedstore ingest`.
   package var rows: [String: [String: Int]] = [:]
   /// What was taken of each input topic, and is committed.
-  var input: [String: TakenInput.Amount] = [:]
+  package var input: [String: TakenInput.Amount] = [:]
   /// From a record's timestamp to its commit, in seconds.
-  var delays = Histogram(Self.delayBounds)
-  var flushes = FlushSeconds()
-  var transactions: [TransactionOutcome: Int] = [:]
+  package var delays = Histogram(Self.delayBounds)
+  package var flushes = FlushSeconds()
+  package var transactions: [TransactionOutcome: Int] = [:]
   /// Transactions that were withdrawn since the last one that was committed.
-  var withdrawnInARow = 0
+  package var withdrawnInARow = 0
   /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
-  var lastCommit: Int64 = 0
+  package var lastCommit: Int64 = 0
   /// Fields of events that had no effect, and how often they occurred.
-  var ignoredFields: [IgnoredFields.Name: Int] = [:]
-  var rebalances: [RebalanceKind: Int] = [:]
-  var replacements: [ReplacementReason: Int] = [:]
+  package var ignoredFields: [IgnoredFields.Name: Int] = [:]
+  package var rebalances: [RebalanceKind: Int] = [:]
+  package var replacements: [ReplacementReason: Int] = [:]
   package var content = StoreContent()
-  var restore = RestoreStatistics()
-  var clients: [ClientKind: ClientTotals] = [:]
+  package var restore = RestoreStatistics()
+  package var clients: [ClientKind: ClientTotals] = [:]
 
   private static let delayBounds = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600,
@@ -56,7 +56,7 @@ package struct WorkerStatistics: Sendable {
     }
   }
 
-  mutating func add(_ other: WorkerStatistics) {
+  package mutating func add(_ other: WorkerStatistics) {
     partitions.formUnion(other.partitions)
     restoring.formUnion(other.restoring)
     stopped.formUnion(other.stopped)
@@ -80,13 +80,13 @@ package struct WorkerStatistics: Sendable {
 
 /// Puts together what `GET /metrics` answers (docs/http.md). Nothing in it grows with the number of feeds.
 package struct DaemonMetrics: Sendable {
-  let status: DaemonStatus
-  let topics: TopicNames
-  let stateLimit: Int
+  package let status: DaemonStatus
+  package let topics: TopicNames
+  package let stateLimit: Int
   /// Ids that several of the partitions that are served have; nil if none are served.
-  let sharedIDs: (@Sendable () -> Int)?
-  let health: @Sendable () -> DaemonHealth
-  let http: @Sendable () -> HTTPCounters
+  package let sharedIDs: (@Sendable () -> Int)?
+  package let health: @Sendable () -> DaemonHealth
+  package let http: @Sendable () -> HTTPCounters
 
   package init(
     status: DaemonStatus,
@@ -298,11 +298,11 @@ extension MetricFamily {
 }
 
 /// The daemon's metrics, in the order in which they are written.
-struct MetricTable {
-  private(set) var families = declared
+package struct MetricTable {
+  package private(set) var families = declared
 
   /// The family of a name, which must be one of the table.
-  subscript(name: String) -> MetricFamily {
+  package subscript(name: String) -> MetricFamily {
     get { families[Self.index(of: name)] }
     _modify { yield &families[Self.index(of: name)] }
   }
@@ -315,7 +315,7 @@ struct MetricTable {
   private static let indices = Dictionary(uniqueKeysWithValues: zip(declared.map(\.name), declared.indices))
 
   /// Kind, name and help of each. The unit is at the end of the name.
-  static let declared: [MetricFamily] = """
+  package static let declared: [MetricFamily] = """
     info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
     gauge feedstore_ready Whether /readyz returns 200.
     gauge feedstore_workers Workers, by state.

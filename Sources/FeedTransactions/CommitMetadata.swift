@@ -3,24 +3,43 @@
 ///
 /// While a partition has sections with an order or a bound it is `changesets=MAX end=OFFSET …`: builds before protocol 1.1, which
 /// would lose both, then find the changesets cut, and stop the partition instead of serving it.
-struct CommitMetadata: Equatable {
+package struct CommitMetadata: Equatable {
   /// Who has committed.
-  struct Author: Hashable {
+  package struct Author: Hashable {
     /// The worker's id in the group.
-    var member: String
+    package var member: String
     /// Its `transactional.id`.
-    var producer: String
+    package var producer: String
+
+    package init(member: String, producer: String) {
+      self.member = member
+      self.producer = producer
+    }
   }
 
   /// The changesets partition reaches at least to this offset.
-  var changesetsEnd: Int64?
+  package var changesetsEnd: Int64?
   /// Whether the partition has sections with an order or a bound.
-  var hasSettings = false
+  package var hasSettings = false
   /// How many partitions the inputs have.
-  var partitions: Int32?
+  package var partitions: Int32?
   /// Feeds may say that they have taken records up to this offset of a topic whose offsets have begun again since.
-  var forgotten: Int64?
-  var author: Author?
+  package var forgotten: Int64?
+  package var author: Author?
+
+  package init(
+    changesetsEnd: Int64? = nil,
+    hasSettings: Bool = false,
+    partitions: Int32? = nil,
+    forgotten: Int64? = nil,
+    author: Author? = nil
+  ) {
+    self.changesetsEnd = changesetsEnd
+    self.hasSettings = hasSettings
+    self.partitions = partitions
+    self.forgotten = forgotten
+    self.author = author
+  }
 
   /// Brokers accept 4096 bytes by default.
   private static let mostAuthorBytes = 1_000
@@ -31,7 +50,7 @@ struct CommitMetadata: Equatable {
   private static let member = "member="
   private static let producer = " producer="
 
-  var text: String {
+  package var text: String {
     var parts: [String] = []
     if let changesetsEnd {
       parts.append(Self.end + String(hasSettings ? .max : changesetsEnd))
@@ -49,7 +68,7 @@ struct CommitMetadata: Equatable {
 
 extension CommitMetadata {
   /// Reads what was committed; ignores the metadata of other programs.
-  init(_ text: String) {
+  package init(_ text: String) {
     var rest = text[...]
     changesetsEnd = Self.takeNumber(Self.end, from: &rest)
     if let end = Self.takeNumber(Self.endWithSettings, from: &rest) {
@@ -80,31 +99,31 @@ extension CommitMetadata {
 ///
 /// A lower bound: others may write to the partition, for example a transaction that is aborted. It is never before a
 /// record that this worker has published, since ``correct(_:to:)`` takes over the offsets that brokers report.
-struct ChangesetEnds: Equatable {
+package struct ChangesetEnds: Equatable {
   private var ends: [Int32: Int64] = [:]
   /// Records of the open transaction.
   private var pending: [Int32: Int64] = [:]
 
   /// A partition was found to reach to an offset.
-  mutating func note(_ end: Int64, of partition: Int32) { ends[partition] = end }
+  package mutating func note(_ end: Int64, of partition: Int32) { ends[partition] = end }
 
   /// A record was queued for a partition.
-  mutating func add(to partition: Int32) { pending[partition, default: 0] += 1 }
+  package mutating func add(to partition: Int32) { pending[partition, default: 0] += 1 }
 
   /// A broker reports the end of the open transaction's records in a partition.
   ///
   /// - Returns: whether it is behind the end that follows from counting them.
-  mutating func correct(_ partition: Int32, to end: Int64) -> Bool {
+  package mutating func correct(_ partition: Int32, to end: Int64) -> Bool {
     guard let count = pending[partition], end > ends[partition, default: 0] + count else { return false }
     ends[partition] = end - count
     return true
   }
 
   /// The partitions in which the open transaction has records.
-  var written: [Int32] { Array(pending.keys) }
+  package var written: [Int32] { Array(pending.keys) }
 
   /// The transaction was committed: behind its records, each partition has a marker.
-  mutating func commit() {
+  package mutating func commit() {
     for (partition, count) in pending {
       if let end = ends[partition] { ends[partition] = end + count + 1 }
     }
@@ -112,14 +131,14 @@ struct ChangesetEnds: Equatable {
   }
 
   /// The transaction was aborted, or it is not known what became of it.
-  mutating func discard() { pending = [:] }
+  package mutating func discard() { pending = [:] }
 
   /// How far a partition reaches at least; nil if nothing is known. What lies between it and the true end is either of aborted
   /// transactions, or of the last ones that were committed.
-  func end(of partition: Int32) -> Int64? { ends[partition] }
+  package func end(of partition: Int32) -> Int64? { ends[partition] }
 
   /// The same if the open transaction is committed.
-  func endIfCommitted(of partition: Int32) -> Int64? {
+  package func endIfCommitted(of partition: Int32) -> Int64? {
     ends[partition].map { $0 + pending[partition, default: 0] }
   }
 }

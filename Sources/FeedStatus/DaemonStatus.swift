@@ -1,4 +1,5 @@
 package import Changesets
+package import FeedKafka
 package import FeedStore
 package import Kafka
 import Service
@@ -83,7 +84,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// Notes what has changed since; nothing before the topics are found.
-  func changeTopics(
+  package func changeTopics(
     _ note: (inout TopicChanges) -> [TopicChanges.Change]
   ) -> [TopicChanges.Change] {
     state.withLock { state in
@@ -98,7 +99,7 @@ package final class DaemonStatus: Sendable {
   /// A worker has these partitions now. Those that it did not have before are restored next.
   ///
   /// - Parameter isSettled: whether it is to be taken for its share if there are none.
-  func assigned(_ partitions: [TopicPartition], to worker: Int, isSettled: Bool = true) {
+  package func assigned(_ partitions: [TopicPartition], to worker: Int, isSettled: Bool = true) {
     let numbers = Set(partitions.map(\.partition))
     self.worker(worker).update {
       $0.restoring = $0.restoring.intersection(numbers).union(numbers.subtracting($0.partitions))
@@ -115,13 +116,13 @@ package final class DaemonStatus: Sendable {
   }
 
   /// Feeds of partitions are restored, and perhaps not yet those of others.
-  func restored(_ partitions: Set<Int32>, by worker: Int) {
+  package func restored(_ partitions: Set<Int32>, by worker: Int) {
     self.worker(worker).update { $0.restoring.subtract(partitions) }
     changeServed { $0.restore(partitions, by: worker) }
   }
 
   /// - Parameter stopped: partitions that could not be restored.
-  func running(_ worker: Int, except stopped: Set<Int32> = []) {
+  package func running(_ worker: Int, except stopped: Set<Int32> = []) {
     self.worker(worker).update {
       $0.stopped = stopped
       $0.restoring = []
@@ -131,7 +132,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// The partitions are the same, and their feeds are restored again.
-  func restoring(_ worker: Int) {
+  package func restoring(_ worker: Int) {
     writes.release(self.worker(worker).statistics.partitions)
     self.worker(worker).update {
       $0.phase = .restoring
@@ -143,7 +144,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// A worker has given up partitions, or lost them.
-  func released(_ partitions: Set<Int32>, by worker: Int) {
+  package func released(_ partitions: Set<Int32>, by worker: Int) {
     self.worker(worker).update {
       $0.partitions.subtract(partitions)
       $0.restoring.subtract(partitions)
@@ -238,7 +239,7 @@ package struct ServedPartitions: Sendable, Equatable {
   }
 
   /// A worker was given partitions, and has these now. Those it did not have are restored next.
-  mutating func assign(_ partitions: Set<Int32>, to worker: Int) {
+  package mutating func assign(_ partitions: Set<Int32>, to worker: Int) {
     var share = shares[worker] ?? Share()
     share.partitions = partitions
     share.restored.formIntersection(partitions)
@@ -254,14 +255,14 @@ package struct ServedPartitions: Sendable, Equatable {
   }
 
   /// A worker has restored the feeds of some partitions.
-  mutating func restore(_ partitions: Set<Int32>, by worker: Int) {
+  package mutating func restore(_ partitions: Set<Int32>, by worker: Int) {
     shares[worker]?.restored.formUnion(partitions)
     shares[worker]?.stopped.subtract(partitions)
     update()
   }
 
   /// A worker has restored its feeds, except those of partitions where that cannot be done.
-  mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
+  package mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
     guard var share = shares[worker] else { return }
     share.stopped = stopped
     share.restored = share.readable
@@ -271,7 +272,7 @@ package struct ServedPartitions: Sendable, Equatable {
 
   /// A worker has given up partitions. Their next owner gets them in the rebalance after the current one, by an
   /// assignment to every worker.
-  mutating func release(_ partitions: Set<Int32>, by worker: Int) {
+  package mutating func release(_ partitions: Set<Int32>, by worker: Int) {
     guard var share = shares[worker] else { return }
     share.partitions.subtract(partitions)
     share.restored.subtract(partitions)

@@ -48,7 +48,7 @@ package struct Backlog {
   }
 
   /// What was polled is applied.
-  mutating func apply(unread: Int64) {
+  package mutating func apply(unread: Int64) {
     if unread < max(1, many / 10) { isBehind = false }
   }
 
@@ -67,7 +67,7 @@ package struct Backlog {
 
   /// Whether the memory that catching up has taken is to be given back to the system: once, some time after the input was
   /// behind for the last time, as what is behind now and then takes the same memory again.
-  mutating func isMemoryReturnDue(at now: Int64) -> Bool {
+  package mutating func isMemoryReturnDue(at now: Int64) -> Bool {
     if isBehind {
       lastBehind = now
       return false

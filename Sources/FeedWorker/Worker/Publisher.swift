@@ -1,6 +1,8 @@
 import Feed
 import FeedKafka
+import FeedStatus
 import FeedStore
+import FeedTransactions
 import Kafka
 import Service
 
@@ -73,7 +75,7 @@ final class Publisher {
   ) -> TransactionMachine.Outcome {
     let start = MonotonicClock.nanoseconds()
     defer {
-      clock.add(step, since: start)
+      if let stage = step.stage { clock.add(stage, since: start) }
       status.heartbeat()
     }
     return calls.call(step, context.transactions) { () throws(KafkaError) in
@@ -190,5 +192,17 @@ final class Publisher {
   func rollBack(_ store: isolated FeedStore) {
     if let flush = flush.take() { store.rollBack(flush) }
     writer?.discard()
+  }
+}
+
+extension TransactionMachine.Step {
+  /// The stage of a flush that the call belongs to.
+  fileprivate var stage: FlushStage? {
+    switch self {
+    case .begin, .write: .produce
+    case .addOffsets: .offsets
+    case .commit: .commit
+    case .nothing, .register, .abort, .replace: nil
+    }
   }
 }

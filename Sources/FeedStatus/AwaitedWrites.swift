@@ -1,6 +1,6 @@
 package import Feed
-import FeedStore
-import Kafka
+package import FeedStore
+package import Kafka
 import Service
 import Synchronization
 
@@ -70,7 +70,7 @@ package final class AwaitedWrites: Sendable {
     }
   }
 
-  static let mostExceptions = 10_000
+  package static let mostExceptions = 10_000
 
   /// Nil if nothing is written.
   private let topic: String?
@@ -80,10 +80,10 @@ package final class AwaitedWrites: Sendable {
   private let lacksVersions = Atomic(false)
 
   /// - Parameter topic: the topic of the records; nil to know of none, at no cost.
-  init(topic: String?) { self.topic = topic }
+  package init(topic: String?) { self.topic = topic }
 
-  var isOn: Bool { topic != nil }
-  var isAsked: Bool { lacksVersions.load(ordering: .relaxed) }
+  package var isOn: Bool { topic != nil }
+  package var isAsked: Bool { lacksVersions.load(ordering: .relaxed) }
 
   // MARK: Writers
 
@@ -114,7 +114,7 @@ package final class AwaitedWrites: Sendable {
   /// The feeds of partitions are restored.
   ///
   /// - Parameter starts: where their input begins.
-  func begin(at starts: [TopicPartitionOffset]) {
+  package func begin(at starts: [TopicPartitionOffset]) {
     change { state in
       for start in starts where start.topic == topic {
         state.known[start.partition] = Known(from: start.offset, covered: start.offset)
@@ -129,7 +129,7 @@ package final class AwaitedWrites: Sendable {
   ///   - rejected: what was rejected of that.
   ///   - unchanged: what changed nothing of that.
   ///   - version: what is published of a feed of a partition.
-  func publish(
+  package func publish(
     _ covered: [TopicPartitionOffset],
     rejected: [RejectedRecord],
     unchanged: [(partition: Int32, record: TopicOffset)],
@@ -152,7 +152,7 @@ package final class AwaitedWrites: Sendable {
   /// Answers questions about what is published already.
   ///
   /// - Parameter partitions: the worker's.
-  func answer(of partitions: Set<Int32>, _ version: (ByteText, Int32) -> PublishedVersion?) {
+  package func answer(of partitions: Set<Int32>, _ version: (ByteText, Int32) -> PublishedVersion?) {
     change(versionsOf: partitions, version) { _ in }
   }
 

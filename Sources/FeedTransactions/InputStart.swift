@@ -5,7 +5,7 @@ package import Service
 
 /// Where reading of an input partition begins, and why.
 package struct InputStart: Equatable {
-  enum Finding: Equatable {
+  package enum Finding: Equatable {
     /// At the group's committed offset.
     case committed
     /// At the earliest record, because the group has never committed an offset.
@@ -19,18 +19,18 @@ package struct InputStart: Equatable {
 
   package let position: TopicPartitionOffset
   /// Where the partition ends.
-  let end: Int64
-  private(set) var finding: Finding
+  package let end: Int64
+  package private(set) var finding: Finding
 
   /// Whether deleted input is skipped.
-  var isLoss: Bool {
+  package var isLoss: Bool {
     switch finding {
     case .lost, .restarted: true
     case .committed, .noneCommitted: false
     }
   }
 
-  var isRestarted: Bool {
+  package var isRestarted: Bool {
     if case .restarted = finding { true } else { false }
   }
 
@@ -62,7 +62,11 @@ package struct InputStart: Equatable {
   /// - Parameters:
   ///   - taken: the offset of that record, by the feeds' `through`.
   /// - Throws: ``DaemonError`` with both offsets, if the policy is to fail.
-  mutating func restart(taken: Int64, _ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
+  package mutating func restart(
+    taken: Int64,
+    _ ends: Watermarks,
+    _ policy: LostInputPolicy
+  ) throws(DaemonError) {
     finding = .restarted(
       """
       input is lost: \(position.topicPartition) ends at \(ends.high), but feeds have taken records of it up to offset \
@@ -87,7 +91,7 @@ package struct InputStart: Equatable {
   }
 
   /// What has happened to the records from an offset on, with exactly what is missing.
-  static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
+  package static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset
       let range = count == 1 ? "offset \(offset)" : "offsets \(offset) to \(ends.low - 1)"
@@ -110,7 +114,7 @@ package struct InputStart: Equatable {
   }
 
   /// - Throws: ``DaemonError`` for a loss, if the policy is to fail.
-  static func check(
+  package static func check(
     _ finding: Finding,
     _ ends: Watermarks,
     _ policy: LostInputPolicy,
