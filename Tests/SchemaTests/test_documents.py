@@ -33,7 +33,7 @@ def files(*folders):
 def pages():
     """The documents."""
     yield from sorted(ROOT.glob("*.md"))
-    yield from (path for path in files("docs", "conformance", "examples", "deploy", "packaging") if path.suffix == ".md")
+    yield from (path for path in files("docs", "Benchmarks", "clients", "conformance", "examples", "deploy", "packaging") if path.suffix == ".md")
 
 
 def prose(path):

@@ -9,7 +9,7 @@ import shutil
 # The navigation: titles and files of the repository, in groups.
 PAGES = {
     "Start": [
-        ("Quick start", "quickstart.md"), ("Features", "features.md"), ("Ingest rows and change events", "ingest.md"), ("Glossary", "glossary.md"),
+        ("Quick start", "quickstart.md"), ("Ingest rows and change events", "ingest.md"), ("Glossary", "glossary.md"),
     ],
     "Follow and write": [
         ("Following feeds", "following.md"), ("JavaScript and React", "javascript.md"), ("Python", "python.md"), ("Swift", "swift.md"),
@@ -23,7 +23,8 @@ PAGES = {
     ],
     "Protocol": [("Protocol", "protocol.md"), ("Conformance vectors", "conformance.md")],
     "Development": [
-        ("Architecture", "architecture.md"), ("Testing", "testing.md"), ("Benchmarks", "benchmarks.md"), ("Experiments", "experiments.md"),
+        ("Architecture", "architecture.md"), ("Partitions that move", "architecture-partitions.md"),
+        ("The HTTP server", "architecture-http.md"), ("Testing", "testing.md"), ("Benchmarks", "benchmarks.md"), ("Experiments", "experiments.md"),
         ("Contributing", "contributing.md"), ("Changes", "changes.md"),
     ],
 }
@@ -36,6 +37,7 @@ ELSEWHERE = {
     "swift.md": "clients/swift/README.md",
     "conformance.md": "conformance/README.md",
     "kubernetes.md": "deploy/kubernetes/README.md",
+    "experiments.md": "Benchmarks/EXPERIMENTS.md",
     "contributing.md": "CONTRIBUTING.md",
     "changes.md": "CHANGELOG.md",
 }
