@@ -1,4 +1,4 @@
-"""A reader of docs/install.md, tls.md and monitor.md: in a clean Debian, from the package to a service that is secured with TLS and watched by Prometheus.
+"""A reader of docs/install.md, tls.md and monitor.md: in a clean Debian, from the package to a service with TLS and Prometheus.
 
 The commands are those of the pages. Only hosts, ports and versions are replaced.
 """
@@ -19,7 +19,7 @@ import blocks
 from sandbox import free_port
 from secured_cluster import SecuredCluster
 
-PAGES = "\n".join((ROOT / "docs" / name).read_text() for name in ("install.md", "tls.md", "monitor.md"))
+PAGES = "\n".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("install", "tls", "monitor"))
 PASSWORD = "change-me-please"
 REASON = missing_tools("debootstrap", "systemd-nspawn", "dpkg-buildpackage", "dh", "nsenter", "openssl")
 

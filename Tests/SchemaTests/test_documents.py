@@ -33,7 +33,8 @@ def files(*folders):
 def pages():
     """The documents."""
     yield from sorted(ROOT.glob("*.md"))
-    yield from (path for path in files("docs", "Benchmarks", "clients", "conformance", "examples", "deploy", "packaging") if path.suffix == ".md")
+    folders = ("docs", "Benchmarks", "clients", "conformance", "examples", "deploy", "packaging")
+    yield from (path for path in files(*folders) if path.suffix == ".md")
 
 
 def prose(path):
