@@ -78,7 +78,7 @@ package struct WorkerStatistics: Sendable {
   }
 }
 
-/// Puts together what `GET /metrics` answers (docs/http.md). Nothing in it grows with the number of feeds.
+/// Puts together what `GET /metrics` answers (docs/monitor.md). Nothing in it grows with the number of feeds.
 package struct DaemonMetrics: Sendable {
   package let status: DaemonStatus
   package let topics: TopicNames

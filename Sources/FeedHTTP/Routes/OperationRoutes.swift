@@ -6,7 +6,7 @@ import FeedStatus
 import FeedStore
 import Service
 
-/// Routes for operators and their tools (docs/http.md).
+/// Routes for operators and their tools (docs/monitor.md).
 struct OperationRoutes: Sendable {
   /// Nil if feeds are not served.
   let feeds: FeedServer?
