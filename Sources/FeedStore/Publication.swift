@@ -53,7 +53,7 @@ public enum ChangesetHeaders {
   }
 }
 
-/// The headers of a record on the rejected topic: why, and where it came from.
+/// The headers of a record on the rejected topic: its reason and its origin.
 public enum RejectedHeaders {
   /// Calls `body` with each header. The value is valid during the call.
   public static func forEach(

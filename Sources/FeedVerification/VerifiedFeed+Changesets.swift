@@ -1,7 +1,7 @@
 import Feed
 
 extension VerifiedFeed {
-  /// Takes a record with a value, whose form was checked; returns what has to come next.
+  /// Checks a changeset whose form is valid, and returns the record that must follow it.
   func take(
     _ form: ChangesetForm,
     _ key: RecordKey,
@@ -74,8 +74,7 @@ extension VerifiedFeed {
     return nil
   }
 
-  /// Checks that a changeset may follow what the feed is; false where that is unknown, as records are
-  /// missing in between.
+  /// Checks that a changeset may follow the feed's state; false if records between them are missing.
   private func succeeds(
     _ form: ChangesetForm,
     _ known: Known,
@@ -126,7 +125,7 @@ extension VerifiedFeed {
     }
   }
 
-  /// Whether `through` has begun again for a topic.
+  /// Whether `through` has gone back for a topic.
   private func hasForgotten(_ form: ChangesetForm, _ before: [TopicOffset]) -> Bool {
     before.contains { entry in form.head.through.offset(entry.topic).map { $0 < entry.offset } ?? true }
   }
@@ -212,7 +211,7 @@ extension VerifiedFeed {
     let itemsBefore = known.replica.itemCount
     try known.replica.apply(entries, form.record)
     try check.checkResultOrder(known.replica.state)
-    // Ordered sections are in order, and no section has more items than it keeps.
+    // Ordered sections must be in order, and no section may exceed its limit.
     if let fault = known.replica.state.orderFault(after: entries) { throw Violation(fault) }
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
@@ -268,7 +267,7 @@ extension VerifiedFeed {
     }
   }
 
-  /// Checks what a reload says against what the feed was before it.
+  /// Checks a reload against the feed's previous state.
   private func check(
     _ comparison: ReloadComparison,
     _ form: ChangesetForm,
