@@ -1,18 +1,18 @@
 import Service
 
-/// A part of what a flush takes its time for.
+/// A stage of a flush whose time is measured.
 enum FlushStage: String, CaseIterable, Sendable {
-  /// Finding out what changed in each feed, and writing it down.
+  /// Computing each feed's changes, and encoding them.
   case plan
-  /// Beginning transactions, and handing their records to librdkafka.
+  /// Beginning transactions, and passing their records to librdkafka.
   case produce
   /// Sending the offsets that belong to the transaction.
   case offsets
-  /// Waiting until the brokers have the records, and have committed.
+  /// Waiting until the brokers have received the records and committed.
   case commit
 }
 
-/// How long committed flushes took.
+/// The durations of committed flushes.
 struct FlushSeconds: Sendable {
   private(set) var whole = Histogram(Self.bounds)
   private(set) var stages = Dictionary(
@@ -34,7 +34,7 @@ struct FlushSeconds: Sendable {
   }
 }
 
-/// How long the stages of the flush under way have taken, in nanoseconds.
+/// The durations of the current flush's stages, in nanoseconds.
 struct FlushClock {
   private var stages: [FlushStage: Int64] = [:]
   private var start: Int64 = 0
@@ -44,7 +44,7 @@ struct FlushClock {
     start = MonotonicClock.nanoseconds()
   }
 
-  /// A call of a transaction went on from a time until now.
+  /// Adds a call of a transaction from a time until now.
   mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     switch step {
@@ -58,7 +58,7 @@ struct FlushClock {
   mutating func addPlanning(since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     stages[.plan, default: 0] += elapsed
-    // The call around it counts all of its time as writing.
+    // The enclosing call counts all of its time as writing.
     stages[.produce, default: 0] -= elapsed
   }
 

@@ -4,13 +4,13 @@ import FeedKafka
 import Kafka
 import Service
 
-/// What one reading of a restoration brought.
+/// The result of one read of a restoration.
 struct RestoredRecords {
   var records = 0
   var bytes = 0
-  /// For each partition of which something was read: everything before this offset was.
+  /// For each partition with new records: the offset before which all were read.
   var positions: [Int32: Int64] = [:]
-  /// Partitions with a record that is malformed or does not fit. They are not read any further.
+  /// Partitions with a record that is malformed or does not apply. They are not read further.
   var unreadable: [Int32: DaemonError] = [:]
   /// An error that does not resolve itself.
   var failure: KafkaError?
@@ -22,7 +22,7 @@ struct RestoredRecords {
 /// isolation, a broker reports the last stable offset, which is before any transaction whose end it does not know yet, so the
 /// last commit could be missed.
 ///
-/// Besides the feeds, memory is bounded by what librdkafka prefetches (``KafkaSettings/restorer``) and one batch.
+/// Memory holds the feeds, librdkafka's prefetched records (``KafkaSettings/restorer``) and one batch.
 final class RestoreReader {
   private let reader: PartitionReader
   private let measurer: any RecordConsumer
@@ -30,7 +30,7 @@ final class RestoreReader {
   private var partitions: [Int32: ReadPartition] = [:]
   /// The ends of the partitions that the client reads.
   private var ends: [Int32: Int64] = [:]
-  /// Bytes still to be allocated beyond what the heap was extended by; negative while there is room.
+  /// Bytes still to be allocated beyond the last extension of the heap; negative while there is room.
   private var unpreparedBytes = 0
 
   private static let heapStep = 4 << 20
@@ -45,12 +45,12 @@ final class RestoreReader {
 
   var topic: String { reader.topic }
 
-  /// Where a partition of any topic begins and ends, including open and aborted transactions.
+  /// The ends of a partition of any topic, including open and aborted transactions.
   func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
+  /// Continues from a followed partition. If some records are left to read, ``open(_:)`` comes next.
   func adopt(_ partition: ReadPartition) {
     partition.replicas.use(indexer)
     partitions[partition.number] = partition
@@ -72,14 +72,14 @@ final class RestoreReader {
     }
   }
 
-  /// Stops reading partitions and discards what was read of them; ignores unknown ones.
+  /// Stops reading partitions and discards their replicas; ignores unknown ones.
   func drop(_ numbers: Set<Int32>) throws(KafkaError) {
     for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
   /// Reads available records, and waits if there are none.
   ///
-  /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
+  /// - Parameter hasTime: called after each record; if it returns false, the next read continues there.
   /// - Throws: if the client is closed.
   func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords {
     var result = RestoredRecords()
@@ -90,7 +90,7 @@ final class RestoreReader {
       isFirst = false
       if record.partition != current?.number { current = partitions[record.partition] }
       guard let partition = current, let end = ends[partition.number] else { return true }
-      // What was written after the end was asked for does not belong to the committed offsets.
+      // Records beyond the requested end do not belong to the committed offsets.
       guard record.offset < end else {
         result.positions[partition.number] = end
         return true
@@ -121,7 +121,7 @@ final class RestoreReader {
     unpreparedBytes = -Self.heapStep
   }
 
-  /// Stops reading a partition and returns it; nil if nothing was read of it.
+  /// Stops reading a partition and returns its replicas; nil if nothing was read.
   func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
     guard let read = partitions.removeValue(forKey: number) else { return nil }
     if ends.removeValue(forKey: number) != nil { try reader.remove([number]) }
@@ -139,7 +139,7 @@ extension ReadPartition {
     return damage.map { failure($0.fault, at: $0.offset) }
   }
 
-  /// Names the place and the remedy for what the feeds lack at the end of the partition.
+  /// The error for incomplete feeds at the end of the partition, with the place and the remedy.
   func failure(_ fault: ReplicaFault) -> DaemonError {
     failure(fault, at: fault.feed.flatMap(firstUnapplied))
   }
@@ -158,14 +158,14 @@ extension ReadPartition {
   }
 }
 
-/// What restoring feeds has taken so far.
+/// The cost of restorations so far.
 struct RestoreStatistics: Sendable {
   /// Records of the changesets topic that were read, and bytes of their keys and values.
   private(set) var records = 0
   private(set) var bytes = 0
-  /// Records that are left of the restoration under way.
+  /// The number of remaining records of the current restoration.
   private(set) var remaining: Int64 = 0
-  /// How long restorations took that came to their end.
+  /// The durations of completed restorations.
   private(set) var seconds = Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600])
 
   mutating func read(records: Int, bytes: Int, remaining: Int64) {
@@ -179,7 +179,7 @@ struct RestoreStatistics: Sendable {
     seconds.observe(Double(milliseconds) / 1_000)
   }
 
-  /// What was restored is dropped.
+  /// The restoration was abandoned.
   mutating func abandon() { remaining = 0 }
 
   mutating func add(_ other: RestoreStatistics) {
