@@ -11,7 +11,7 @@ package struct ConfigurationReader: Sendable {
   package private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
-  /// The place of the object whose members are read.
+  /// The place of the object with the members.
   private let base: String?
   private let isMasked: @Sendable (String) -> Bool
 
@@ -121,10 +121,10 @@ package struct ConfigurationReader: Sendable {
     return note(key, readers, entry.value)
   }
 
-  /// A value of any type; nil if the key is not set. What is under it counts as read.
+  /// A value of any type; nil if the key is not set. Nested keys count as requested.
   package mutating func value(_ key: String) -> ConfigurationValue? { ask(key)?.value }
 
-  /// An error that says what is allowed for a key.
+  /// An error with the allowed values of a key.
   package func refusal(_ key: String, _ allowed: String) -> ConfigurationError {
     guard let entry = entries[key] else {
       return ConfigurationError("\(key) is missing; allowed: \(allowed)", place: base)
@@ -231,10 +231,10 @@ package struct ConfigurationReading: Sendable, Equatable {
   package let source: ConfigurationSource
   /// Whether the value is hidden in messages and listings.
   package let isMasked: Bool
-  /// The reference that provides the whole value, as written; nil if there is none.
+  /// The reference that provides the whole value, in its original form; nil if there is none.
   package let reference: String?
 
-  /// The value for display. A hidden value is shown as its reference, if it has one.
+  /// The value for display. A hidden value appears as its reference, if it has one.
   package var shown: String {
     if isMasked, value != .string("") { return reference ?? ConfigurationEntry.masked }
     if case .number(let number) = value { return AllowedText.text(number) }
@@ -304,7 +304,7 @@ package enum ConfigurationUnit: String, Sendable, CaseIterable {
     return overflow || product % denominator != 0 ? nil : product / denominator
   }
 
-  /// What is allowed besides a number in a range.
+  /// The values that are allowed in addition to a range of numbers.
   fileprivate var allowed: String {
     switch self {
     case .milliseconds: " (milliseconds), or a time with its unit, as in 250ms, 2s, 5m or 1h"

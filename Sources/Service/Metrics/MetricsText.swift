@@ -111,7 +111,7 @@ package struct MetricFamily: Sendable, Equatable {
   package let name: String
   /// A Prometheus base unit, such as `seconds`, with which the name ends; empty for counts.
   package var unit: String { ["bytes", "seconds"].first { name.hasSuffix("_" + $0) } ?? "" }
-  /// A sentence for people.
+  /// A sentence for users.
   package let help: String
   package private(set) var samples: [MetricSample] = []
 
@@ -189,7 +189,7 @@ package enum MetricKind: String, Sendable {
   /// Facts, as labels of a sample that is always 1.
   case info
 
-  /// What the name of a plain sample has after the family's.
+  /// The suffix of a plain sample's name after the family's.
   fileprivate var suffix: String { self == .counter ? "_total" : self == .info ? "_info" : "" }
 }
 
