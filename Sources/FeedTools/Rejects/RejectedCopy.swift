@@ -43,7 +43,7 @@ struct RejectedCopy: Sendable, Equatable {
   /// - Parameters:
   ///   - value: a replacement for its value; nil for the copy's own.
   ///   - topics: the daemon's inputs, to which records are sent.
-  ///   - sources: those of `feedstore ingest`, to whose topics rows are sent.
+  ///   - sources: the sources of `feedstore ingest`, to whose topics rows are sent.
   func refusal(
     replacing value: [UInt8]?,
     topics: [String],
