@@ -22,8 +22,8 @@ package final class StandbyFollower: PartitionFollower {
   ///   - client: follows only the partitions that `follow` requests.
   ///   - servesFeeds: whether to follow workers' partitions, too.
   ///   - standbyBytes: the limit on the state of partitions without a worker here; nil to follow none.
-  ///   - seed: the first partition in the order of standby, modulo their number. It should differ from process to process.
-  ///     process, so that a partition that exceeds the bound of one is followed by another.
+  ///   - seed: the first partition in the order of standby, modulo their number. It should differ from process to
+  ///     process, so that a partition that exceeds the limit of one is followed by another.
   ///   - follow: called after each change, with the partitions to follow; by default, the client follows them.
   package init(
     _ client: FeedClient,

@@ -24,9 +24,7 @@ package final class DaemonStatus: Sendable {
   /// - Parameters:
   ///   - workers: the expected number of workers; more may report.
   ///   - written: the topic to which clients write; nil if they do not.
-  ///   - onServed: called under a lock with the partitions to serve, when they change: be quick, do not call
-  ///     back.
-  ///     call back.
+  ///   - onServed: called under a lock when the partitions to serve change: be quick, do not call back.
   package init(
     workers: Int = 1,
     written: String? = nil,
