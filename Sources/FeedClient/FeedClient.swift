@@ -35,7 +35,7 @@ public final class FeedClient: Sendable {
 
   /// Creates a client. It does nothing until ``run()`` is called.
   ///
-  /// - Parameter log: receives log lines of the client, and those of librdkafka, on librdkafka's threads.
+  /// - Parameter log: receives the log lines of the client and of librdkafka, on librdkafka's threads.
   public init(_ options: FeedClientOptions, log: @escaping KafkaLogHandler) {
     self.options = options
     self.log = log
@@ -46,8 +46,8 @@ public final class FeedClient: Sendable {
     )
   }
 
-  /// Follows the topic until ``stop()`` is called, the task is cancelled, or an error occurs. Call it once, and once
-  /// more after each ``reset()``.
+  /// Follows the topic until ``stop()`` is called, the task is cancelled, or an error occurs. Call it once, and
+  /// again after each ``reset()``.
   ///
   /// Subscriptions end with the run: after their pending updates, or with the same error.
   ///

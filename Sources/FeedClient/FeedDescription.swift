@@ -137,8 +137,8 @@ public struct LastChangeset: Sendable, Equatable {
 
 /// How far behind a follower is, for one feed or for all that it follows.
 ///
-/// A feed has the standing of its partition, unless it must be fetched again. The standing of a client is that of the
-/// partition that is furthest behind.
+/// A feed has the standing of its partition, unless it must be fetched again. A client has its slowest partition's
+/// standing.
 public enum FeedStanding: Int, Sendable, Comparable, CaseIterable {
   /// Changesets of the feed were missed or do not fit. Its state is outdated until the next reload arrives.
   case mustRefetch

@@ -111,7 +111,7 @@ struct ShownFeed {
     let feed = content.description.feed
     guard Self.apply(document, keyed: "k0/" + feed, to: replicas) != nil,
       let replica = replicas.replica(of: feed)
-    else { preconditionFailure("the state of a window is no changeset") }
+    else { preconditionFailure("the state of a window is not a changeset") }
     self.replica = replica
     self.content = FeedContent(
       description: content.description,
@@ -168,8 +168,8 @@ public enum FeedUpdate: Sendable {
   /// `passedOver` is the number of updates that it replaces; 0 at the beginning.
   case present(FeedContent, passedOver: Int)
 
-  /// The feed changed by one changeset; `change.mode` says how to apply it. The snapshot is the result, or nil if the
-  /// subscription has no snapshots.
+  /// The feed changed by one changeset; `change.mode` determines how to apply it. The snapshot is the result, or nil
+  /// if the subscription has no snapshots.
   case changed(FeedChangeset, Snapshot?)
 
   /// Changesets of the feed were missed or do not apply; `reason` describes the cause. The content delivered so far is
@@ -212,9 +212,9 @@ public enum FeedUpdate: Sendable {
   }
 }
 
-/// How updates are delivered to a subscriber, and what happens if it is slow.
+/// How updates reach a subscriber, and the policy if it is slow.
 public struct SubscriptionOptions: Sendable, Equatable {
-  /// What happens when a subscriber's queue is full.
+  /// The policy for a full queue.
   public enum SlowPolicy: Sendable, Equatable {
     /// The client stops reading, for all subscribers, until the subscriber has taken an update. It receives every
     /// changeset. For a process that exists for a single subscriber.
@@ -224,7 +224,7 @@ public struct SubscriptionOptions: Sendable, Equatable {
     case coalesces
   }
 
-  /// What happens when the queue is full.
+  /// The policy for a full queue.
   public var slowPolicy: SlowPolicy
   /// The maximum number of queued updates.
   public var maximumUpdates: Int

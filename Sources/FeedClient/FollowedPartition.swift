@@ -142,7 +142,7 @@ final class FollowedPartition {
       offset: position - 1
     )
     if change.mode != .reload, let windows = read.replicas.windows { changeset.windows = windows.changes }
-    // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
+    // A subscriber can compute the result of a difference from its own copy, but not a reload's.
     news.update = .changed(changeset, change.mode == .reload ? content(of: feed)?.snapshot : nil)
     news.byteCount = change.byteCount
     return news

@@ -94,7 +94,7 @@ struct StandbyChoice: Sendable {
   /// A worker owns the partition.
   mutating func own(_ number: Int32) { change(number, to: .owned) }
 
-  /// A worker has given back the partition.
+  /// A worker has returned the partition.
   ///
   /// - Parameter bytes: the size of the returned feeds; nil if none are returned.
   mutating func release(_ number: Int32, bytes size: Int?) {

@@ -202,7 +202,7 @@ package final class Subscriptions: @unchecked Sendable {
     for partition in followed.values { partition.close(window, of: feed) }
   }
 
-  /// The number of distinct open windows, if those of some more views were open.
+  /// The number of distinct open windows, if some more views' windows were open.
   package func windowCount(with views: [FeedView] = []) -> Int {
     locked {
       let new = views.filter { view in view.window.map { openWindows[view.feed.id]?[$0] == nil } ?? false }

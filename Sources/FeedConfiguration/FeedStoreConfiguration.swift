@@ -6,7 +6,7 @@ package import Service
 /// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
 package struct FeedStoreConfiguration: Sendable, Equatable {
   package var store = FeedStoreOptions()
-  /// What happens if a topic has lost unread input.
+  /// The policy for a topic that has lost unread input.
   package var lostInput = LostInputPolicy.fail
   /// Above this size, a transaction of the daemon ends after the current feed. In bytes.
   package var maxTransactionBytes = 67_108_864

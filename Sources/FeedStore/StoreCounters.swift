@@ -24,7 +24,7 @@ public struct StoreCounters: Sendable, Equatable {
 
   public init() {}
 
-  /// Copies the counters of published changesets, and leaves those of the input.
+  /// Copies the counters of published changesets, but not of the input.
   mutating func takePublished(from other: StoreCounters) {
     changesets = other.changesets
     reloads = other.reloads

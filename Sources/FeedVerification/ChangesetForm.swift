@@ -89,7 +89,7 @@ struct ChangesetForm {
   ) throws(Violation) {
     for (one, other) in zip(through, through.dropFirst())
     where !one.topic.lexicographicallyPrecedes(other.topic) {
-      throw Violation("through is not sorted: \"\(one.name)\" stands before \"\(other.name)\"")
+      throw Violation("through is not sorted: \"\(one.name)\" precedes \"\(other.name)\"")
     }
     // The topic, since version 1.0.1 the time, and the offset.
     let parts = epoch.text.split(separator: "/", omittingEmptySubsequences: false)

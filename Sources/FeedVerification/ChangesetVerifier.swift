@@ -67,7 +67,7 @@ public struct VerificationCounts: Sendable, Equatable {
   public var recordsPassedOver = 0
   /// Feeds with a fault.
   public var faultyFeeds = 0
-  /// Feeds that exist at the end, without those that have a fault.
+  /// Feeds that exist at the end, except those with a fault.
   public var feeds = 0
 
   public init() {}
@@ -78,7 +78,7 @@ public struct VerificationFault: Error, Sendable, Equatable {
   /// The feed's id; nil for a record without a feed.
   public let feed: String?
   public let place: VerificationPlace
-  /// What the record contains, and what was expected.
+  /// The record's content against the expectation.
   public let message: String
 }
 

@@ -47,7 +47,7 @@ struct EntryCheck {
     if lists[.delete].isEmpty || lists[.insert].isEmpty { return }
     let deleted = Set(lists[.delete].map { BytesKey($0.id) })
     for entry in lists[.insert] where deleted.contains(BytesKey(entry.id)) {
-      throw Violation("\(entry.id.quotedForMessage()) stands in \(group).delete and in \(group).insert")
+      throw Violation("\(entry.id.quotedForMessage()) is in \(group).delete and in \(group).insert")
     }
   }
 
@@ -65,7 +65,7 @@ struct EntryCheck {
       for entry in list.entries {
         let place = Place(section: BytesKey(entry.toSection), index: entry.to)
         guard let other = places.updateValue(list, forKey: place) else { continue }
-        throw Violation("\(entry.id.quotedForMessage()) stands in \(other.path) and in \(list.path)")
+        throw Violation("\(entry.id.quotedForMessage()) is in \(other.path) and in \(list.path)")
       }
     }
   }
@@ -95,7 +95,7 @@ struct EntryCheck {
           ? first.index < second.index : EntryCheck.precedes(first.section, second.section, state)
         if isSorted { continue }
         throw Violation(
-          "\(list.path) is not sorted: \(one.id.quotedForMessage()) stands before "
+          "\(list.path) is not sorted: \(one.id.quotedForMessage()) precedes "
             + "\(other.id.quotedForMessage()), expected after it"
         )
       }
@@ -166,7 +166,7 @@ struct IdleMoves {
         guard before == move.to - count(below: move.to, in: list.placed) else { continue }
         throw Violation(
           "\(group).move lists \(move.id.quotedForMessage()) "
-            + "from \(move.from) to \(move.to), which is where it stands without being moved"
+            + "from \(move.from) to \(move.to), its position without the move"
         )
       }
     }

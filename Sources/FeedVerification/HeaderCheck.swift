@@ -1,6 +1,6 @@
 import Feed
 
-/// Checks the headers of changeset records: those of the protocol, section 5.4, in their order.
+/// Checks the headers of changeset records against the protocol, section 5.4, in its order.
 final class HeaderCheck {
   private static let names: [StaticString] = [
     "content-type", "ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time",

@@ -98,7 +98,7 @@ final class PartitionVerifier {
     form.plan = headers.plan(record.headers)
     try checkTimestamp(record, form.head.time)
     let next = try feed.take(form, key, due)
-    // Last, because faults in the changeset itself say more.
+    // Last, because faults in the changeset itself are more specific.
     try headers.checkPlan(record.headers, form)
     if form.record.part + 1 == form.record.parts {
       if form.isKeyframe {

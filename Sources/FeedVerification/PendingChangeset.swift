@@ -64,7 +64,7 @@ struct PendingChangeset {
         let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
         try require(continues && section.items.first != 0) {
           "section \(section.id.quotedForMessage()) has no data"
-            + (continues ? " and no items" : ", and does not go on from the part before")
+            + (continues ? " and no items" : ", and does not continue from the part before")
         }
       }
       isFirst = false

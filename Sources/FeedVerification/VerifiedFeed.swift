@@ -69,7 +69,7 @@ final class VerifiedFeed {
 
   /// Returns the violation: another record is in the place of the expected one.
   func unexpected(found: String, _ expectation: Expectation?) -> Violation {
-    Violation("\(found) stands here, expected \(expectation?.words(feed: name) ?? "nothing")")
+    Violation("found \(found), expected \(expectation?.words(feed: name) ?? "nothing")")
   }
 
   /// Records that records are missing from here on.

@@ -252,8 +252,8 @@ package struct SharedIDs: Sendable {
     }
   }
 
-  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: the order in
-  /// which they are found while feeds are restored is that of a hash table.
+  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: restoring
+  /// finds them in the random order of a hash table.
   package mutating func takeNews() -> [String] {
     defer { news = [] }
     return news.sorted().compactMap { id in

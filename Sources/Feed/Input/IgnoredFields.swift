@@ -1,4 +1,4 @@
-/// The fields of events without effect, unknown ones and those of other operations, with their counts.
+/// The fields of events without effect, unknown or belonging to other operations, with their counts.
 ///
 /// Its memory is bounded for any input.
 public struct IgnoredFields: Sendable {

@@ -104,8 +104,8 @@ public final class ReplicaPartition {
   /// Returns feeds from which a store can continue, in no particular order, and removes them. No record may be applied
   /// after the first call.
   ///
-  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that has to be copied
-  ///   counts once more for each five items.
+  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that must be copied
+  ///   counts one more for each five items.
   /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas
   ///   without their reload, a gap, or a changeset that lacks parts. In that case nothing was removed or
   ///   returned.

@@ -156,7 +156,7 @@ final class DifferenceBytes {
     }
   }
 
-  /// A position as entries count them; what is out of their range fits no list.
+  /// A position for entries; an index outside of their range fits no list.
   private func index(_ index: Int) -> Int32 { index < 0 ? Int32.max : Int32(clamping: index) }
 
   private func lists<ID, Position>(

@@ -230,7 +230,7 @@ extension FeedState {
     else {
       return nil
     }
-    return "item \(items.id(one).quotedForMessage()) stands before \(items.id(other).quotedForMessage()), "
+    return "item \(items.id(one).quotedForMessage()) precedes \(items.id(other).quotedForMessage()), "
       + "expected after it by the section's order"
   }
 }

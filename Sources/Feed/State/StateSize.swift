@@ -1,6 +1,6 @@
 /// The size of state for `limits.maxStateBytes`: a formula that depends only on the content.
 ///
-/// The real use of memory is about the same or less; docs/operating.md compares them.
+/// The numbers are chosen so that the memory that is really taken is about as much or less; docs/operating.md compares them.
 public enum StateSize {
   /// Bytes of a feed that exists, without its sections.
   public static let feed = 1024

@@ -48,7 +48,7 @@ final class FeedListing: Sendable {
   ///
   /// - Parameters:
   ///   - rights: what the client may read.
-  ///   - after: the id after which the page begins; nil for the first page.
+  ///   - rights: the client's rights.
   ///   - partition: begins with higher partitions that have the same id; nil to begin with the next id.
   ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.
   func page(

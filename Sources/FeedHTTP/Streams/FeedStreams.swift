@@ -151,7 +151,7 @@ final class FeedStreams: Sendable {
       else { return nil }
       // Notices have no other limit.
       guard stream.stream.queuedBytes < limits.server.maxStreamQueueBytes else {
-        let detail = "the stream's client has yet to read what is queued for it; try again later"
+        let detail = "the stream's client has not read its queue; try again later"
         throw HTTPRefusal.unavailable("too-much-waits", detail)
       }
       let partitions = stream.forbidden.mapValues(\.partition)

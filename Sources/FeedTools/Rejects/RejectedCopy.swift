@@ -177,7 +177,7 @@ extension TopicReader {
       throw missing(
         place,
         marks.low < marks.high
-          ? "the partition has the offsets \(marks.low) to \(marks.high - 1); what is older was deleted by its retention"
+          ? "the partition has the offsets \(marks.low) to \(marks.high - 1); its retention has deleted older ones"
           : "the partition has no records; earlier ones may have been deleted by its retention"
       )
     }

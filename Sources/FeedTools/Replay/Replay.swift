@@ -52,7 +52,7 @@ package struct Replay: Sendable {
     let mapped = ingest.map { ingest in
       MappedRows(reader, ingest, options, SentSections(), headers: { reader.headers }) { row, outcome in
         guard let outcome else {
-          throw reader.refusal("the topic is none of ingest.sources; add it there, or leave the line out")
+          throw reader.refusal("the topic is not in ingest.sources; add it there, or leave the line out")
         }
         rows += 1
         guard case .rejected(let rejection) = outcome else { return }

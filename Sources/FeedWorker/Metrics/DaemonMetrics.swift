@@ -78,7 +78,7 @@ package struct WorkerStatistics: Sendable {
   }
 }
 
-/// Composes the answer to `GET /metrics` (docs/http.md). Its size does not depend on the number of feeds.
+/// Puts together what `GET /metrics` answers (docs/http.md). Nothing in it grows with the number of feeds.
 package struct DaemonMetrics: Sendable {
   let status: DaemonStatus
   let topics: TopicNames

@@ -81,7 +81,7 @@ final class AbandonedTransactions {
     try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
     log.write(
       .restoreTransactionEnded,
-      "ended what a member may have left open that the group no longer has",
+      "ended a transaction that a former member may have left open",
       ["member": author.member, "producer": author.producer]
     )
   }

@@ -27,7 +27,7 @@ struct Restoration {
     case resuming
   }
 
-  /// What to do next.
+  /// The next action.
   enum Step: Equatable {
     case nothing
     /// Request the committed offsets, then ``setOffsets(_:)``; or ``stop(partition:_:)``.

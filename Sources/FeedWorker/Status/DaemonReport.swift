@@ -3,7 +3,7 @@ package import Service
 
 /// The counters of a daemon, and its feeds at the end.
 package struct DaemonReport: Sendable, Equatable {
-  /// The counters, including those of partitions that it has lost.
+  /// The counters, including lost partitions.
   package private(set) var counters: StoreCounters
   /// The feeds at the end, by partition and id.
   package private(set) var feeds: [FeedSummary] = []

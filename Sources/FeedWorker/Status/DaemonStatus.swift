@@ -257,7 +257,7 @@ package struct ServedPartitions: Sendable, Equatable {
     update()
   }
 
-  /// A worker has restored all its feeds, except those of stopped partitions.
+  /// A worker has restored the feeds of all partitions, except of stopped ones.
   mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
     guard var share = shares[worker] else { return }
     share.stopped = stopped

@@ -154,7 +154,7 @@ final class ClientHandle {
   }
 }
 
-/// What consumers, producers and admin clients have in common.
+/// The common operations of consumers, producers and admin clients.
 public class KafkaClient {
   /// nil after close.
   final var handle: ClientHandle?

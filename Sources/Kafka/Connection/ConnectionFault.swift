@@ -2,7 +2,7 @@
 ///
 /// A broker that is down is not such a fault, because it may come back.
 struct ConnectionFault: Hashable, Sendable {
-  /// The cause; texts are those of the broker or of OpenSSL.
+  /// The cause; the texts are the broker's or OpenSSL's.
   enum Cause: Hashable, Sendable {
     case outdatedCertificate(String)
     case unknownAuthority(String)
@@ -56,7 +56,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .certificate(let number, let names):
       "the broker's certificate\(names) is not valid" + (number.map { " (OpenSSL's error \($0))" } ?? "")
     case .clientCertificateMissing(let text):
-      "the broker wants a client certificate, and there is none (\(text))"
+      "the broker requires a client certificate, and none is configured (\(text))"
     case .clientCertificateRefused(let text): "the broker does not accept the client's certificate (\(text))"
     case .notTLS: "the broker ended the TLS handshake at once, as it does on a port without TLS"
     case .onlyTLS: "the broker closed the connection at the first request, as it does on a port for TLS"
@@ -77,7 +77,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .otherHost:
       "use the names of the certificate in bootstrap.servers and in the brokers' advertised.listeners, "
         + "or add this name to the certificate"
-    case .certificate: "see what 'openssl s_client -connect \(broker)' says of it"
+    case .certificate: "inspect it with 'openssl s_client -connect \(broker)'"
     case .clientCertificateMissing: "set ssl.certificate.location and ssl.key.location"
     case .clientCertificateRefused:
       "set ssl.certificate.location and ssl.key.location to a certificate that is valid and signed by an authority "

@@ -135,7 +135,7 @@ extension Consumer {
 
   /// The number of fetched records that wait for a poll.
   public var fetchedCount: Int {
-    (try? client("count what was fetched")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
+    (try? client("count fetched records")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
   }
 
   /// Makes librdkafka check at once whether it can fetch more of these partitions.

@@ -111,8 +111,8 @@ public final class Consumer: KafkaClient {
   /// poll; use `metadata` to check first.
   ///
   /// - Parameter companions: topics with the same number of partitions, which are not assigned separately: their
-  ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
-  ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
+  ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so their
+  ///   committed offsets expire after `offsets.retention.minutes` unless they are committed again.
   public func subscribe(_ topics: [String], companions: [String] = []) throws(KafkaError) {
     let client = try groupClient("subscribe to \(topics)")
     self.companions = companions
@@ -293,8 +293,8 @@ public final class Consumer: KafkaClient {
 public enum ConsumerEvent: Sendable, Hashable {
   /// The partition has been read to its current end.
   ///
-  /// `topic` is the topic's index (`Consumer.topicName(at:)`); `offset` is that of the next record. The event follows
-  /// the partition's records, occurs also without any, and occurs again after later records.
+  /// `topic` is the topic's index (`Consumer.topicName(at:)`); `offset` is the next record's. The event follows the
+  /// partition's records, occurs also without any, and occurs again after later records.
   case endOfPartition(topic: Int, partition: Int32, offset: Int64)
 
   /// An error of the client, a topic or a partition.

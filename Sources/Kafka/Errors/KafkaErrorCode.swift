@@ -157,7 +157,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     case RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
       RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
       "another producer with this transactional.id has taken over: close this one"
-    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: "give each member a group.instance.id of its own"
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: "give each member a different group.instance.id"
     case RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT:
       "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
     case RD_KAFKA_RESP_ERR__DESTROY: "the client is closed: make a new one"

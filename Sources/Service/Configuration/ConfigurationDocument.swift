@@ -15,13 +15,13 @@ package struct ConfigurationDocument: Sendable, Equatable {
   /// All settings, by key.
   package private(set) var entries: [String: ConfigurationEntry] = [:]
 
-  /// The place of its object in a list; nil for a whole configuration.
+  /// The place of the object that it is of, in a list; nil for a whole configuration.
   private(set) var base: String?
 
   /// A document without settings.
   package init() {}
 
-  /// The members of an object in a list; nested objects stay whole.
+  /// The members of an object in a list; objects in them stay whole.
   init(_ members: [String: ConfigurationValue], of name: String, _ source: ConfigurationSource) {
     base = source.description
     for (member, value) in members {

@@ -11,7 +11,7 @@ package struct ConfigurationReader: Sendable {
   package private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
-  /// The place of the object with the members.
+  /// The place of the object whose members are read.
   private let base: String?
   private let isMasked: @Sendable (String) -> Bool
 
@@ -121,10 +121,10 @@ package struct ConfigurationReader: Sendable {
     return note(key, readers, entry.value)
   }
 
-  /// A value of any type; nil if the key is not set. Nested keys count as requested.
+  /// A value of any type; nil if the key is not set. What is under it counts as read.
   package mutating func value(_ key: String) -> ConfigurationValue? { ask(key)?.value }
 
-  /// An error with the allowed values of a key.
+  /// An error that says what is allowed for a key.
   package func refusal(_ key: String, _ allowed: String) -> ConfigurationError {
     guard let entry = entries[key] else {
       return ConfigurationError("\(key) is missing; allowed: \(allowed)", place: base)

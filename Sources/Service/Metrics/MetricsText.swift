@@ -118,7 +118,7 @@ package struct MetricFamily: Sendable, Equatable {
   /// - Parameter name: a valid Prometheus name; an invalid one is a programming error and ends the process.
   package init(_ kind: MetricKind, _ name: String, help: String) {
     precondition(Self.isName(name), "\(name.debugDescription) cannot be a metric's name")
-    precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) has its suffix already")
+    precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) already has its suffix")
     self.kind = kind
     self.name = name
     self.help = help
@@ -135,7 +135,7 @@ package struct MetricFamily: Sendable, Equatable {
   }
 
   package mutating func add(_ histogram: Histogram, _ labels: KeyValuePairs<String, String> = [:]) {
-    precondition(kind == .histogram, "\(name) is no histogram")
+    precondition(kind == .histogram, "\(name) is not a histogram")
     let labels = Self.list(labels)
     var total = 0
     for (index, count) in histogram.counts.enumerated() {
@@ -153,7 +153,7 @@ package struct MetricFamily: Sendable, Equatable {
     quantiles: [(quantile: Double, value: Double)],
     _ labels: KeyValuePairs<String, String> = [:]
   ) {
-    precondition(kind == .summary, "\(name) is no summary")
+    precondition(kind == .summary, "\(name) is not a summary")
     let labels = Self.list(labels)
     for (quantile, value) in quantiles {
       append("", labels + [MetricLabel("quantile", MetricsText.bound(quantile))], value)

@@ -102,7 +102,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
       if case .keyNotFound(let key, _) = error { throw TokenFault("the claim \(key.stringValue) is missing") }
       // The place consists of the above names, and of numbers.
       throw TokenFault(
-        error.place.isEmpty ? "the claims are no object" : "the claim \(error.place) is not valid"
+        error.place.isEmpty ? "the claims are not an object" : "the claim \(error.place) is not valid"
       )
     } catch {
       throw TokenFault("the claims cannot be read")
