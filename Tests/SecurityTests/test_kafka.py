@@ -1,4 +1,4 @@
-"""TLS and SASL between the command and brokers: what works, and the message for each failure."""
+"""TLS and SASL between the command and brokers: working combinations, and the message for each failure."""
 
 import pathlib
 import tempfile

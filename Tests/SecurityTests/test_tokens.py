@@ -319,7 +319,7 @@ class TokenTests(unittest.TestCase):
                     there = answer("/v1/feeds/" + feed.replace("/", "%2F") + suffix)
                     self.assertEqual((there[0], there[2]["code"]), (403, "forbidden"))
                     self.assertEqual(there, answer("/v1/feeds/no-such-feed" + suffix))
-        # What tells about all feeds needs the right to read all.
+        # Routes about all feeds require the right to read all.
         for target in ("/metrics", "/v1/status", "/v1/rejected", "/v1/rejected?limit=x"):
             with self.subTest(target):
                 self.assertEqual(answer(target)[0], 403)
