@@ -125,7 +125,7 @@ final class WriteOutcomes: Sendable {
     let path = "/v1/feeds/\(PercentEncoding.encode(record.feed.string))/events"
     let query = "?partition=\(record.place.partition)&offset=\(record.offset)"
     let answer = PeerRequest.get(url + path + query, headers, within: seconds * 1_000 + 2_000)
-    // The answer is final if the other instance has waited.
+    // It is final if the other instance has waited for it.
     guard let answer, [200, 202, 422].contains(answer.status), answer.head.contains("\r\nPreference-Applied:")
     else { return nil }
     let type = answer.status == 422 ? "application/problem+json" : "application/json"
