@@ -253,12 +253,13 @@ check-imports: setup
 format: check-swift ## format the sources
 	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
 
-lint: check-swift ## check the format
+lint: check-swift ## check the format, and the English of comments
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@# A pointer passed to a closure is not valid outside of it.
 	@if grep -rnE --include='*.swift' 'with(Unsafe|Contiguous|UTF8|CString|Bytes|Span|Memory)[A-Za-z0-9]*(\([^)]*\))? *\{ *\$$0(\.baseAddress!?)? *\}' $(SOURCES); then \
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
+	@$(PYTHON) Tests/Prose/comments.py
 
 benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name for one; PAGE=docs/benchmarks.md fills in a page; MEMBERS=options
 	$(if $(filter ordered fanout,$(ONLY)),$(call install_missing,$(BENCHMARK_PACKAGES)))

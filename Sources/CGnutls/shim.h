@@ -1,7 +1,7 @@
 #ifndef FEEDSTORE_CGNUTLS_SHIM_H
 #define FEEDSTORE_CGNUTLS_SHIM_H
 
-// Signatures of tokens. GnuTLS computes them; this only converts what JSON Web Keys and Signatures have.
+// Signatures of tokens. GnuTLS computes them; this header converts values of JSON Web Keys and Signatures.
 
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
@@ -23,7 +23,7 @@ static inline int feedstore_signature_verify(
     if (signature == NULL) return 0;
     int failure = gnutls_hmac_fast(GNUTLS_MAC_SHA256, first, first_size, text, text_size, expected);
     if (failure < 0) return failure;
-    // In the same time for every wrong one.
+    // In constant time, which reveals nothing about a wrong signature.
     int is_right = signature_size == sizeof expected && gnutls_memcmp(expected, signature, sizeof expected) == 0;
     return is_right ? 0 : GNUTLS_E_PK_SIG_VERIFY_FAILED;
   }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// The files of web/, with those of clients/js in web/client, compiled into the program so that it needs no files at run time. They are
+// The files of web/, and of clients/js in web/client, compiled into the program so that it needs no files at run time. They are
 // embedded in C, where #embed costs no compile time; a byte array in Swift takes half a minute to compile.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 

@@ -1,7 +1,7 @@
 #ifndef FEEDSTORE_CMALLOC_SHIM_H
 #define FEEDSTORE_CMALLOC_SHIM_H
 
-// What Swift's glibc module lacks. Other C libraries have allocators without such settings.
+// Functions that Swift's glibc module lacks. Other C libraries have allocators without such settings.
 
 #include <stdlib.h>
 #ifdef __GLIBC__
@@ -19,7 +19,7 @@ static inline void feedstore_malloc_keep(int block_bytes, int free_bytes) {
 // Extends the heap of this thread by about `bytes`, unless it has as much at its end.
 static inline void feedstore_malloc_extend(size_t bytes) {
 #ifdef __GLIBC__
-  // Volatile, so that the compiler does not leave both calls out.
+  // Volatile, so that the compiler does not remove both calls.
   void *volatile block = malloc(bytes);
   free(block);
 #endif

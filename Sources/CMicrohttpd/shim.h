@@ -1,8 +1,7 @@
 #ifndef FEEDSTORE_CMICROHTTPD_SHIM_H
 #define FEEDSTORE_CMICROHTTPD_SHIM_H
 
-// What Swift cannot import from libmicrohttpd: variadic functions. Everything else is called from Swift as
-// it is.
+// Swift cannot import libmicrohttpd's variadic functions. It calls all others directly.
 
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
@@ -110,7 +109,7 @@ static inline int feedstore_http_client_is_trusted(struct MHD_Connection *connec
   return status == 0;
 }
 
-// The address of the client; NULL if it is not known.
+// The address of the client; NULL if unknown.
 static inline const struct sockaddr *feedstore_http_client_address(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -124,7 +123,7 @@ static inline void *feedstore_http_socket_context(struct MHD_Connection *connect
   return info == NULL ? NULL : info->socket_context;
 }
 
-// The connection's socket, owned by libmicrohttpd; -1 if it is not known.
+// The connection's socket, owned by libmicrohttpd; -1 if unknown.
 static inline MHD_socket feedstore_http_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

@@ -1,8 +1,8 @@
 #ifndef FEEDSTORE_CRDKAFKA_SHIM_H
 #define FEEDSTORE_CRDKAFKA_SHIM_H
 
-// What Swift cannot import from librdkafka, or can only import at a cost: unions, variadic functions and
-// macros. Everything else is called from Swift as it is.
+// Parts of librdkafka that Swift cannot import, or only at a cost: unions, variadic functions and macros.
+// Swift calls all others directly.
 
 #include <dirent.h>
 #include <librdkafka/rdkafka.h>
@@ -84,8 +84,8 @@ static inline rd_kafka_resp_err_t feedstore_mock_delay_request(
       cluster, broker, api_key, 1, code, delay_milliseconds);
 }
 
-// Turns Nagle's algorithm off on the process's socket that listens at a port; Linux does the same on the connections that
-// are accepted from it. A mock broker does not tell its socket.
+// Disables Nagle's algorithm on the process's socket that listens at a port; Linux does the same on its accepted
+// connections. A mock broker does not reveal its socket.
 static inline void feedstore_mock_send_at_once(uint16_t port) {
   DIR *folder = opendir("/proc/self/fd");
   if (folder == NULL) return;

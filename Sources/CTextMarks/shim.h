@@ -5,9 +5,9 @@
 #include <string.h>
 
 // Marks bytes of a JSON text, one bit for each of 64, bit 0 for the first. In C, because Swift's vectors cannot be
-// turned into bits; clang makes the processor's own instructions of it.
+// turned into bits; clang compiles this to the processor's instructions.
 typedef struct {
-  // Quotes, backslashes and control characters: what the content of a string is not simply made of.
+  // Quotes, backslashes and control characters: the special bytes in a string.
   uint64_t stops;
   // Nonzero if a byte is not ASCII.
   uint64_t not_ascii;

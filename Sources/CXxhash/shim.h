@@ -59,7 +59,7 @@ static inline void feedstore_prefetch_for_writing(void *address, size_t count) {
   for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch((char *)address + at, 1);
 }
 
-// Prefetches a text; of a long one only the first lines, as the hardware prefetcher continues.
+// Prefetches a text; of a long one only the first lines, because the hardware prefetcher continues.
 static inline void feedstore_prefetch_text(const unsigned char *text, size_t count) {
   for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch(text + at);
 }

@@ -1,7 +1,7 @@
 private import Feed
 package import Kafka
 
-/// Reads partitions of one topic, which come and go.
+/// Reads a changing set of partitions of one topic.
 ///
 /// This is the only loop over the records of the changesets topic: workers restore feeds with it, followers follow with it,
 /// and the tools read a topic once with it. It belongs to one thread.
@@ -14,13 +14,13 @@ package final class PartitionReader {
   /// Partitions that were removed since the batch was filled: its records of them are outdated.
   private var removed: Set<Int32> = []
 
-  /// What a reading returned besides records.
+  /// The result of a read other than records.
   package struct Events {
-    /// The ends of partitions that were reached.
+    /// The reached ends of partitions.
     package var ends: [Int32: Int64] = [:]
-    /// The first error that does not resolve itself. What was read counts nevertheless: an end is reported only once.
+    /// The first error that does not resolve itself. Other results are still valid: an end is reported only once.
     package var failure: KafkaError?
-    /// Whether the brokers had nothing at all.
+    /// Whether the brokers returned nothing at all.
     package var isIdle = false
 
     package init() {}
@@ -46,7 +46,7 @@ package final class PartitionReader {
 
   /// Also reads these partitions, from these offsets.
   ///
-  /// Offsets and not "the beginning", which librdkafka looks up again only after half a second if it is not known at once.
+  /// Offsets instead of "the beginning", for which librdkafka repeats a failed request only after half a second.
   package func add(_ positions: [Int32: Int64]) throws(KafkaError) {
     if positions.isEmpty { return }
     try client.add(
@@ -55,7 +55,7 @@ package final class PartitionReader {
     )
   }
 
-  /// Stops reading partitions that were added; none of their records follows.
+  /// Stops reading partitions; none of their records follows.
   package func remove(_ numbers: Set<Int32>) throws(KafkaError) {
     if numbers.isEmpty { return }
     removed.formUnion(numbers)
@@ -64,7 +64,7 @@ package final class PartitionReader {
 
   /// Reads available records, and waits if there are none.
   ///
-  /// - Parameter take: takes a record; returns false to end this reading instead. The next one begins with that record.
+  /// - Parameter take: receives a record; returns false to end this read. The next read begins with that record.
   /// - Returns: nil if records are left.
   package func read(
     timeoutMilliseconds: Int32,
@@ -78,7 +78,7 @@ package final class PartitionReader {
     while next < batch.count {
       let record = batch.messages[next]
       next += 1
-      // Long enough before its turn: it was received on another thread.
+      // Prefetched early, because another thread received the record.
       if next + LookAhead.distance < batch.count,
         let value = batch.messages[next + LookAhead.distance].payload
       {

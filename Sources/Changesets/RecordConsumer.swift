@@ -10,13 +10,13 @@ package protocol RecordConsumer: AnyObject {
   func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError)
   func remove(_ partitions: [TopicPartition]) throws(KafkaError)
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata
-  /// The same for regular checks: it requests only these topics, whatever else the cluster has.
+  /// The same for regular checks: it requests only these topics in a cluster of any size.
   func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata
   func queryWatermarks(
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks
-  /// The end of a partition that is read, as a broker last reported it; nil before that.
+  /// The end of a partition, as a broker last reported it; nil before that.
   func knownEnd(of partition: TopicPartition) -> Int64?
   func close(timeoutMilliseconds: Int32) throws(KafkaError)
 }

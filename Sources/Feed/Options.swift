@@ -25,11 +25,10 @@ public struct Limits: Sendable, Equatable {
   public init() {}
 }
 
-/// When a feed's state is written again, so that the compacted topic stays small and late joiners have few deltas to
-/// apply.
+/// When a feed's state is written again, so that the topic stays small and new readers apply few deltas.
 public struct KeyframePolicy: Sendable, Equatable {
-  /// A keyframe follows when the delta records since the last reload number at least this, and the keyframe has at
-  /// most ``maxBytesRatio`` times their bytes; at most ``greatestMaxDeltas``.
+  /// A keyframe follows when the delta records since the last reload are at least this many, and the keyframe
+  /// has at most ``maxBytesRatio`` times their bytes; at most ``greatestMaxDeltas``.
   public var maxDeltas = 1000
   /// A keyframe also follows when those records have more than this many times the bytes of the last reload.
   public var maxBytesRatio = 2.0
@@ -48,20 +47,20 @@ public struct KeyframePolicy: Sendable, Equatable {
     ratio("maxBytesRatio", &maxBytesRatio)
   }
 
-  /// Whether a keyframe is due as the delta records have become long.
+  /// Whether a keyframe is due because the delta records are long.
   ///
   /// - Parameters:
   ///   - deltaBytes: bytes of the delta records' values since the last reload.
-  ///   - lastReloadBytes: bytes of that reload's values.
+  ///   - lastReloadBytes: bytes of the reload's values.
   func isDue(deltaBytes: Int, lastReloadBytes: Int) -> Bool {
     Double(deltaBytes) > maxBytesRatio * Double(lastReloadBytes)
   }
 
-  /// Whether a keyframe is due as the delta records have become many. Where the feed is much larger than
-  /// they are, they first have to become longer: so keyframes never take much more than the deltas do.
+  /// Whether a keyframe is due because there are many delta records. If the feed is much larger than they
+  /// are, they must grow first: keyframes never take much more than the deltas.
   ///
   /// - Parameters:
-  ///   - deltas: delta records since the last reload, and `deltaBytes` those of their values.
+  ///   - deltas: delta records since the last reload, and `deltaBytes`: the bytes of their values.
   ///   - keyframeBytes: bytes of the keyframe as one value.
   func isDue(deltas: Int, deltaBytes: Int, keyframeBytes: Int) -> Bool {
     deltas >= maxDeltas && Double(keyframeBytes) <= maxBytesRatio * Double(deltaBytes)

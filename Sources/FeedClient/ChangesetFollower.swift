@@ -12,19 +12,19 @@ final class ChangesetFollower {
   private let log: KafkaLogHandler
   /// A monotonic clock.
   private let milliseconds: () -> Int64
-  /// Receives the progress of partitions, on this thread; nil if it is not needed.
+  /// Receives the progress of partitions, on this thread; nil if unused.
   private let onProgress: (@Sendable ([PartitionProgress]) -> Void)?
   private var nextProgress: Int64 = 0
 
   /// The partitions that the client reads.
   private var opened: Set<Int32> = []
-  /// Whether records may have been lost while the client waited, so that all partitions must be opened again.
+  /// Whether records may have been lost during a wait, so that all partitions must be opened again.
   private var hasWaited = false
-  /// How many partitions the topic has, as far as is known.
+  /// The last known number of the topic's partitions.
   private var knownCount: Int32 = 0
   /// Whether all partitions were requested.
   private var followsAll = false
-  /// When to check next whether it has more.
+  /// The time of the next check for more.
   private var nextCheck: Int64 = 0
 
   /// The result of a step.
@@ -51,7 +51,7 @@ final class ChangesetFollower {
     reader = PartitionReader(topic: subscriptions.topic, client: client)
   }
 
-  /// Handles a request, or reads once.
+  /// Handles a request, or reads records.
   ///
   /// - Throws: ``FeedClientError`` or `KafkaError`.
   func step() throws -> Step {
@@ -162,7 +162,7 @@ final class ChangesetFollower {
     }
     subscriptions.open(numbers, beginnings: ends.mapValues(\.low), ends: ends.mapValues(\.high))
     let positions = subscriptions.positions
-    // A worker may have taken out a partition that is followed again now, from another offset.
+    // A worker may have taken a partition that is now followed again, from another offset.
     let kept = hasWaited ? [] : Set(opened.filter { known[$0] != nil && positions[$0] != nil })
     try reader.remove(opened.subtracting(kept))
     opened = kept
@@ -172,7 +172,7 @@ final class ChangesetFollower {
   }
 
   private func partitionCount() throws -> Int32? {
-    // At most as many milliseconds as a double has exactly: for ever.
+    // Capped at an integer that a double represents exactly: practically without limit.
     var wait = TopicWait(milliseconds: Int64(min(topicTimeout / .milliseconds(1), 0x1p53)))
     while true {
       let metadata = try ask { () throws(KafkaError) in
@@ -194,7 +194,7 @@ final class ChangesetFollower {
     }
   }
 
-  /// Repeats a request until the brokers answer; nil if a new request arrives meanwhile.
+  /// Repeats a request until the brokers answer; nil if a new request arrives first.
   private func ask<Answer>(_ question: () throws(KafkaError) -> Answer) throws(KafkaError) -> Answer? {
     while !subscriptions.hasRequest {
       do throws(KafkaError) {
@@ -222,6 +222,6 @@ private enum FollowerTimes {
   /// The timeout of one request. The follower checks for a stop between requests and then repeats the request.
   static let request: Int32 = 2_000
   static let progress: Int64 = 20
-  /// How often to check whether the topic has more partitions.
+  /// The interval of checks for new partitions.
   static let check: Int64 = 5_000
 }

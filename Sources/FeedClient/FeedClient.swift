@@ -23,7 +23,7 @@ import Synchronization
 /// cooperative pool. All other methods may be called from anywhere, before, during and after the run.
 ///
 /// **Memory** consists of the followed feeds, the records that librdkafka has prefetched (`queued.max.messages.kbytes`,
-/// 64 MiB by default), and for each subscription what ``SubscriptionOptions`` allows.
+/// 64 MiB by default), and the queues of the subscriptions (``SubscriptionOptions``).
 public final class FeedClient: Sendable {
   private let options: FeedClientOptions
   private let log: KafkaLogHandler
@@ -35,7 +35,7 @@ public final class FeedClient: Sendable {
 
   /// Creates a client. It does nothing until ``run()`` is called.
   ///
-  /// - Parameter log: receives log lines of the client, and those of librdkafka, on librdkafka's threads.
+  /// - Parameter log: receives the log lines of the client and of librdkafka, on librdkafka's threads.
   public init(_ options: FeedClientOptions, log: @escaping KafkaLogHandler) {
     self.options = options
     self.log = log
@@ -46,8 +46,8 @@ public final class FeedClient: Sendable {
     )
   }
 
-  /// Follows the topic until ``stop()`` is called, the task is cancelled, or an error occurs. Call it once, and once
-  /// more after each ``reset()``.
+  /// Follows the topic until ``stop()`` is called, the task is cancelled, or an error occurs. Call it once, and
+  /// again after each ``reset()``.
   ///
   /// Subscriptions end with the run: after their pending updates, or with the same error.
   ///
@@ -125,9 +125,9 @@ public final class FeedClient: Sendable {
 
   // MARK: Subscribing
 
-  /// The updates of some feeds, or of all if nil: first the state of each known feed, once its partition has been read
-  /// to the end, then its changes. A requested feed that does not exist is delivered as `absent`, and followed once it
-  /// is created.
+  /// Updates of some feeds, or of all if nil: first the state of each known feed, once its partition has been read to
+  /// the end, then its changes. A requested feed that does not exist is delivered as `absent`, and followed once it is
+  /// created.
   ///
   /// Each call creates a separate subscription, which starts with this call.
   public func updates(
@@ -139,9 +139,9 @@ public final class FeedClient: Sendable {
 
   // MARK: Windows
 
-  /// The updates of what a window shows of some feeds: of each first the state, then what changes in the window. Snapshots and
-  /// changesets are the window's; the descriptions are the feeds'. When a feed is reloaded, its state is delivered again
-  /// (`present`). A subscription with a window does not begin with the history.
+  /// Updates of a window of some feeds: first the state of each, then the changes in the window. Snapshots and changesets are
+  /// the window's; the descriptions are the feeds'. When a feed is reloaded, its state is delivered again (`present`). A
+  /// subscription with a window does not begin with the history.
   public func updates(
     of feeds: [String],
     window: FeedWindow,
@@ -162,7 +162,7 @@ public final class FeedClient: Sendable {
   /// a slow reader.
   public func standings() -> AsyncStream<FeedStanding> { subscriptions.standings() }
 
-  /// Waits until everything that the brokers have reported has been read.
+  /// Waits until all records reported by the brokers have been read.
   ///
   /// - Returns: false if the client ended, or the task was cancelled, before that.
   public func waitUntilUpToDate() async -> Bool {
@@ -175,11 +175,11 @@ public final class FeedClient: Sendable {
   /// The followed partitions, sorted by number.
   public var partitions: [PartitionDescription] { subscriptions.partitions }
 
-  /// The partitions that have a feed, lowest first. If there are several, each has a feed of its own: producers choose
-  /// the partition of its id by different rules, which they must not do. The log says so once.
+  /// The partitions that have a feed, lowest first. If there are several, each has a separate feed: producers choose
+  /// the partition of its id by different rules, which is a mistake. The client logs it once.
   public func partitions(of feed: String) -> [Int32] { subscriptions.partitions(of: ByteText(feed)) }
 
-  /// The description of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
+  /// The description of a feed; nil if the feed is unknown, or not yet known. O(1) in its size.
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func description(of feed: String, in partition: Int32? = nil) -> FeedDescription? {
@@ -194,11 +194,11 @@ public final class FeedClient: Sendable {
   /// storage: a feed that changes while its snapshot is held is copied once.
   public func contents() -> [FeedContent] { subscriptions.collect { $0.contents } }
 
-  /// The feeds of which no state is known, as their records lack a reload or are malformed: updates of the kind
+  /// The feeds without a known state, because their records lack a reload or are malformed: updates of the kind
   /// `mustRefetch`, sorted by partition and then by the bytes of the feeds' ids.
   public func feedsWithoutContent() -> [FeedUpdate] { subscriptions.collect { $0.lossesWithoutContent } }
 
-  /// The current content of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
+  /// The current content of a feed; nil if the feed is unknown, or not yet known. O(1) in its size.
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func content(of feed: String, in partition: Int32? = nil) -> FeedContent? {
@@ -206,7 +206,7 @@ public final class FeedClient: Sendable {
   }
 }
 
-/// What a client follows, and how it reads it.
+/// The feeds that a client follows, and its settings.
 public struct FeedClientOptions: Sendable {
   /// Properties of librdkafka, such as `bootstrap.servers`. The client sets isolation, offset storage and
   /// end-of-partition events itself.
@@ -216,10 +216,10 @@ public struct FeedClientOptions: Sendable {
   /// The partitions to follow at first; nil for all partitions of the topic.
   public var partitions: Set<Int32>?
   /// The ids of the feeds to follow; nil for all. Ids are compared by their bytes. Records of other feeds are skipped
-  /// without decoding, nothing is kept of them, and subscribers to them receive `absent`.
+  /// without decoding, and their subscribers receive `absent`.
   public var feeds: [String]?
-  /// How long to wait for a topic that the brokers do not know yet, such as one that was just created; the log says so
-  /// every few seconds. Brokers that cannot be reached are waited for without limit.
+  /// The maximum wait for a topic that the brokers do not know yet, such as a new one; the client logs the wait every
+  /// few seconds. There is no limit for unreachable brokers.
   public var topicTimeout: Duration
 
   /// Creates options; by default, all feeds of the topic are followed from its beginning.
@@ -252,7 +252,7 @@ public struct FeedClientError: Error, Sendable, Equatable, CustomStringConvertib
 
   /// The kind of error; stable.
   public let code: Code
-  /// Names the topic, the partition, and the remedy.
+  /// The topic, the partition, and the remedy.
   public let message: String
 
   /// Code and message.

@@ -4,9 +4,9 @@ public import Feed
 public struct FeedDescription: Sendable, Equatable {
   /// The feed's id. Feed ids are compared by their bytes, unlike Swift strings.
   public let feed: String
-  /// The partition of the changesets topic that it is in.
+  /// The feed's partition of the changesets topic.
   public let partition: Int32
-  /// Everything that the partition has about the feed before this offset is included.
+  /// The description includes all records of the partition before this offset.
   public let position: Int64
   /// Epoch, revision and `through`, and the feed's records on the topic since its last keyframe.
   public let version: PublishedVersion
@@ -23,7 +23,7 @@ public struct FeedDescription: Sendable, Equatable {
   /// Why the state is outdated until the next reload; nil if it is not.
   public let outdated: String?
   /// How the latest changeset was published, and why. Nil if the client does not follow feeds by name
-  /// (``FeedClientOptions/feeds``) or has adopted the feed and not seen a change of it since.
+  /// (``FeedClientOptions/feeds``), or has adopted the feed and not received a change since.
   public let lastChangeset: LastChangeset?
 
   /// The epoch as text: `topic/offset`.
@@ -39,7 +39,7 @@ public struct FeedContent: Sendable {
   /// The sections and items. The snapshot shares its storage with the replica, which copies it if the feed changes
   /// while the snapshot is held.
   public let snapshot: Snapshot
-  /// The snapshot's changeset of mode `reload`, if it is that of a window.
+  /// The snapshot's changeset of mode `reload`, if it is a window's.
   let document: [UInt8]?
 
   init(description: FeedDescription, snapshot: Snapshot, document: [UInt8]? = nil) {
@@ -48,10 +48,10 @@ public struct FeedContent: Sendable {
     self.document = document
   }
 
-  /// The whole feed, or what a window shows of it, as one changeset of mode `reload` and reason `keyframe`, for followers that start with this
-  /// revision: JSON in UTF-8. It is encoded on the caller's thread by each call, in O(n) for n elements.
+  /// The whole feed, or a window of it, as one changeset of mode `reload` and reason `keyframe`, for followers that start with this revision:
+  /// JSON in UTF-8. It is encoded on the caller's thread by each call, in O(n) for n elements.
   ///
-  /// - Parameter window: what is written of a whole feed, with the window's checksum; nil for everything.
+  /// - Parameter window: the part of a whole feed to write, with the window's checksum; nil for everything.
   public func reloadDocument(_ window: FeedWindow? = nil) -> [UInt8] {
     if let document { return document }
     return snapshot.reload(
@@ -64,17 +64,17 @@ public struct FeedContent: Sendable {
 }
 
 extension FeedContent {
-  /// What a window shows of the feed. O(n) for the n elements shown.
+  /// The feed's content in a window. O(n) for the n shown elements.
   package func shown(in window: FeedWindow) -> FeedContent {
     let document = reloadDocument(window)
     return ShownFeed(FeedContent(description: description, snapshot: Snapshot(), document: document)).content
   }
 }
 
-/// A feed as a reader sees it.
+/// A feed, or a window of it, for a reader.
 package struct FeedView: Sendable, Hashable {
   package let feed: FeedAddress
-  /// What of the feed is shown; nil for all of it.
+  /// The shown part of the feed; nil for all of it.
   package let window: FeedWindow?
 
   package init(_ feed: FeedAddress, _ window: FeedWindow? = nil) {
@@ -83,21 +83,21 @@ package struct FeedView: Sendable, Hashable {
   }
 }
 
-/// What a client knows of a view at one moment.
+/// A client's knowledge of a view at one moment.
 package struct ViewStanding: Sendable {
-  /// The feed's.
+  /// The description of the feed.
   package let description: FeedDescription
-  /// The revision at which the view changed last, or at which its window was opened.
+  /// The revision of the view's last change, or at which its window was opened.
   package let since: UInt64
-  /// The member `window` of the window's changesets, as it would be now: JSON text. Nil without a window, and
-  /// unless it was asked for.
+  /// The current member `window` for the window's changesets: JSON text. Nil without a window, and unless it
+  /// was requested.
   package var totals: [UInt8]?
 }
 
 /// A changeset from the topic, decoded, with its bytes.
 public struct FeedChangeset: Sendable {
   /// Feed, epoch, revision, base, mode, reason, time, and the entries in `difference`, which is nil for a reload, and if no
-  /// subscriber has asked for differences.
+  /// subscriber requested differences.
   public let change: ReplicaChange
   /// The bytes of the records' values, UTF-8 text of JSON: one, or the parts in their order.
   public let values: [[UInt8]]
@@ -107,7 +107,7 @@ public struct FeedChangeset: Sendable {
   public let partition: Int32
   /// The offset of the record, or of the record with the last part.
   public let offset: Int64
-  /// What it changes in windows that are open; nothing for others.
+  /// Its changes of open windows; absent for unchanged ones.
   package internal(set) var windows: [FeedWindow: WindowChangeset] = [:]
 
   /// Creates a changeset, also for tests of subscribers.
@@ -129,24 +129,24 @@ public struct FeedChangeset: Sendable {
 /// How the latest changeset of a feed was published, and why.
 public struct LastChangeset: Sendable, Equatable {
   public let mode: ChangesetMode
-  /// Why it is a reload; nil for other modes.
+  /// The reason for a reload; nil for other modes.
   public let reason: ReloadReason?
   /// The figures in the header `feedstore.plan`; nil if the header is absent or not valid.
   public let plan: ChangesetPlan?
 }
 
-/// How far behind a follower is, with one feed or with everything that it follows.
+/// How far behind a follower is, for one feed or for all that it follows.
 ///
-/// A feed has the standing of its partition, unless it must be fetched again. The standing of a client is that of the
-/// partition that is furthest behind.
+/// A feed has the standing of its partition, unless it must be fetched again. A client has its slowest partition's
+/// standing.
 public enum FeedStanding: Int, Sendable, Comparable, CaseIterable {
   /// Changesets of the feed were missed or do not fit. Its state is outdated until the next reload arrives.
   case mustRefetch
-  /// The partition has not been read to its end yet, so its feeds are not known yet.
+  /// The partition has not been read to its end, so its feeds are not yet known.
   case bootstrapping
   /// The partition had been read to its end, and newer records have been reported.
   case catchingUp
-  /// Everything that the brokers have reported has been read.
+  /// All records reported by the brokers have been read.
   case upToDate
 
   /// Orders standings by how far behind they are, the furthest first.
@@ -175,11 +175,11 @@ package struct FeedAddress: Sendable, Hashable {
   }
 }
 
-/// How far a partition of the changesets topic was followed.
+/// The progress in a partition of the changesets topic.
 public struct PartitionDescription: Sendable, Equatable {
   /// The partition's number.
   public let number: Int32
-  /// Everything before this offset was read.
+  /// All records before this offset were read.
   public let position: Int64
   /// How far behind the follower is with this partition; never `mustRefetch`.
   public let standing: FeedStanding

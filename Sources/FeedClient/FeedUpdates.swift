@@ -17,10 +17,10 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   /// Iterates over the updates.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: FeedSubscription
-    /// The last state of each feed. Unless the subscriber keeps a copy, this is the only reference, and differences are
+    /// The last state of each feed. This is the only reference, unless the subscriber keeps a copy, so differences are
     /// applied in place.
     private var snapshots: [FeedAddress: Snapshot] = [:]
-    /// The same of windows, which are followed by the texts of their changesets.
+    /// The last content of each window, to which the texts of changesets are applied.
     private var windows: [FeedAddress: ShownFeed] = [:]
 
     init(subscription: FeedSubscription) { self.subscription = subscription }
@@ -50,8 +50,8 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       return nil
     }
 
-    /// The update with the resulting snapshot; nil if the snapshot cannot apply it. A replica accepts a difference with
-    /// two entries for one place, which a snapshot rejects.
+    /// The update with the resulting snapshot; nil if the snapshot cannot apply it. Unlike a replica, a snapshot
+    /// rejects a difference with two entries for one position.
     private mutating func completed(_ update: FeedUpdate) -> FeedUpdate? {
       guard subscription.options.hasSnapshots else { return update }
       let feed = update.address
@@ -66,7 +66,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       return update
     }
 
-    /// The update of what the window shows; nil if the state is needed for it.
+    /// The update for the window; nil if it needs the state.
     private mutating func shown(_ update: FeedUpdate) -> FeedUpdate? {
       let feed = update.address
       switch update {
@@ -88,7 +88,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
 
     private mutating func apply(_ difference: SnapshotDifference, to feed: FeedAddress) -> Bool {
       do throws(SnapshotError) {
-        // In place: a copy taken out would be a second reference, and all of it would be copied.
+        // In place: a local copy would be a second reference, and the whole content would be copied.
         try snapshots[feed]?.apply(difference)
         return snapshots[feed] != nil
       } catch {
@@ -98,20 +98,20 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   }
 }
 
-/// What a window shows of a feed, followed by the texts of its changesets.
+/// A feed's content in a window, to which the texts of changesets are applied.
 struct ShownFeed {
-  /// As it was at first.
+  /// The first content.
   let content: FeedContent
   private let replicas = ReplicaPartition()
   private let replica: Replica
 
-  /// - Parameter content: of which the document counts.
+  /// - Parameter content: only its document is used.
   init(_ content: FeedContent) {
     let document = content.reloadDocument()
     let feed = content.description.feed
     guard Self.apply(document, keyed: "k0/" + feed, to: replicas) != nil,
       let replica = replicas.replica(of: feed)
-    else { preconditionFailure("the state of a window is no changeset") }
+    else { preconditionFailure("the state of a window is not a changeset") }
     self.replica = replica
     self.content = FeedContent(
       description: content.description,
@@ -120,7 +120,7 @@ struct ShownFeed {
     )
   }
 
-  /// - Returns: the changeset for this reader, and its result; nil if it does not continue what the reader has.
+  /// - Returns: the changeset for this reader, and its result; nil if it does not apply.
   func apply(_ change: WindowChangeset, _ changeset: FeedChangeset) -> (FeedChangeset, Snapshot)? {
     guard change.since <= replica.revision else { return nil }
     let text = change.text(base: replica.revision)
@@ -161,19 +161,19 @@ final class FeedSubscription: Sendable {
 }
 
 /// An update of one feed for a subscriber. Updates of a feed arrive in order, and each continues from the previous one.
-/// The same id in two partitions denotes two feeds: tell them apart by ``partition``.
+/// The same id in two partitions denotes two feeds: ``partition`` distinguishes them.
 public enum FeedUpdate: Sendable {
   /// The whole feed: at the beginning of a subscription, or in place of updates that a slow subscriber missed.
   ///
   /// `passedOver` is the number of updates that it replaces; 0 at the beginning.
   case present(FeedContent, passedOver: Int)
 
-  /// The feed changed by one changeset; `change.mode` says how to apply it. The snapshot is the result, or nil if the
-  /// subscription has no snapshots.
+  /// The feed changed by one changeset; `change.mode` determines how to apply it. The snapshot is the result, or nil
+  /// if the subscription has no snapshots.
   case changed(FeedChangeset, Snapshot?)
 
-  /// Changesets of the feed were missed or do not fit; `reason` describes it. The content delivered so far is outdated
-  /// until a reload arrives.
+  /// Changesets of the feed were missed or do not apply; `reason` describes the cause. The content delivered so far is
+  /// outdated until a reload arrives.
   case mustRefetch(feed: String, partition: Int32, reason: String)
 
   /// The feed does not exist: it was deleted, its partition is no longer followed, or a subscription requested an
@@ -189,7 +189,7 @@ public enum FeedUpdate: Sendable {
     }
   }
 
-  /// The partition of the changesets topic that the feed is in, or was in; nil if no partition has it.
+  /// The current or former partition of the feed in the changesets topic; nil if it is in none.
   public var partition: Int32? {
     switch self {
     case .present(let content, _): content.description.partition
@@ -202,7 +202,7 @@ public enum FeedUpdate: Sendable {
   /// The feed's partition and id.
   package var address: FeedAddress { FeedAddress(partition, ByteText(feed)) }
 
-  /// The feed after the update; nil if it was deleted, is not known, or the subscription has no snapshots.
+  /// The feed after the update; nil if it was deleted, is unknown, or the subscription has no snapshots.
   public var snapshot: Snapshot? {
     switch self {
     case .present(let content, _): content.snapshot
@@ -212,9 +212,9 @@ public enum FeedUpdate: Sendable {
   }
 }
 
-/// How updates are delivered to a subscriber, and what happens if it is slow.
+/// How updates reach a subscriber, and the policy if it is slow.
 public struct SubscriptionOptions: Sendable, Equatable {
-  /// What happens when a subscriber's queue is full.
+  /// The policy for a full queue.
   public enum SlowPolicy: Sendable, Equatable {
     /// The client stops reading, for all subscribers, until the subscriber has taken an update. It receives every
     /// changeset. For a process that exists for a single subscriber.
@@ -224,7 +224,7 @@ public struct SubscriptionOptions: Sendable, Equatable {
     case coalesces
   }
 
-  /// What happens when the queue is full.
+  /// The policy for a full queue.
   public var slowPolicy: SlowPolicy
   /// The maximum number of queued updates.
   public var maximumUpdates: Int
@@ -233,14 +233,14 @@ public struct SubscriptionOptions: Sendable, Equatable {
   /// Whether updates include the resulting snapshot. The subscription then keeps a copy of each feed that changes. An
   /// update costs time in proportion to its changes, or O(n) if the previous snapshot is still held.
   public var hasSnapshots: Bool
-  /// Whether changesets include their difference, decoded. Describing it copies every entry. Snapshots need it, so it is always
-  /// there if `hasSnapshots` is true.
+  /// Whether changesets include their difference, decoded. Decoding copies every entry. Snapshots need it, so it is always
+  /// present if `hasSnapshots` is true.
   public var hasDifferences: Bool
   var needsDifferences: Bool { window == nil && (hasDifferences || hasSnapshots) }
-  /// Whether to deliver every changeset that the topic still has, instead of the state at the beginning. Use it only
-  /// for a subscription that is created before the client runs.
+  /// Whether to deliver every changeset that is still in the topic, instead of the state at the beginning. Use it
+  /// only for a subscription that is created before the client runs.
   public var beginsWithHistory: Bool
-  /// What of its feeds the subscription is shown; nil for everything.
+  /// The window of its feeds; nil for everything.
   var window: FeedWindow?
 
   /// Creates options; by default a slow subscriber does not delay others.

@@ -1,7 +1,7 @@
 import Changesets
 import Feed
 
-/// A partition that a client follows: a ``ReadPartition``, and what subscribers learn of its records.
+/// A partition that a client follows: a ``ReadPartition``, and the updates for subscribers.
 final class FollowedPartition {
   let read: ReadPartition
   /// The feeds to follow; nil for all. Records of other feeds are skipped without decoding.
@@ -12,13 +12,13 @@ final class FollowedPartition {
   private var parts: [ByteText: (values: [[UInt8]], plan: ChangesetPlan?)] = [:]
   /// How the latest changeset of each feed was published. Kept only if feeds are followed by name.
   private var lastChangesets: [ByteText: LastChangeset] = [:]
-  /// The windows of its feeds that are open, of those that have changed since.
+  /// The open windows of feeds that have changed since.
   private var windows: [ByteText: OpenWindows] = [:]
   /// Records that were read, and bytes of their keys and values.
   private var records = 0
   private var recordBytes = 0
 
-  /// What a record means to the subscribers of a feed.
+  /// The effect of a record on a feed's subscribers.
   struct News {
     let feed: ByteText
     /// Nil if the feed changed, but the change was not kept.
@@ -34,7 +34,7 @@ final class FollowedPartition {
   }
 
   var number: Int32 { read.number }
-  /// Everything before this offset was read.
+  /// All records before this offset were read.
   var position: Int64 { read.position }
   var standing: FeedStanding { !isBootstrapped ? .bootstrapping : read.isAtEnd ? .upToDate : .catchingUp }
 
@@ -45,9 +45,9 @@ final class FollowedPartition {
   /// - Parameters:
   ///   - keepsChanges: whether to return the change, because a subscriber needs it.
   ///   - describesChanges: whether the change contains its difference, which copies every entry.
-  ///   - openWindows: the windows that are open, by feed.
+  ///   - openWindows: the open windows, by feed.
   ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
-  /// - Returns: what it means, and the fault if it is not a valid record of a changesets topic.
+  /// - Returns: the effect, and a fault if the record is not valid on a changesets topic.
   func take(
     offset: Int64,
     key: ByteSpan,
@@ -115,7 +115,7 @@ final class FollowedPartition {
     }
   }
 
-  /// The news that the last record made a feed stale.
+  /// The effect of a last record that made a feed stale.
   private func loss(of feed: ByteText) -> News? {
     guard read.replicas.hasBecomeStale, let reason = reasonForLoss(of: feed) else { return nil }
     return News(feed: feed, update: .mustRefetch(feed: feed.string, partition: number, reason: reason))
@@ -142,7 +142,7 @@ final class FollowedPartition {
       offset: position - 1
     )
     if change.mode != .reload, let windows = read.replicas.windows { changeset.windows = windows.changes }
-    // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
+    // A subscriber can compute the result of a difference from its own copy, but not a reload's.
     news.update = .changed(changeset, change.mode == .reload ? content(of: feed)?.snapshot : nil)
     news.byteCount = change.byteCount
     return news
@@ -150,7 +150,7 @@ final class FollowedPartition {
 
   // MARK: Windows
 
-  /// The progress of a feed's open windows; nil if there is no such feed yet.
+  /// The progress of a feed's open windows; nil if the feed does not exist yet.
   private func windows(
     of feed: ByteText,
     _ open: Dictionary<FeedWindow, Int>.Keys
@@ -158,15 +158,15 @@ final class FollowedPartition {
     guard let replica = read.replicas.replica(of: feed.string) else { return nil }
     let windows = windows[feed] ?? OpenWindows()
     self.windows[feed] = windows
-    // Windows that are closed are forgotten at once.
+    // Closed windows are forgotten at once.
     if windows.count < open.count { for window in open { windows.open(window, at: replica.revision) } }
     return windows
   }
 
-  /// Forgets the progress of a window that is not open any more.
+  /// Discards the progress of a closed window.
   func close(_ window: FeedWindow, of feed: ByteText) { windows[feed]?.close(window) }
 
-  /// How far a view is; nil if there is no such feed.
+  /// The standing of a view; nil if the feed does not exist.
   func standing(of view: FeedView, withTotals: Bool) -> ViewStanding? {
     let feed = view.feed.id
     guard let replica = read.replicas.replica(of: feed.string), let description = description(replica) else {
@@ -204,7 +204,7 @@ final class FollowedPartition {
 
   func hasReplica(of feed: ByteText) -> Bool { read.replicas.replica(of: feed.string) != nil }
 
-  /// The current content of a feed; nil if there is no such feed.
+  /// The current content of a feed; nil if it does not exist.
   func content(of feed: ByteText) -> FeedContent? { read.replicas.replica(of: feed.string).flatMap(content) }
 
   /// The feeds, sorted by the bytes of their ids.

@@ -1,8 +1,8 @@
-/// Chooses the partitions that a process follows besides those of its workers: as many as fit into a bound, in a fixed
+/// Chooses the partitions that a process follows in addition to its workers': as many as fit into a limit, in a fixed
 /// order. A state machine without clients and without a clock.
 ///
-/// Partitions are read a few at a time. If their state exceeds the bound, the last one in the order is given up as a whole. It
-/// is tried again when there is room for what was read of it, at most once a minute, because its full size is not known.
+/// Partitions are read a few at a time. If their state exceeds the limit, the last one in the order is given up as a whole. It
+/// is tried again when there is room for the part that was read, at most once a minute, because its full size is unknown.
 struct StandbyChoice: Sendable {
   enum State: Equatable, Sendable {
     /// It will be read from its beginning.
@@ -10,15 +10,15 @@ struct StandbyChoice: Sendable {
     /// It is read, but its end has not been reached.
     case reading
     case followed
-    /// A worker of this process has it.
+    /// A worker of this process owns it.
     case owned
-    /// It does not fit into the bound.
+    /// It exceeds the limit.
     case tooLarge(bytes: Int, retryTime: Int64)
-    /// It has a record that is malformed or does not fit.
+    /// It has a record that is malformed or does not apply.
     case damaged
   }
 
-  /// The partitions in the order in which they get room.
+  /// The partitions by priority.
   let order: [Int32]
   private let maxBytes: Int
   private var states: [Int32: State] = [:]
@@ -30,8 +30,8 @@ struct StandbyChoice: Sendable {
   private static let retryMilliseconds: Int64 = 60_000
 
   /// - Parameters:
-  ///   - count: how many partitions there are.
-  ///   - first: where the order begins. It ascends from there, and continues with the lowest.
+  ///   - count: the number of partitions.
+  ///   - first: the first in the order, which ascends and then continues with the lowest.
   init(partitions count: Int32, from first: Int32 = 0, maxBytes: Int) {
     order = (0..<count).map { (first + $0) % count }
     self.maxBytes = maxBytes
@@ -47,7 +47,7 @@ struct StandbyChoice: Sendable {
 
   // MARK: Decisions
 
-  /// Begins to read partitions, and returns them.
+  /// Starts reading partitions, and returns them.
   mutating func begin(at now: Int64) -> [Int32] {
     var count = states.values.count { $0 == .reading }
     var begun: [Int32] = []
@@ -67,7 +67,7 @@ struct StandbyChoice: Sendable {
     }
   }
 
-  /// Gives up the partitions that exceed the bound, and returns them.
+  /// Gives up the partitions that exceed the limit, and returns them.
   mutating func giveUpExcess(at now: Int64) -> [Int32] {
     var given: [Int32] = []
     while bytes > maxBytes, let last = order.last(where: { sizes[$0, default: 0] > 0 }) {
@@ -91,12 +91,12 @@ struct StandbyChoice: Sendable {
     if states[number] == .reading { states[number] = .followed }
   }
 
-  /// A worker has the partition.
+  /// A worker owns the partition.
   mutating func own(_ number: Int32) { change(number, to: .owned) }
 
-  /// A worker has given back the partition.
+  /// A worker has returned the partition.
   ///
-  /// - Parameter bytes: the size of the feeds that it hands over; nil if it hands over none.
+  /// - Parameter bytes: the size of the returned feeds; nil if none are returned.
   mutating func release(_ number: Int32, bytes size: Int?) {
     guard states[number] != nil else { return }
     change(number, to: size == nil ? .waiting : .reading)
@@ -106,7 +106,7 @@ struct StandbyChoice: Sendable {
   /// A partition has to be read from its beginning again.
   mutating func restart(_ number: Int32) { change(number, to: .waiting) }
 
-  /// A partition has a record that is malformed or does not fit.
+  /// A partition has a record that is malformed or does not apply.
   mutating func damage(_ number: Int32) { change(number, to: .damaged) }
 
   private mutating func change(_ number: Int32, to state: State) {

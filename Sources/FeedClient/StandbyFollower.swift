@@ -4,11 +4,11 @@ package import Kafka
 package import Service
 import Synchronization
 
-/// The only follower of a process apart from its workers. What it follows is on standby, restorations continue from it, and it may
-/// be served over HTTP.
+/// The only follower of a process, separate from its workers. Its partitions are on standby, restorations continue from them, and
+/// it may serve them over HTTP.
 ///
-/// ``StandbyPlan`` decides what is followed. If feeds are served, the client goes on following a partition that a worker takes,
-/// so the worker gets a copy. Otherwise partitions are moved: to a worker that takes one, and back when it gives one up.
+/// ``StandbyPlan`` chooses the partitions. If feeds are served, the client continues to follow a partition that a worker takes,
+/// and the worker gets a copy. Otherwise the partition moves to the worker, and back when the worker gives it up.
 package final class StandbyFollower: PartitionFollower {
   private let subscriptions: Subscriptions
   private let servesFeeds: Bool
@@ -19,11 +19,11 @@ package final class StandbyFollower: PartitionFollower {
   private let plan: Mutex<StandbyPlan>
 
   /// - Parameters:
-  ///   - client: it follows only what `follow` requests.
-  ///   - servesFeeds: whether partitions of workers are followed, too.
-  ///   - standbyBytes: the bound on the state of partitions that no worker has; nil if they are not followed.
-  ///   - seed: the partition with which the order of standby begins, modulo their number. It should differ from process to
-  ///     process, so that a partition that exceeds the bound of one is followed by another.
+  ///   - client: follows only the partitions that `follow` requests.
+  ///   - servesFeeds: whether to follow workers' partitions, too.
+  ///   - standbyBytes: the limit on the state of partitions without a worker here; nil to follow none.
+  ///   - seed: the first partition in the order of standby, modulo their number. It should differ from process to
+  ///     process, so that a partition that exceeds the limit of one is followed by another.
   ///   - follow: called after each change, with the partitions to follow; by default, the client follows them.
   package init(
     _ client: FeedClient,
@@ -65,7 +65,7 @@ package final class StandbyFollower: PartitionFollower {
   }
 
   package func take(_ number: Int32, within ends: Watermarks) -> sending ReadPartition? {
-    // Not under the plan's lock: handing over takes long.
+    // Outside of the plan's lock, because this takes long.
     let partition = servesFeeds ? subscriptions.share(number) : subscriptions.takeOut(number)
     let position = partition?.position
     let isUsable = update { [now = milliseconds()] in
@@ -94,7 +94,7 @@ package final class StandbyFollower: PartitionFollower {
 
   // MARK: The client
 
-  /// The client was reset, and follows nothing.
+  /// The client was reset, and has no partitions.
   package func reset() { update { $0.reset() } }
 
   /// The client's progress.
@@ -131,7 +131,7 @@ extension FeedClient {
   }
 }
 
-/// A change of partitions on standby to log.
+/// A log entry about partitions on standby.
 enum StandbyNews: Equatable {
   case tooLarge(Int32, limit: Int)
   case damaged(Int32, reason: String)
@@ -178,8 +178,8 @@ struct FollowPause {
 
   /// The pause after a failure.
   ///
-  /// - Parameter milliseconds: how long following worked before it failed. If that is longer than the maximum pause,
-  ///   the backoff starts over.
+  /// - Parameter milliseconds: how long following worked before the failure. If that is longer than the maximum
+  ///   pause, the backoff starts over.
   mutating func seconds(afterFollowing milliseconds: Int64) -> Int64 {
     if milliseconds > Self.seconds.greatest * 1_000 { failuresInARow = 0 }
     defer { failuresInARow += 1 }

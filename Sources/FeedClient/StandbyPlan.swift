@@ -3,11 +3,11 @@ import Kafka
 
 /// Decides which partitions of the changesets topic a process follows. A state machine without clients and without a clock.
 ///
-/// With standby it follows partitions of others that fit into the bound (``StandbyChoice``). If it serves feeds, it also follows
-/// those of its workers: one that a worker takes is followed further, and so is one that a worker gives up, if it fits.
+/// With standby it follows other processes' partitions that fit into the limit (``StandbyChoice``). If it serves feeds, it also
+/// follows its workers' partitions: one that a worker takes is still followed, and so is one that a worker gives up, if it fits.
 struct StandbyPlan {
   private let servesFeeds: Bool
-  /// The bound on the state of partitions that no worker has; nil without standby.
+  /// The limit on the state of partitions without a worker here; nil without standby.
   private let standbyBytes: Int?
   /// Determines the first partition in the order of standby.
   private let seed: UInt64
@@ -15,21 +15,21 @@ struct StandbyPlan {
   private(set) var choice: StandbyChoice?
   /// The partitions of the workers to serve.
   private var served: Set<Int32> = []
-  /// Partitions that workers have taken, and not given back.
+  /// Partitions that workers have taken and not returned.
   private var owned: Set<Int32> = []
-  /// Those of them that were followed when they were taken. They are followed while they are restored.
+  /// The taken partitions that were followed before. They are still followed while they are restored.
   private var kept: Set<Int32> = []
   /// The latest progress of the client.
   private var progress: [Int32: PartitionProgress] = [:]
-  /// A time by which everything was read that a partition had then, in milliseconds of the monotonic clock. Before its end
-  /// is reached, this is the time at which reading began.
+  /// For each partition, a time whose state has been read, in milliseconds of the monotonic clock. Before its end is
+  /// reached: the time at which reading began.
   private var asOf: [Int32: Int64] = [:]
   private(set) var status = StandbyStatus()
   /// Partitions that were logged as too large, and those that were logged as followed.
   private var loggedTooLarge: Set<Int32> = []
   private var loggedFollowed: [Int32] = []
 
-  /// The maximum age of what is followed. A deletion is published with nulls, which compaction removes after
+  /// The maximum age of a followed partition's state. A deletion is published with nulls, which compaction removes after
   /// `delete.retention.ms`: a reader that continues later would keep deleted feeds. The topic needs at least an hour, and the
   /// rest has to be read.
   private static let maximumAgeMilliseconds: Int64 = 30 * 60_000
@@ -51,7 +51,7 @@ struct StandbyPlan {
 
   mutating func serve(_ partitions: Set<Int32>) { served = partitions }
 
-  /// A worker has restored its first assignment: with standby, others' partitions are followed from now on.
+  /// A worker has restored its first assignment: with standby, other partitions are followed from now on.
   mutating func begin(partitions count: Int32, at now: Int64) {
     guard let standbyBytes, choice == nil, count > 0 else { return }
     choice = StandbyChoice(partitions: count, from: Int32(seed % UInt64(count)), maxBytes: standbyBytes)
@@ -62,8 +62,8 @@ struct StandbyPlan {
   /// A worker restores a partition.
   ///
   /// - Parameters:
-  ///   - position: everything before this offset was followed; nil if the partition is not followed.
-  ///   - ends: where the partition begins and ends now. If the position is not between them, the partition was truncated or
+  ///   - position: the offset before which all records were followed; nil if the partition is not followed.
+  ///   - ends: the partition's current ends. If the position is not between them, the partition was truncated or
   ///     recreated.
   /// - Returns: whether the restoration can continue from there.
   mutating func take(_ number: Int32, at position: Int64?, within ends: Watermarks, now: Int64) -> Bool {
@@ -81,12 +81,12 @@ struct StandbyPlan {
     return true
   }
 
-  /// A partition that a worker has taken cannot be restored, so it is not served either.
+  /// A worker's partition cannot be restored, so it is not served either.
   mutating func stop(_ number: Int32) { kept.remove(number) }
 
   /// A worker has given up a partition.
   ///
-  /// - Parameter size: the size of the feeds that it hands over, in bytes; nil if it hands over none.
+  /// - Parameter size: the size of the returned feeds, in bytes; nil if none are returned.
   mutating func giveBack(_ number: Int32, bytes size: Int? = nil, at now: Int64) {
     owned.remove(number)
     kept.remove(number)
@@ -98,12 +98,12 @@ struct StandbyPlan {
 
   /// The client has made progress.
   ///
-  /// - Parameter partitions: all that it follows.
-  /// - Returns: what to log.
+  /// - Parameter partitions: all followed partitions.
+  /// - Returns: the log entries.
   mutating func note(_ partitions: [PartitionProgress], at now: Int64) -> [StandbyNews] {
     let before = progress
     progress = Dictionary(uniqueKeysWithValues: partitions.map { ($0.number, $0) })
-    // What a worker has given back may not be followed yet.
+    // A partition that a worker has just returned may not be followed yet.
     asOf = asOf.filter { [onStandby] in progress[$0.key] != nil || onStandby.contains($0.key) }
     for partition in partitions where partition.standing == .upToDate || asOf[partition.number] == nil {
       asOf[partition.number] = now
@@ -149,7 +149,7 @@ struct StandbyPlan {
     if partition.standing != .bootstrapping { choice?.reachEnd(number) }
   }
 
-  /// The client has lost everything, and starts over.
+  /// The client has discarded its state, and starts over.
   mutating func reset() {
     progress = [:]
     asOf = [:]
@@ -171,10 +171,10 @@ struct StandbyPlan {
   }
 }
 
-/// How far a partition was followed, and what that took.
+/// The progress in a partition, and its cost.
 struct PartitionProgress: Sendable, Equatable {
   let number: Int32
-  /// Everything before this offset was read.
+  /// All records before this offset were read.
   let position: Int64
   let standing: FeedStanding
   /// The size of the feeds' state in bytes, by the formula of `StateSize`.
@@ -182,7 +182,7 @@ struct PartitionProgress: Sendable, Equatable {
   /// Records that were read since the client began to follow the partition, and bytes of their keys and values.
   let records: Int
   let recordBytes: Int
-  /// Why a store cannot continue from the feeds: the first record that is malformed or does not fit. Nil if there is none.
+  /// Why a store cannot continue from the feeds: the first record that is malformed or does not apply.
   let damage: String?
   /// The end of the partition, as a broker last reported it; nil before that.
   var knownEnd: Int64?

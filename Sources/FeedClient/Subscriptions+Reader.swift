@@ -31,7 +31,7 @@ extension Subscriptions {
   ///
   /// - Parameters:
   ///   - beginnings: the first offsets of newly followed partitions.
-  ///   - ends: their ends; what workers have read of them is used only if it lies between.
+  ///   - ends: their ends; a worker's replicas are used only if their position lies between.
   func open(_ numbers: Set<Int32>, beginnings: [Int32: Int64], ends: [Int32: Int64] = [:]) {
     locked {
       let gone = followed.keys.filter { !numbers.contains($0) }.sorted()
@@ -67,8 +67,7 @@ extension Subscriptions {
 
   // MARK: Handover
 
-  /// The feeds of a partition as they are now, which also stay here; nil if it is not followed, or if a store cannot continue
-  /// from them.
+  /// The current feeds of a partition, which stay here; nil if it is not followed, or a store cannot continue from them.
   func share(_ number: Int32) -> sending ReadPartition? {
     let shared: (position: Int64, feeds: SharedFeeds)? = locked {
       guard let partition = followed[number], partition.isShareable else { return nil }
@@ -85,9 +84,9 @@ extension Subscriptions {
     }
   }
 
-  /// Hands a partition out, which is not followed from then on; nil if a store cannot continue from it.
+  /// Removes and returns a partition; nil if a store cannot continue from it.
   func takeOut(_ number: Int32) -> sending ReadPartition? {
-    // Nothing else holds it any more.
+    // No other reference exists.
     nonisolated(unsafe) var taken: ReadPartition?
     locked {
       taken = adopted.removeValue(forKey: number)
@@ -99,13 +98,13 @@ extension Subscriptions {
     return taken
   }
 
-  /// Keeps what a worker has read of a partition, in case the partition is followed next; nil to forget it.
+  /// Keeps a worker's replicas of a partition, in case the partition is followed next; nil to discard them.
   func adopt(_ partition: sending ReadPartition?, of number: Int32) {
     nonisolated(unsafe) let partition = partition
     locked { adopted[number] = followed[number] == nil ? partition : nil }
   }
 
-  /// Keeps a copy of what a worker has read of a partition. The worker may use it further.
+  /// Keeps a copy of a worker's replicas of a partition. The worker may continue to use them.
   func adopt(copying partition: ReadPartition) {
     if locked({ followed[partition.number] != nil }) { return }
     let shared = partition.replicas.share(isLocked: false) { body in self.locked { body() } }
@@ -120,7 +119,7 @@ extension Subscriptions {
     )
   }
 
-  /// How far each partition was followed, sorted by number.
+  /// The progress of each followed partition, sorted by number.
   var progress: [PartitionProgress] {
     locked { followed.values.map(\.progress) }.sorted { $0.number < $1.number }
   }
@@ -141,7 +140,7 @@ extension Subscriptions {
       guard var partition = followed[number] else { return .taken }
       if isFull { return .noRoom }
       if offset < partition.position {
-        // The topic was recreated or truncated, so the state read so far is no longer part of it.
+        // The topic was recreated or truncated, so the state is no longer part of it.
         drop(number)
         partition = FollowedPartition(ReadPartition(topic, number, from: offset), keeping: kept)
         followed[number] = partition
@@ -188,8 +187,8 @@ extension Subscriptions {
     }
   }
 
-  /// Looks for a feed that was created or deleted in all partitions that have been read to their ends. Before that, a feed may
-  /// belong to the past. O(p) for p partitions.
+  /// Searches all partitions that have been read to their ends for a feed that was created or deleted. Before that, a feed may
+  /// be outdated. O(p) for p partitions.
   private func noteSharedID(_ feed: ByteText) {
     guard followed.count > 1 else { return }
     let numbers = followed.values.filter { $0.isBootstrapped && $0.hasReplica(of: feed) }.map(\.number)
@@ -223,9 +222,9 @@ extension Subscriptions {
     }
   }
 
-  /// Updates each subscriber of a feed, then wakes those that have something to take.
+  /// Updates each subscriber of a feed, then wakes those with pending updates.
   ///
-  /// - Parameter byName: only those that requested the feed.
+  /// - Parameter byName: whether to skip subscribers of all feeds.
   private func forEachListener(
     to feed: ByteText,
     byName: Bool = false,

@@ -15,9 +15,9 @@ package final class Subscriptions: @unchecked Sendable {
   private let lock = Mutex<Void>(())
 
   var followed: [Int32: FollowedPartition] = [:]
-  /// The ids that several partitions have.
+  /// The ids that exist in several partitions.
   var sharedIDs = SharedIDs()
-  /// What workers have read of partitions that may be followed next.
+  /// Workers' replicas of partitions that may be followed next.
   var adopted: [Int32: ReadPartition] = [:]
   /// Whether `followed` reflects the request; false until the first partitions are open.
   var isOpen = false
@@ -35,7 +35,7 @@ package final class Subscriptions: @unchecked Sendable {
   /// The number of subscribers whose changesets contain differences.
   var differenceCount = 0
   private var nextNumber = 0
-  /// How often each window is open, by feed.
+  /// The number of readers of each window, by feed.
   private(set) var openWindows: [ByteText: [FeedWindow: Int]] = [:]
   private var openWindowCount = 0
 
@@ -44,7 +44,7 @@ package final class Subscriptions: @unchecked Sendable {
   private var wanted: Set<Int32>?
   private var readerWaiter: CheckedContinuation<Void, Never>?
   var end: End?
-  /// How the run before the last ``reset()`` ended. Subscriptions made before that reset end the same way.
+  /// The end of the run before the last ``reset()``. Subscriptions from before that reset end the same way.
   private var endBefore = End.stopped
 
   /// A request to the reader.
@@ -177,8 +177,8 @@ package final class Subscriptions: @unchecked Sendable {
 
   // MARK: Windows
 
-  /// Opens the windows of views, so that changesets of their feeds, in whatever partition, tell what they change in
-  /// them (``FeedChangeset/windows``), until each is closed as often.
+  /// Opens the windows of views, so that changesets of their feeds, in any partition, contain their changes
+  /// (``FeedChangeset/windows``), until each is closed as often.
   package func open(_ views: [FeedView]) {
     locked { for view in views { addWindow(view.window, of: view.feed.id) } }
   }
@@ -202,7 +202,7 @@ package final class Subscriptions: @unchecked Sendable {
     for partition in followed.values { partition.close(window, of: feed) }
   }
 
-  /// How many different windows would be open with those of some more views.
+  /// The number of distinct open windows, if some more views' windows were open.
   package func windowCount(with views: [FeedView] = []) -> Int {
     locked {
       let new = views.filter { view in view.window.map { openWindows[view.feed.id]?[$0] == nil } ?? false }
@@ -210,15 +210,15 @@ package final class Subscriptions: @unchecked Sendable {
     }
   }
 
-  /// How far a view is, whose window is open; nil if there is no such feed.
+  /// The standing of a view with an open window; nil if the feed does not exist.
   ///
-  /// - Parameter withTotals: whether to write the totals too, in O(n) for the n sections shown.
+  /// - Parameter withTotals: whether to write the totals too, in O(n) for the n shown sections.
   package func standing(of view: FeedView, withTotals: Bool = false) -> ViewStanding? {
     locked { partition(of: view.feed)?.standing(of: view, withTotals: withTotals) }
   }
 
-  /// What a view shows now, as one changeset of mode `reload` (JSON in UTF-8), and the description of the feed; nil if
-  /// there is no such feed. O(n) for the n elements shown.
+  /// The current content of a view as one changeset of mode `reload` (JSON in UTF-8), and the feed's description; nil
+  /// if the feed does not exist. O(n) for the n shown elements.
   package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
     if let window = view.window {
       let encoded: (text: [UInt8], description: FeedDescription)? = locked {
@@ -229,17 +229,17 @@ package final class Subscriptions: @unchecked Sendable {
       }
       if let encoded { return encoded }
     }
-    // The reader goes on meanwhile, and may have to copy the feed.
+    // The reader continues meanwhile, and may have to copy the feed.
     return content(of: view.feed).map { ($0.reloadDocument(view.window), $0.description) }
   }
 
-  /// Above it, a feed is not encoded while the reader waits.
+  /// Larger feeds are encoded without blocking the reader.
   private static let itemsEncodedUnderLock = 10_000
 
-  /// Messages about ids that several partitions have, once all partitions are known.
+  /// Messages about ids that exist in several partitions, once all partitions are known.
   func takeSharedIDs() -> [String] { locked { areKnown ? sharedIDs.takeNews() : [] } }
 
-  /// The number of ids that several of the followed partitions have.
+  /// The number of ids that exist in several followed partitions.
   package var sharedIDCount: Int { locked { sharedIDs.count } }
 
   /// Whether all partitions have been read to their ends once.
@@ -284,7 +284,7 @@ package final class Subscriptions: @unchecked Sendable {
     }
   }
 
-  /// Returns a number that no subscriber or watcher has had.
+  /// Returns a number that was never used.
   private func takeNumber() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
@@ -337,7 +337,7 @@ package final class Subscriptions: @unchecked Sendable {
         guard let window = subscriber.mailbox.options.window else {
           return .present(content, passedOver: passedOver)
         }
-        // The snapshot is made of the document, so that none of the feed is held.
+        // The snapshot is read from the document, so that it shares no storage with the feed.
         let document = content.reloadDocument(window)
         return .present(
           FeedContent(description: content.description, snapshot: Snapshot(), document: document),
@@ -353,7 +353,7 @@ package final class Subscriptions: @unchecked Sendable {
     locked { subscribers[number]?.mailbox.addNewest(feed) }
   }
 
-  /// Waits until the subscriber has something to take, reading has ended, or the task is cancelled.
+  /// Waits until the subscriber has a pending update, reading has ended, or the task is cancelled.
   func wait(for number: Int) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -21,7 +21,7 @@ package struct ConfigurationSources: Sendable {
 
   /// Reads and checks all sources.
   ///
-  /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the place, what is allowed, and the value
+  /// - Throws: ``ConfigurationError`` for the first mistake; with the key, the place, the allowed values, and the value
   ///   unless that is a secret.
   package func load() throws(ConfigurationError) -> LoadedConfiguration {
     var document = ConfigurationDocument()
@@ -38,7 +38,7 @@ package struct ConfigurationSources: Sendable {
   }
 }
 
-/// A configuration together with where each value comes from.
+/// A configuration with the source of each value.
 package struct LoadedConfiguration: Sendable, Equatable {
   package let configuration: FeedStoreConfiguration
   /// The readings of all keys, including properties under `kafka.`.

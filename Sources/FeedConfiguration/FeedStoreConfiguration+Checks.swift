@@ -4,11 +4,11 @@ import Kafka
 import Service
 
 extension FeedStoreConfiguration {
-  /// The bytes of an output record besides an entry's data: the head, ids, kinds and positions. See `TopicOffset` for
-  /// the sum.
+  /// The bytes of an output record other than an entry's data: the head, ids, kinds and positions. See `TopicOffset`
+  /// for the sum.
   static let messageOverhead = 65_536
 
-  /// Refuses limits under which one entry might not fit in a message, as an entry is never split.
+  /// Rejects limits with which one entry might not fit in a message, because an entry is never split.
   func checkSizes(_ reader: ConfigurationReader) throws(ConfigurationError) {
     let data = store.limits.maxDataBytes
     let message = store.output.maxMessageBytes

@@ -6,7 +6,7 @@ package import Service
 /// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
 package struct FeedStoreConfiguration: Sendable, Equatable {
   package var store = FeedStoreOptions()
-  /// What happens if a topic has lost unread input.
+  /// The policy for a topic that has lost unread input.
   package var lostInput = LostInputPolicy.fail
   /// Above this size, a transaction of the daemon ends after the current feed. In bytes.
   package var maxTransactionBytes = 67_108_864
@@ -15,7 +15,7 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   /// How long a start waits for conditions that only an operator can fix: topics that the brokers do not know, and
   /// refused connections. In milliseconds.
   package var startupTimeoutMilliseconds: Int64 = 30_000
-  /// Whether the process follows partitions that its workers do not have.
+  /// Whether the process follows partitions without a worker here.
   package var standby = StandbyOptions()
   package var http = HTTPOptions()
   package var ingest = IngestOptions()
@@ -59,19 +59,19 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   }
 }
 
-/// What the daemon does if a topic has lost input that the group has not read (`kafka.onLostInput`).
+/// The daemon's action if a topic has lost input that the group has not read (`kafka.onLostInput`).
 package enum LostInputPolicy: String, Sendable, CaseIterable {
-  /// Stops, and reports what is missing.
+  /// Stops, and reports the gap.
   case fail
-  /// Continues with the oldest available record, and reports what is missing.
+  /// Continues with the oldest available record, and reports the gap.
   case `continue`
 }
 
-/// Whether a daemon follows partitions that its workers do not have, so that taking one over needs only what was published last.
+/// Whether a daemon follows partitions that its workers do not own, so that a takeover reads only the latest records.
 package struct StandbyOptions: Sendable, Equatable {
-  /// Whether it does.
+  /// Whether it follows them.
   package var isEnabled = false
-  /// How much state these partitions may have, in bytes by the formula of `StateSize`.
+  /// The maximum state of these partitions, in bytes by the formula of `StateSize`.
   package var maxBytes = 1 << 30
 
   package init() {}

@@ -2,43 +2,43 @@ package import Service
 
 /// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/settings.md).
 package struct HTTPOptions: Sendable, Equatable {
-  /// Whether it serves HTTP at all.
+  /// Whether it serves HTTP.
   package var isEnabled = false
-  /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
+  /// Whether it also serves feeds and the inspector, which needs a second copy of the feeds.
   package var servesFeeds = true
   /// The address, and limits of connections and streams; 0 connections for each address are three quarters of all, so that no
-  /// address can block all others. ``HTTPServerConfiguration/init(_:tokens:tls:)`` sets what follows from the rest.
+  /// address can block all others. ``HTTPServerConfiguration/init(_:tokens:tls:)`` derives other values.
   package var server = HTTPServerConfiguration()
   /// The bearer token; empty for none.
   package var token = ""
-  /// A file that holds the bearer token; empty for none.
+  /// A file with the bearer token; empty for none.
   package var tokenFile = ""
-  /// A file that has the keys of JSON Web Tokens; empty if none are accepted.
+  /// A file with the keys of JSON Web Tokens; empty if none are accepted.
   package var jwtKeys = ""
-  /// Who must have issued them; empty for anyone.
+  /// The required issuer of these tokens; empty for any.
   package var jwtIssuer = ""
-  /// For whom they must be; empty for anyone.
+  /// Their required audience; empty for any.
   package var jwtAudience = ""
-  /// How much their signers' clocks may differ, in milliseconds.
+  /// The maximum difference of their issuers' clocks, in milliseconds.
   package var jwtLeewayMilliseconds: Int64 = 5_000
   /// The origins whose pages may read responses, separated by spaces.
   package var allowedOrigins = ""
-  /// A file that has the certificate for HTTPS, in PEM; empty for plain HTTP.
+  /// A file with the certificate for HTTPS, in PEM; empty for plain HTTP.
   package var tlsCertificate = ""
-  /// A file that has its key, in PEM.
+  /// A file with the certificate's key, in PEM.
   package var tlsKey = ""
-  /// A file that has the authorities of the certificates that clients must show, in PEM; empty if they need none.
+  /// A file with the authorities of client certificates, in PEM; empty if clients need none.
   package var tlsClientAuthority = ""
   package var metricsWithoutToken = false
   /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   package var advertisedURL = ""
   /// Bytes of changesets kept for readers that reconnect, over all feeds.
   package var maxHistoryBytes = 32 << 20
-  /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
+  /// The maximum size of complete feeds during sending, in bytes. Above it, the slowest readers are disconnected.
   package var maxReloadBytes = 256 << 20
   package var maxFeedsPerStream = 256
   package var maxWindows = 10_000
-  /// The maximum number of items of each section that a window shows.
+  /// The maximum number of items of each section in a window.
   package var maxWindowItems = 10_000
   package var maxRequestBytes = 1 << 20
   package var takesWrites = false
@@ -82,7 +82,7 @@ package struct HTTPOptions: Sendable, Equatable {
     }
   }
 
-  /// The tokens of which clients must show one.
+  /// The accepted tokens.
   ///
   /// - Throws: ``ConfigurationError`` if the token or the keys of tokens cannot be read or used.
   package func acceptedTokens() throws(ConfigurationError) -> AcceptedTokens {

@@ -27,11 +27,11 @@ package struct Daemon: Sendable {
   package var supervisor: SupervisorSocket?
   /// Applies changed settings to the running daemon; nil if reloading is not supported.
   package var updater: ConfigurationUpdater?
-  /// Where the process ends without warning; for tests.
+  /// The points where the process ends without warning; for tests.
   package var crash: CrashInjection?
-  /// The embedded broker, if that is not the daemon's own.
+  /// The embedded broker, if another component owns it.
   var otherBroker: EmbeddedBroker?
-  /// Changes what the workers share, before they start; for tests.
+  /// Changes the workers' shared state before they start; for tests.
   var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
   /// Called on the workers' threads with each event.
   package var onEvent: @Sendable (DaemonEvent) -> Void
@@ -68,7 +68,7 @@ package struct Daemon: Sendable {
     let mayEmbed = !isIngesting
     var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: mayEmbed)
     settings.isCounting = configuration.http.isEnabled
-    // Writes over HTTP are held back like those of any producer.
+    // Writes over HTTP pass the gate like those of any producer.
     settings.inputServers = (broker ?? otherBroker)?.bootstrapServers
     try settings.checkProperties()
     let process = ProcessIdentity(group: settings.groupID)
@@ -92,13 +92,13 @@ package struct Daemon: Sendable {
     environment.onEvent = onEvent
     environment.standby = server?.follower ?? standby?.follower
     changeEnvironment(&environment)
-    // The embedded broker tells no settings.
+    // The embedded broker has no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()
     return try await work(process, settings, environment)
   }
 
-  /// A client that follows the partitions of others, and what exchanges them with the workers; nil without standby.
+  /// A client that follows other partitions, and exchanges them with the workers; nil without standby.
   private func makeStandby(
     _ process: ProcessIdentity,
     _ settings: KafkaSettings,
@@ -221,7 +221,7 @@ extension DaemonReport {
 }
 
 extension FeedStoreConfiguration {
-  /// That of `feedstore ingest`, which has a group of its own, and transactions that do not fence the daemon's.
+  /// The settings of `feedstore ingest`: another group, and transactions that do not fence the daemon's.
   package var ofIngest: FeedStoreConfiguration {
     var configuration = self
     configuration.kafka = kafka.filter { $0.name != "group.id" }.map { pair in
@@ -235,11 +235,11 @@ extension FeedStoreConfiguration {
     return configuration
   }
 
-  /// Checks what `feedstore run` checks without the brokers.
+  /// Runs the checks of `feedstore run` that need no brokers.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
   package func checkSettings() throws {
-    // Without an address of brokers, the daemon could start one of its own.
+    // Without a broker's address, the daemon could start an embedded one.
     let hasServers = KafkaSettings.namesServers(kafka)
     try KafkaSettings(self, embedded: hasServers ? nil : []).checkProperties()
     guard http.isEnabled else { return }

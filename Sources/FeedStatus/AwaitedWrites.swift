@@ -4,17 +4,17 @@ package import Kafka
 import Service
 import Synchronization
 
-/// The outcomes of the records of one topic, for their writers.
+/// The outcomes of one topic's records, for their writers.
 ///
-/// It knows of each partition of this process what was published since the feeds were restored, and a bounded number of exceptions:
-/// records that were rejected or changed nothing. So it can be asked before and after a record is published.
+/// For each partition of this process, it knows the published offsets since the restoration, and a bounded number of exceptions:
+/// records that were rejected or changed nothing. So it answers before and after a record is published.
 package final class AwaitedWrites: Sendable {
   /// The outcome of a record.
   package enum Outcome: Sendable, Equatable {
-    /// What is published covers it. The version of its feed then; nil if the feed does not exist.
+    /// A publication covers it, with the version of its feed then; nil if the feed does not exist.
     case published(PublishedVersion?, changed: Bool)
     case rejected(Rejection)
-    /// The process gave the partition up, or restores its feeds; or the writer no longer waits.
+    /// The process gave the partition up, or restores its feeds, or the writer stopped waiting.
     case released
     /// It was published too long ago, or by another process.
     case forgotten
@@ -28,11 +28,11 @@ package final class AwaitedWrites: Sendable {
   }
 
   private struct Known {
-    /// The offset from which on the outcomes are known.
+    /// The offset from which outcomes are known.
     var from: Int64
-    /// The offset before which everything is published.
+    /// The offset before which all records are published.
     var covered: Int64
-    /// Records that were rejected, without their values; nil for one that changed nothing.
+    /// Rejected records, without their values; nil for a record that changed nothing.
     var exceptions: [Int64: RejectedRecord?] = [:]
   }
 
@@ -42,7 +42,7 @@ package final class AwaitedWrites: Sendable {
     var order = Queue<(partition: Int32, offset: Int64)>()
     var questions: [Int: Question] = [:]
 
-    /// - Returns: nil while it is not known.
+    /// - Returns: nil if not yet known.
     func outcome(
       of question: Question,
       _ partitions: Set<Int32>,
@@ -52,7 +52,7 @@ package final class AwaitedWrites: Sendable {
       guard question.offset >= known.from else { return .forgotten }
       let exception = known.exceptions[question.offset]
       if let record = exception ?? nil {
-        // The writer of another feed learns nothing.
+        // Writers of other feeds receive no details.
         return record.key == Array(question.feed.string.utf8) ? .rejected(record.rejection) : .forgotten
       }
       guard partitions.contains(question.partition) else { return nil }
@@ -72,14 +72,14 @@ package final class AwaitedWrites: Sendable {
 
   package static let mostExceptions = 10_000
 
-  /// Nil if nothing is written.
+  /// Nil if clients do not write.
   private let topic: String?
   private let state = Mutex(State())
   private let numbers = Atomic(0)
-  /// Whether a worker has to tell versions.
+  /// Whether an answer needs a version from a worker.
   private let lacksVersions = Atomic(false)
 
-  /// - Parameter topic: the topic of the records; nil to know of none, at no cost.
+  /// - Parameter topic: the topic of the records; nil to do nothing, at no cost.
   package init(topic: String?) { self.topic = topic }
 
   package var isOn: Bool { topic != nil }
@@ -90,7 +90,7 @@ package final class AwaitedWrites: Sendable {
   /// A new number for ``ask(_:_:in:at:_:)``.
   package func makeNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-  /// Asks what becomes of a record, of a partition that this process has.
+  /// Asks for the outcome of a record in a partition of this process.
   ///
   /// - Parameter body: called once on any thread, when the outcome is known.
   package func ask(
@@ -104,16 +104,16 @@ package final class AwaitedWrites: Sendable {
     change { $0.questions[number] = question }
   }
 
-  /// Ends a question, with the outcome `released`.
+  /// Ends a question with the outcome `released`.
   package func forget(_ number: Int) {
     state.withLock { $0.questions.removeValue(forKey: number) }?.body(.released)
   }
 
   // MARK: Workers
 
-  /// The feeds of partitions are restored.
+  /// The feeds of partitions were restored.
   ///
-  /// - Parameter starts: where their input begins.
+  /// - Parameter starts: the starts of their inputs.
   package func begin(at starts: [TopicPartitionOffset]) {
     change { state in
       for start in starts where start.topic == topic {
@@ -122,13 +122,13 @@ package final class AwaitedWrites: Sendable {
     }
   }
 
-  /// A worker has published what it covers of its input.
+  /// A worker has published records of its input.
   ///
   /// - Parameters:
-  ///   - covered: of each input, the offset before which everything is published.
-  ///   - rejected: what was rejected of that.
-  ///   - unchanged: what changed nothing of that.
-  ///   - version: what is published of a feed of a partition.
+  ///   - covered: for each input, the offset before which all records are published.
+  ///   - rejected: the rejected ones of these records.
+  ///   - unchanged: the ones that changed nothing.
+  ///   - version: the published version of a partition's feed.
   package func publish(
     _ covered: [TopicPartitionOffset],
     rejected: [RejectedRecord],
@@ -149,14 +149,14 @@ package final class AwaitedWrites: Sendable {
     }
   }
 
-  /// Answers questions about what is published already.
+  /// Answers questions about published records.
   ///
-  /// - Parameter partitions: the worker's.
+  /// - Parameter partitions: the worker's partitions.
   package func answer(of partitions: Set<Int32>, _ version: (ByteText, Int32) -> PublishedVersion?) {
     change(versionsOf: partitions, version) { _ in }
   }
 
-  /// Partitions were given up, or what is published of them is not known any more.
+  /// Partitions were given up, or their published state is no longer known.
   ///
   /// - Parameter partitions: nil for all.
   package func release(_ partitions: Set<Int32>?) {
@@ -169,7 +169,7 @@ package final class AwaitedWrites: Sendable {
     for question in released { question.body(.released) }
   }
 
-  /// Changes the state, and reports the outcomes that are known now.
+  /// Changes the state, and reports the outcomes that are now known.
   private func change(
     versionsOf partitions: Set<Int32> = [],
     _ version: (ByteText, Int32) -> PublishedVersion? = { _, _ in nil },

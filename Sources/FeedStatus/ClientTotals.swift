@@ -1,20 +1,19 @@
 package import Kafka
 
-/// What a worker's consumer or producer tells of itself, summed up over clients that took one another's place.
+/// The statistics of a worker's consumer or producer, summed over successive clients.
 package struct ClientTotals: Sendable {
   package private(set) var queuedOperations = 0
   package private(set) var queuedMessages = 0
   package private(set) var queuedBytes = 0
-  /// By broker. Totals grow, whatever clients come and go; the quantiles of round trips are those of the last interval in
-  /// which there were some.
+  /// By broker. Totals also grow when clients are replaced; quantiles are of the last interval with round trips.
   package private(set) var brokers: [Int32: BrokerStatistics] = [:]
-  /// What the client that is there has told before, by broker.
+  /// The current client's last counters, by broker.
   private var last: [Int32: BrokerStatistics] = [:]
 
-  /// The most brokers whose statistics are kept: without a bound, changing broker ids would add up.
+  /// The maximum number of brokers: otherwise, changing broker ids would accumulate.
   private static let mostBrokers = 1_000
 
-  /// Another client takes the place of the one before, and counts from 0.
+  /// Starts a new client, which counts from 0.
   package mutating func replace() {
     last = [:]
     queuedOperations = 0
@@ -30,7 +29,7 @@ package struct ClientTotals: Sendable {
     queuedOperations = statistics.queuedOperations
     queuedMessages = statistics.producedMessages + statistics.fetchedMessages
     queuedBytes = statistics.producedBytes + statistics.fetchedBytes
-    // A coordinator has a connection of its own to its broker.
+    // A coordinator has a separate connection to its broker.
     let connections = Dictionary(grouping: statistics.brokers, by: \.number)
     for (number, connections) in connections where brokers[number] != nil || brokers.count < Self.mostBrokers
     {
@@ -54,24 +53,24 @@ extension BrokerStatistics {
     \.roundTrips.sum,
   ]
 
-  /// Adds another connection to the broker, or what another worker's clients tell of it.
+  /// Adds another connection to the broker, or the statistics of another worker's client.
   fileprivate mutating func add(_ other: BrokerStatistics) {
     queuedRequests += other.queuedRequests
     requestsInFlight += other.requestsInFlight
     for total in Self.totals { self[keyPath: total] += other[keyPath: total] }
-    // Quantiles cannot be added; the worse one says more.
+    // Quantiles cannot be added; the worse one is more useful.
     roundTrips.median = max(roundTrips.median, other.roundTrips.median)
     roundTrips.percentile99 = max(roundTrips.percentile99, other.roundTrips.percentile99)
   }
 
-  /// Takes over what a client tells now.
+  /// Advances to a client's current counters.
   fileprivate mutating func advance(to now: BrokerStatistics, since before: BrokerStatistics) {
     queuedRequests = now.queuedRequests
     requestsInFlight = now.requestsInFlight
     var before = before
-    // These are of the interval only.
+    // Round trips count only within the interval.
     before.roundTrips = BrokerStatistics().roundTrips
-    // A connection that is forgotten, as when a coordinator moves, takes its count with it.
+    // A connection that disappears, as when a coordinator moves, takes its count with it.
     for total in Self.totals { self[keyPath: total] += max(0, now[keyPath: total] - before[keyPath: total]) }
     guard now.roundTrips.count > 0 else { return }
     roundTrips.median = now.roundTrips.median

@@ -2,31 +2,31 @@ package import FeedConfiguration
 package import Service
 import Synchronization
 
-/// Reads the configuration again while a daemon runs, and lets its parts apply what they can.
+/// Reads the configuration again while a daemon runs, and lets its parts apply the changes that they support.
 ///
-/// All or nothing: if the configuration is wrong, or a part cannot work with it, everything stays as it was. What needs a
-/// restart is named at each update until the process is restarted.
+/// All or nothing: if the configuration is wrong, or a part rejects it, nothing changes. Changes that need a restart are
+/// logged at each update until then.
 package final class ConfigurationUpdater: Sendable {
   private let sources: ConfigurationSources
   private let log: Log
-  /// The part that decides whether the line about an update is logged.
+  /// The part that determines whether the log line about an update is written.
   private let level: UpdatablePart
   private let state: Mutex<State>
   private let failed = Mutex<String?>(nil)
-  /// Why the last update failed; nil if it did not.
+  /// The error of the last update, if it failed.
   package var failure: String? { failed.withLock { $0 } }
 
   private struct State {
-    /// What the process works with, by key.
+    /// The current settings of the process, by key.
     var running: [String: ConfigurationValue]
     var parts: [UpdatablePart]
-    /// The service manager, which waits for an update to end; nil if there is none.
+    /// The service manager, which waits for the end of an update, if there is one.
     var supervisor: SupervisorSocket?
   }
 
   /// - Parameters:
-  ///   - sources: what is read again.
-  ///   - running: what was read of them at the start.
+  ///   - sources: the sources to read again.
+  ///   - running: the settings from the start.
   ///   - log: its level changes with `log.level`.
   package init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
     self.sources = sources
@@ -43,7 +43,7 @@ package final class ConfigurationUpdater: Sendable {
   /// Notifies the service manager of updates from now on. Call it once the daemon is ready.
   package func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
 
-  /// Reads the configuration, and takes over what can be. Blocks while files are read.
+  /// Reads the configuration, and applies it. Blocks while files are read.
   package func run() {
     state.withLock { state in
       state.supervisor?.send([
@@ -73,7 +73,7 @@ package final class ConfigurationUpdater: Sendable {
     let reloadable = Set(state.parts.flatMap(\.keys)).union(level.keys)
     let applied = ([levelChange].compactMap(\.self) + changes).flatMap(\.keys)
     let changed = keys.intersection(reloadable).union(applied)
-    // The operator waits for this line: everything is applied by then, and it is written at the more talkative of two levels.
+    // The operator waits for this line: it follows all changes, and uses the more verbose of the two levels.
     for change in changes { try change.apply() }
     let isHeard = log.level <= .info
     if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
@@ -96,15 +96,15 @@ package final class ConfigurationUpdater: Sendable {
   }
 }
 
-/// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
+/// A part of a running daemon that accepts new settings, such as the server its token or its certificates.
 package struct UpdatablePart: Sendable {
-  /// What changes, for the log, and what is to be done once all parts have found the settings right.
+  /// The changed keys, for the log, and a closure that applies them once all parts have accepted them.
   package typealias Change = (keys: [String], apply: @Sendable () throws -> Void)
 
-  /// The keys whose changes it takes over.
+  /// The keys whose changes the part supports.
   package let keys: Set<String>
-  /// Looks at settings without changing anything; nil if nothing is to be done. It reads files again that the settings
-  /// name. It throws if it cannot work with them, and then no part changes anything.
+  /// Checks settings without changing anything; nil if nothing changes. It reads the settings' files again. It throws
+  /// if it cannot use the settings, and then no part changes anything.
   package let prepare: @Sendable (FeedStoreConfiguration) throws -> Change?
 
   package init(keys: Set<String>, prepare: @escaping @Sendable (FeedStoreConfiguration) throws -> Change?) {

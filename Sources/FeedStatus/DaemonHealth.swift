@@ -1,37 +1,34 @@
-package import FeedKafka
-
-/// Whether the daemon lives and is ready, and why not.
+/// Whether the daemon is alive and ready, with the reasons if not.
 ///
-/// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
-/// and the feeds of those are restored; a share may be empty. It is not while topics have other partitions than it works
-/// with.
+/// It is alive as long as every worker returns to its loop. It is ready when every worker has its share of the partitions,
+/// perhaps empty, and has restored their feeds, unless the topics' partitions have changed since the start.
 package struct DaemonHealth: Equatable {
-  /// Why something is not as it should be.
+  /// Why the daemon is not alive or not ready.
   package struct Reason: Equatable, Encodable {
     /// A stable word.
     package let code: String
-    /// The worker's number; nil if it is about the whole process.
+    /// The worker's number; nil for the whole process.
     package var worker: Int?
-    /// A sentence for people.
+    /// A sentence for users.
     package let detail: String
   }
 
-  /// What is looked at of a worker; the silence is in milliseconds since it was in its loop.
+  /// The inspected values of a worker; the silence is the time since its last loop, in milliseconds.
   package typealias Worker = (number: Int, silence: Int64, statistics: WorkerStatistics)
 
-  /// Why it does not live; empty if it does.
+  /// Why it is not alive; empty if it is.
   package private(set) var deaths: [Reason] = []
   /// Why it is not ready; empty if it is.
   package private(set) var obstacles: [Reason] = []
-  /// What has become of the rows of `feedstore ingest`, by topic.
+  /// The outcomes of the rows of `feedstore ingest`, by topic.
   package private(set) var rows: [String: [String: Int]] = [:]
-  /// Whether all that it can do on its own is done: what is left needs an operator.
+  /// Whether all automatic work is done: the rest needs an operator.
   package private(set) var isStarted = true
 
   /// - Parameters:
-  ///   - topics: those whose partitions have changed.
-  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
-  ///   - isStopping: whether the end was asked for.
+  ///   - topics: the topics whose partitions have changed.
+  ///   - longestSilence: the maximum time between two loops of a worker, in milliseconds.
+  ///   - isStopping: whether a stop was requested.
   package init(
     _ workers: [Worker],
     topics: [TopicChanges.Change] = [],
@@ -116,11 +113,11 @@ package struct DaemonHealth: Equatable {
 }
 
 extension DaemonStatus {
-  /// How the daemon is now.
+  /// The current health.
   ///
   /// - Parameters:
   ///   - now: milliseconds of the monotonic clock.
-  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  ///   - longestSilence: the maximum time between two loops of a worker, in milliseconds.
   package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
     let views = workers.map { ($0.number, $0.silence(at: now), $0.statistics) }
     return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)

@@ -5,32 +5,32 @@ package import FeedStore
 package import Kafka
 package import Service
 
-/// What one worker has and has done, in numbers.
+/// The partitions and the counters of one worker.
 package struct WorkerStatistics: Sendable {
   package var phase = WorkerPhase.starting
-  /// Numbers of the partitions that the group has given it.
+  /// The numbers of the assigned partitions.
   package var partitions: Set<Int32> = []
-  /// Those of them whose feeds are being restored.
+  /// The assigned partitions whose feeds are being restored.
   package var restoring: Set<Int32> = []
-  /// Those of them whose feeds could not be restored.
+  /// The assigned partitions whose feeds could not be restored.
   package var stopped: Set<Int32> = []
-  /// Input records that are not published, where that is known.
+  /// The number of unpublished input records, where known.
   package var inputLag: [TopicPartition: Int64] = [:]
-  /// What was published.
+  /// The counters of publications.
   package var counters = StoreCounters()
-  /// What has become of the rows of each source of `feedstore ingest`.
+  /// The outcomes of the rows of each source of `feedstore ingest`.
   package var rows: [String: [String: Int]] = [:]
-  /// What was taken of each input topic, and is committed.
+  /// The committed amounts of each input topic.
   package var input: [String: TakenInput.Amount] = [:]
   /// From a record's timestamp to its commit, in seconds.
   package var delays = Histogram(Self.delayBounds)
   package var flushes = FlushSeconds()
   package var transactions: [TransactionOutcome: Int] = [:]
-  /// Transactions that were withdrawn since the last one that was committed.
+  /// The number of withdrawn transactions since the last committed one.
   package var withdrawnInARow = 0
-  /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
+  /// The time of the last commit, in milliseconds since 1970 UTC; 0 before the first.
   package var lastCommit: Int64 = 0
-  /// Fields of events that had no effect, and how often they occurred.
+  /// Fields of events without effect, with their counts.
   package var ignoredFields: [IgnoredFields.Name: Int] = [:]
   package var rebalances: [RebalanceKind: Int] = [:]
   package var replacements: [ReplacementReason: Int] = [:]
@@ -42,12 +42,12 @@ package struct WorkerStatistics: Sendable {
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600,
   ]
 
-  /// The lag by partition number, both input topics together.
+  /// The lag by partition number, of both input topics together.
   package var lagByNumber: [Int32: Int64] {
     inputLag.reduce(into: [:]) { $0[$1.key.partition, default: 0] += $1.value }
   }
 
-  /// Adds rows of a transaction, by their topics and by what has become of them: a word, or the code of a rejection.
+  /// Adds a transaction's rows, by their topics and outcomes: a word, or the code of a rejection.
   package mutating func add(_ rows: [String: [String: Int]]) {
     counters.flushes += 1
     self.rows.merge(rows) { $0.merging($1, uniquingKeysWith: +) }
@@ -83,7 +83,7 @@ package struct DaemonMetrics: Sendable {
   package let status: DaemonStatus
   package let topics: TopicNames
   package let stateLimit: Int
-  /// Ids that several of the partitions that are served have; nil if none are served.
+  /// The number of ids in several of the served partitions; nil if none are served.
   package let sharedIDs: (@Sendable () -> Int)?
   package let health: @Sendable () -> DaemonHealth
   package let http: @Sendable () -> HTTPCounters
@@ -104,7 +104,7 @@ package struct DaemonMetrics: Sendable {
     self.http = http
   }
 
-  /// What there is now.
+  /// The current metrics.
   package var families: [MetricFamily] {
     let workers = status.workers.map { (statistics: $0.statistics, waiting: $0.waitingRecords) }
     let sum = workers.reduce(into: WorkerStatistics()) { $0.add($1.statistics) }
@@ -145,7 +145,7 @@ package struct DaemonMetrics: Sendable {
   }
 
   private func addInput(_ sum: WorkerStatistics, to table: inout MetricTable) {
-    // Both topics are there from the beginning, so that rates are.
+    // Both topics are present from the beginning, so that their rates are, too.
     var amounts = sum.input
     for topic in topics.inputs { amounts[topic, default: TakenInput.Amount()].records += 0 }
     for (topic, amount) in amounts.sorted(by: { $0.key < $1.key }) {
@@ -241,7 +241,7 @@ package struct DaemonMetrics: Sendable {
     table["feedstore_kafka_queued_messages"].add(client.queuedMessages, ["client": name])
     table["feedstore_kafka_queued_bytes"].add(client.queuedBytes, ["client": name])
     for (number, broker) in client.brokers.sorted(by: { $0.key < $1.key }) {
-      // Connections to addresses from the configuration have no number yet.
+      // Connections to configured addresses have no broker number yet.
       let number = number < 0 ? "bootstrap" : String(number)
       let labels: KeyValuePairs = ["client": name, "broker": number]
       table["feedstore_kafka_queued_requests"].add(broker.queuedRequests, labels)
@@ -288,7 +288,7 @@ package struct DaemonMetrics: Sendable {
 }
 
 extension MetricFamily {
-  /// Adds a sample for each value of a label, also for those that were not counted.
+  /// Adds a sample for each value of a label, including those with a count of 0.
   fileprivate mutating func add<Label: CaseIterable & RawRepresentable<String>>(
     _ counts: [Label: Int],
     by label: String
@@ -301,7 +301,7 @@ extension MetricFamily {
 package struct MetricTable {
   package private(set) var families = declared
 
-  /// The family of a name, which must be one of the table.
+  /// A family by name, which must be in the table.
   package subscript(name: String) -> MetricFamily {
     get { families[Self.index(of: name)] }
     _modify { yield &families[Self.index(of: name)] }

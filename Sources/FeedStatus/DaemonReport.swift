@@ -1,13 +1,13 @@
 package import FeedStore
 package import Service
 
-/// What a daemon did, and the feeds it had at the end.
+/// The counters of a daemon, and its feeds at the end.
 package struct DaemonReport: Sendable, Equatable {
-  /// What was done, with the partitions it had earlier as well.
+  /// The counters, including lost partitions.
   package private(set) var counters: StoreCounters
   /// The feeds at the end, by partition and id.
   package private(set) var feeds: [FeedSummary] = []
-  /// What has become of the rows of each source of `feedstore ingest`; nil for a daemon.
+  /// The outcomes of the rows of each source of `feedstore ingest`; nil for a daemon.
   package private(set) var rows: [String: [String: Int]]?
 
   package init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
@@ -20,7 +20,7 @@ package struct DaemonReport: Sendable, Equatable {
     rows = statistics.rows
   }
 
-  /// Adds what another worker has done.
+  /// Adds another worker's report.
   package mutating func add(_ other: DaemonReport) {
     counters.add(other.counters)
     feeds = (feeds + other.feeds).sorted(by: FeedSummary.precedes)
@@ -36,28 +36,28 @@ package struct DaemonReport: Sendable, Equatable {
   }
 }
 
-/// What a daemon tells while it runs. Told on the worker's thread: be quick.
+/// An event of a running daemon. Reported on the worker's thread: handle it quickly.
 package enum DaemonEvent: Sendable, Equatable {
   /// The embedded broker listens at this address.
   case listening(bootstrapServers: String)
   /// Feeds are served over HTTP at this address.
   case serving(url: String)
-  /// The group has given it this many input partitions; their feeds are restored next.
+  /// The number of assigned input partitions; their feeds are restored next.
   case assigned(partitions: Int)
-  /// The number of input partitions whose feeds are what was published last.
+  /// The number of input partitions whose feeds have the last published state.
   case restored(partitions: Int, feeds: Int)
-  /// The feeds of a partition could not be restored: its input is not read, and nothing of it is published.
+  /// The feeds of a partition could not be restored: its input is neither read nor published.
   case stopped(partition: Int32)
-  /// Input is read from here on.
+  /// Input is read from now on.
   case running
-  /// The number of records that a poll brought; they are applied before anything else happens.
+  /// The number of records of a poll; they are applied before anything else happens.
   case received(records: Int)
-  /// A flush was committed; all that was done since the start.
+  /// A flush was committed, with the counters since the start.
   case committed(StoreCounters)
-  /// A transaction was aborted: its input is read again.
+  /// A transaction was aborted: its input will be read again.
   case withdrawn
-  /// It is not known what was published last: the producer is replaced, and feeds are restored.
+  /// The last published state is unknown: the producer is replaced, and feeds are restored.
   case recovering
-  /// The partitions are gone, and the state of their feeds with them.
+  /// The partitions were released, and the state of their feeds with them.
   case released
 }

@@ -5,7 +5,7 @@ package import Kafka
 import Service
 import Synchronization
 
-/// What the workers of a process own and have done; readable on any thread at any time.
+/// The partitions and counters of a process's workers; readable on any thread at any time.
 package final class DaemonStatus: Sendable {
   private struct State {
     var workers: [Int: WorkerStatus] = [:]
@@ -25,7 +25,7 @@ package final class DaemonStatus: Sendable {
   /// - Parameters:
   ///   - workers: the expected number of workers; more may report.
   ///   - written: the topic to which clients write; nil if they do not.
-  ///   - onServed: told the partitions to serve when they change, under a lock: be quick, and do not call back.
+  ///   - onServed: called under a lock when the partitions to serve change: be quick, do not call back.
   package init(
     workers: Int = 1,
     written: String? = nil,
@@ -38,7 +38,7 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// A worker's own.
+  /// The status of one worker.
   package func worker(_ number: Int) -> WorkerStatus {
     state.withLock { state in
       if let known = state.workers[number] { return known }
@@ -48,23 +48,23 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// All workers', by number.
+  /// The status of all workers, by number.
   package var workers: [WorkerStatus] {
     state.withLock { $0.workers.values.sorted { $0.number < $1.number } }
   }
 
-  /// What all workers have and have done, together.
+  /// The sum of all workers' statistics.
   package var statistics: WorkerStatistics {
     workers.reduce(into: WorkerStatistics()) { $0.add($1.statistics) }
   }
 
-  /// What follows the partitions that the workers do not have; nil if nothing does.
+  /// The follower of other partitions, if any.
   package var standby: (any PartitionFollower)? {
     get { state.withLock(\.standby) }
     set { state.withLock { $0.standby = newValue } }
   }
 
-  /// What reads the configuration again; nil if nothing does.
+  /// The updater of the configuration, if any.
   package var updater: ConfigurationUpdater? {
     get { state.withLock(\.updater) }
     set { state.withLock { $0.updater = newValue } }
@@ -83,7 +83,7 @@ package final class DaemonStatus: Sendable {
     state.withLock { if $0.topics == nil { $0.topics = topics } }
   }
 
-  /// Notes what has changed since; nothing before the topics are found.
+  /// Records changes since then; nothing before the topics are found.
   package func changeTopics(
     _ note: (inout TopicChanges) -> [TopicChanges.Change]
   ) -> [TopicChanges.Change] {
@@ -96,9 +96,9 @@ package final class DaemonStatus: Sendable {
 
   package var served: ServedPartitions { state.withLock(\.served) }
 
-  /// A worker has these partitions now. Those that it did not have before are restored next.
+  /// A worker owns these partitions now. New ones are restored next.
   ///
-  /// - Parameter isSettled: whether it is to be taken for its share if there are none.
+  /// - Parameter isSettled: whether no partitions count as the worker's share.
   package func assigned(_ partitions: [TopicPartition], to worker: Int, isSettled: Bool = true) {
     let numbers = Set(partitions.map(\.partition))
     self.worker(worker).update {
@@ -115,7 +115,7 @@ package final class DaemonStatus: Sendable {
     changeServed { $0.assign(numbers, to: worker) }
   }
 
-  /// Feeds of partitions are restored, and perhaps not yet those of others.
+  /// The feeds of some partitions were restored.
   package func restored(_ partitions: Set<Int32>, by worker: Int) {
     self.worker(worker).update { $0.restoring.subtract(partitions) }
     changeServed { $0.restore(partitions, by: worker) }
@@ -143,7 +143,7 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// A worker has given up partitions, or lost them.
+  /// A worker has given up or lost partitions.
   package func released(_ partitions: Set<Int32>, by worker: Int) {
     self.worker(worker).update {
       $0.partitions.subtract(partitions)
@@ -169,7 +169,7 @@ package final class DaemonStatus: Sendable {
     self.worker(worker).update { $0.inputLag = lag }
   }
 
-  /// In the lock to its end, so that changes are reported in order.
+  /// The lock is held until the end, so that changes are reported in order.
   private func changeServed(_ change: (inout ServedPartitions) -> Void) {
     state.withLock { state in
       let before = state.served.served
@@ -184,7 +184,7 @@ package struct RecentRejections: Sendable {
   package struct Entry: Sendable {
     /// When the copy was committed, in milliseconds since 1970.
     package let time: Int64
-    /// With at most ``RecentRejections/keptBytes`` of its key and of its value.
+    /// Contains at most ``RecentRejections/keptBytes`` of its key and of its value.
     package let record: RejectedRecord
     /// The size of the whole value; nil for a null.
     package let valueBytes: Int?
@@ -209,26 +209,23 @@ package struct RecentRejections: Sendable {
   }
 }
 
-/// Which partitions of the changesets topic are served, as the group gives them to this process's workers and
-/// takes them away.
+/// The served partitions of the changesets topic, as the group assigns and revokes them.
 ///
-/// What stays in the process is served without a break, whichever worker has it: a partition that one has given up is served
-/// until all workers have heard who has it, and one that all workers have lost, until they have been given their new shares.
-/// A partition comes when its feeds are restored.
+/// A partition that moves between workers of this process is served throughout: until every worker has seen the new
+/// assignment. A new partition is served once its feeds are restored.
 package struct ServedPartitions: Sendable, Equatable {
   private struct Share: Equatable {
     var partitions: Set<Int32> = []
-    /// Those of them whose feeds are restored.
+    /// The partitions whose feeds are restored.
     var restored: Set<Int32> = []
-    /// Those of them that could not be restored.
+    /// The partitions that could not be restored.
     var stopped: Set<Int32> = []
 
     var readable: Set<Int32> { partitions.subtracting(stopped) }
   }
 
   private var shares: [Int: Share] = [:]
-  /// Partitions that a worker has given up, and by worker the assignments that have to come before all have heard who
-  /// has them.
+  /// Partitions that a worker has given up, with the number of assignments until each worker knows their owner.
   private var leaving: [Int32: [Int: Int]] = [:]
   package private(set) var served: Set<Int32> = []
 
@@ -238,7 +235,7 @@ package struct ServedPartitions: Sendable, Equatable {
       && shares.values.allSatisfy { $0.stopped.isEmpty && $0.restored == $0.partitions }
   }
 
-  /// A worker was given partitions, and has these now. Those it did not have are restored next.
+  /// A worker owns these partitions now. New ones are restored next.
   package mutating func assign(_ partitions: Set<Int32>, to worker: Int) {
     var share = shares[worker] ?? Share()
     share.partitions = partitions
@@ -261,7 +258,7 @@ package struct ServedPartitions: Sendable, Equatable {
     update()
   }
 
-  /// A worker has restored its feeds, except those of partitions where that cannot be done.
+  /// A worker has restored the feeds of all partitions, except of stopped ones.
   package mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
     guard var share = shares[worker] else { return }
     share.stopped = stopped
@@ -270,8 +267,7 @@ package struct ServedPartitions: Sendable, Equatable {
     update()
   }
 
-  /// A worker has given up partitions. Their next owner gets them in the rebalance after the current one, by an
-  /// assignment to every worker.
+  /// A worker has given up partitions. The next rebalance assigns them, with an assignment to every worker.
   package mutating func release(_ partitions: Set<Int32>, by worker: Int) {
     guard var share = shares[worker] else { return }
     share.partitions.subtract(partitions)

@@ -1,18 +1,18 @@
 package import Service
 
-/// A part of what a flush takes its time for.
+/// A stage of a flush whose time is measured.
 package enum FlushStage: String, CaseIterable, Sendable {
-  /// Finding out what changed in each feed, and writing it down.
+  /// Computing each feed's changes, and encoding them.
   case plan
-  /// Beginning transactions, and handing their records to librdkafka.
+  /// Beginning transactions, and passing their records to librdkafka.
   case produce
   /// Sending the offsets that belong to the transaction.
   case offsets
-  /// Waiting until the brokers have the records, and have committed.
+  /// Waiting until the brokers have received the records and committed.
   case commit
 }
 
-/// How long committed flushes took.
+/// The durations of committed flushes.
 package struct FlushSeconds: Sendable {
   package private(set) var whole = Histogram(Self.bounds)
   package private(set) var stages = Dictionary(
@@ -34,7 +34,7 @@ package struct FlushSeconds: Sendable {
   }
 }
 
-/// How long the stages of the flush under way have taken, in nanoseconds.
+/// The durations of the current flush's stages, in nanoseconds.
 package struct FlushClock {
   private var stages: [FlushStage: Int64] = [:]
   private var start: Int64 = 0
@@ -46,15 +46,21 @@ package struct FlushClock {
     start = MonotonicClock.nanoseconds()
   }
 
-  /// Part of a stage went on from a time until now.
-  package mutating func add(_ stage: FlushStage, since time: Int64) {
-    stages[stage, default: 0] += MonotonicClock.nanoseconds() - time
+  /// Adds a call of a transaction from a time until now.
+  package mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
+    let elapsed = MonotonicClock.nanoseconds() - time
+    switch step {
+    case .begin, .write: stages[.produce, default: 0] += elapsed
+    case .addOffsets: stages[.offsets, default: 0] += elapsed
+    case .commit: stages[.commit, default: 0] += elapsed
+    case .nothing, .register, .abort, .replace: break
+    }
   }
 
   package mutating func addPlanning(since time: Int64) {
     let elapsed = MonotonicClock.nanoseconds() - time
     stages[.plan, default: 0] += elapsed
-    // The call around it counts all of its time as writing.
+    // The enclosing call counts all of its time as writing.
     stages[.produce, default: 0] -= elapsed
   }
 

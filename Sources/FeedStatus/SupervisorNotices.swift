@@ -2,11 +2,11 @@ import FeedStore
 package import Service
 
 extension SupervisorSocket {
-  /// Tells the service manager how the daemon is. Returns when the task is cancelled, after a last notice.
+  /// Reports the daemon's health to the service manager, until the task is cancelled and a last notice sent.
   ///
   /// - Parameters:
-  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
-  ///   - updater: tells the manager of reloads as soon as it knows that the daemon is ready.
+  ///   - longestSilence: the maximum time between two loops of a worker, in milliseconds.
+  ///   - updater: reports reloads to the manager once it knows that the daemon is ready.
   package func report(
     _ status: DaemonStatus,
     _ stop: StopRequest,
@@ -14,7 +14,7 @@ extension SupervisorSocket {
     _ updater: ConfigurationUpdater?
   ) async {
     var notices = SupervisorNotices(watchdogMilliseconds: watchdogMilliseconds)
-    // What the manager had no room for; of each kind only the newest.
+    // Notices that the manager had no room for; only the newest of each kind.
     var unsent: [String] = []
     func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
     func tell(isStopping: Bool) {
@@ -37,10 +37,10 @@ extension SupervisorSocket {
   }
 }
 
-/// What the service manager is sent, and when: a state machine without a clock.
+/// The notices for the service manager: a state machine without a clock.
 ///
-/// `READY=1` is sent once, when all is done that the daemon can do on its own; until then the manager is asked for more
-/// time, as restoring may take minutes. `WATCHDOG=1` is sent as long as the daemon lives.
+/// `READY=1` is sent once, when all automatic work is done; until then the notices ask for more time, because restoring
+/// may take minutes. `WATCHDOG=1` is sent as long as the daemon is alive.
 package struct SupervisorNotices {
   private let watchdogMilliseconds: Int64?
   private var isReady = false
@@ -48,17 +48,17 @@ package struct SupervisorNotices {
   private var lastStatus = ""
   private var lastWatchdog: Int64?
 
-  /// How long the manager is asked to wait from each notice on.
+  /// The additional time that each notice requests.
   private static let extensionMicroseconds = 30_000_000
 
-  /// - Parameter watchdogMilliseconds: how often the manager wants to hear of the daemon; nil if it does not.
+  /// - Parameter watchdogMilliseconds: the interval at which the manager expects notices; nil for none.
   package init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
 
-  /// What is to be sent now; empty if nothing is.
+  /// The notices to send now, if any.
   ///
   /// - Parameters:
   ///   - now: milliseconds of the monotonic clock.
-  ///   - status: a line for people.
+  ///   - status: a line for users.
   package mutating func next(
     _ health: DaemonHealth,
     status: String,
@@ -90,7 +90,7 @@ package struct SupervisorNotices {
     return notices
   }
 
-  /// A line for people, such as `systemctl status` shows.
+  /// A line for users, such as in `systemctl status`.
   package static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
     if let death = health.deaths.first { return death.detail }
     if let obstacle = health.obstacles.first, obstacle.code != "stopped" { return obstacle.detail }

@@ -1,11 +1,11 @@
 package import Service
 
-/// What was taken of the input since the last commit: how much of each topic, and when it was written.
+/// The input records since the last commit: the amount by topic, and the times of writing.
 ///
-/// It counts every record, so it does as little as possible: records of one topic come together, and at full load
+/// It counts every record, so it does as little as possible: records of one topic are adjacent, and at full load
 /// many of one millisecond.
 package struct TakenInput {
-  /// Of one topic.
+  /// The amount of one topic.
   package struct Amount: Sendable, Equatable {
     package var records = 0
     /// Bytes of keys and values.
@@ -17,17 +17,17 @@ package struct TakenInput {
     }
   }
 
-  /// By the consumer's numbers of the topics, but for the run under way.
+  /// By the consumer's numbers of the topics, without the current run.
   private var topics: [Int: Amount] = [:]
-  /// When records were written, in milliseconds since 1970 UTC, and how many; but for the run under way.
+  /// The times of writing, in milliseconds since 1970 UTC, with numbers of records; without the current run.
   private var times: [(timestamp: Int64, count: Int)] = []
   private var runTopic = 0
-  /// -1 if the records have none.
+  /// -1 if the records have no timestamp.
   private var runTimestamp: Int64 = -1
   private var run = Amount()
   private let clock: @Sendable () -> Int64
 
-  /// With more, neighbours become one: 1 MiB.
+  /// Beyond this number, neighbours are merged: 1 MiB.
   package static let mostTimes = 65_536
 
   /// - Parameter clock: milliseconds since 1970 UTC.
@@ -37,7 +37,7 @@ package struct TakenInput {
 
   /// - Parameters:
   ///   - topic: the consumer's number of the topic.
-  ///   - timestamp: in milliseconds since 1970 UTC; -1 if the record has none.
+  ///   - timestamp: in milliseconds since 1970 UTC; -1 if the record has no timestamp.
   @inline(__always)
   package mutating func add(topic: Int, bytes: Int, timestamp: Int64) {
     if topic != runTopic || timestamp != runTimestamp { begin(topic: topic, timestamp: timestamp) }
@@ -60,8 +60,8 @@ package struct TakenInput {
     (runTopic, runTimestamp, run) = (topic, timestamp, Amount())
   }
 
-  /// Hands out what was taken of each topic, by the consumer's numbers, and adds how long records took from their timestamps
-  /// to now, in seconds. It forgets all.
+  /// Returns the amounts of each topic, by the consumer's numbers, and adds the delays from the records' timestamps to now,
+  /// in seconds. Then it starts again.
   package mutating func commit(into delays: inout Histogram) -> [Int: Amount] {
     begin(topic: 0, timestamp: -1)
     let now = clock()
@@ -72,7 +72,7 @@ package struct TakenInput {
     return topics
   }
 
-  /// Forgets what is read again.
+  /// Discards the records, which are read again.
   package mutating func discard() {
     topics.removeAll(keepingCapacity: true)
     times.removeAll(keepingCapacity: true)

@@ -3,29 +3,29 @@ package import Kafka
 package import Service
 import Synchronization
 
-/// What one worker reports; readable on any thread at any time.
+/// The reports of one worker; readable on any thread at any time.
 ///
-/// The worker tells it once for a batch, a flush or a step, so a lock costs it nothing that counts.
+/// The worker calls it once per batch, flush or step, so the cost of a lock does not matter.
 package final class WorkerStatus: Sendable {
-  /// From 0.
+  /// The number of the worker, from 0.
   package let number: Int
   private let state = Mutex(WorkerStatistics())
-  /// When it was in its loop last, in milliseconds of the monotonic clock.
+  /// The time of the worker's last loop, in milliseconds of the monotonic clock.
   private let lastHeartbeat = Atomic(MonotonicClock.coarseMilliseconds())
   private let waiting = Atomic(0)
 
   package init(number: Int) { self.number = number }
 
   package var statistics: WorkerStatistics { state.withLock { $0 } }
-  /// Records that were taken and are not committed.
+  /// The number of records that are applied but not committed.
   package var waitingRecords: Int { waiting.load(ordering: .relaxed) }
-  /// Milliseconds since the worker was in its loop.
+  /// Milliseconds since the worker's last loop.
   package func silence(at now: Int64) -> Int64 { max(0, now - lastHeartbeat.load(ordering: .relaxed)) }
 
-  /// The worker goes on: told in each turn of whatever it loops in.
+  /// The worker is alive: called in each iteration of its loops.
   package func heartbeat() { lastHeartbeat.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
 
-  /// The same, with the records that wait.
+  /// The worker is alive, and has this many waiting records.
   package func heartbeat(waitingRecords: Int) {
     heartbeat()
     waiting.store(waitingRecords, ordering: .relaxed)
@@ -36,7 +36,7 @@ package final class WorkerStatus: Sendable {
   /// Input was committed.
   ///
   /// - Parameters:
-  ///   - input: what was taken; emptied.
+  ///   - input: the committed records; emptied.
   ///   - topic: a topic's name by its number.
   package func committed(_ input: inout TakenInput, topic: (Int) -> String) {
     state.withLock { state in
@@ -54,21 +54,21 @@ package final class WorkerStatus: Sendable {
     }
   }
 
-  /// A client has told what it counts.
+  /// Adds a client's statistics.
   package func record(_ kind: ClientKind, _ statistics: ClientStatistics) {
     state.withLock { $0.clients[kind, default: ClientTotals()].update(statistics) }
   }
 }
 
-/// How far a worker is in taking its share of the work.
+/// The progress of a worker towards its share of the work.
 package enum WorkerPhase: String, CaseIterable, Sendable {
-  /// It looks for the topics.
+  /// Waits for the topics.
   case starting
-  /// The group has not given it its share, or has taken it away.
+  /// Has no share from the group, or has lost it.
   case joining
-  /// Feeds of its partitions are restored.
+  /// Restores the feeds of its partitions.
   case restoring
-  /// It has what the group gave it, be that nothing.
+  /// Runs with its share, which may be empty.
   case running
 }
 

@@ -38,7 +38,7 @@ public struct Coalescer: Sendable {
 
   private var hasBacklog: Bool { isBehind && options.windowMilliseconds > 0 }
 
-  /// Whether the waiting records must be published before a record of this time is taken, or, by the clock, now.
+  /// Whether the waiting records must be published before a record of this time is applied, or now.
   public func isFlushDue(at time: Int64) -> Bool {
     guard let deadline else { return false }
     return options.windowMilliseconds == 0 || time >= deadline
@@ -81,7 +81,7 @@ public struct Coalescer: Sendable {
   public mutating func notePublication(milliseconds: Int64) {
     let most = options.backlogCommitMilliseconds
     if milliseconds > most {
-      // The limit has a floor: a fixed cost per publication would not become less with smaller publications.
+      // The limit has a minimum, because a publication's fixed cost does not fall with its size.
       let least = options.backlogMaxBytes / Self.greatestShrinking
       let fitting = Double(waitingBytes) * Double(most) / Double(milliseconds)
       backlogBytes = min(backlogBytes, max(least, Int(fitting)))
@@ -128,7 +128,7 @@ public struct CoalescingOptions: Sendable, Equatable {
   public var backlogMaxRecords = 1_000_000
   /// Flush when the keys and values of the waiting records have this many bytes while the input lags.
   public var backlogMaxBytes = 134_217_728
-  /// After a window that took longer than this to publish and commit, in milliseconds, fewer bytes may wait.
+  /// Publications that take longer, in milliseconds, lower the limit on waiting bytes.
   public var backlogCommitMilliseconds: Int64 = 250
 
   public init() {}

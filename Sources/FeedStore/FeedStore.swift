@@ -13,12 +13,12 @@ public actor FeedStore {
   private(set) var directories: [Int32: FeedDirectory] = [:]
   /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
-  /// For each topic, the newest record that feeds of the partition have taken that was restored last.
+  /// For each topic, the newest record that feeds of the last restored partition have taken.
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
   let share: StateShare
-  /// The ids that several of its partitions have.
+  /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
@@ -27,7 +27,7 @@ public actor FeedStore {
   public var notesUnchanged = false
   /// Whether a ``Flush`` has neither been confirmed nor rolled back.
   private var isFlushing = false
-  /// The records of its current part.
+  /// The records of the current part.
   private let buffer = RecordBuffer()
   /// Everything published or applied so far. Rolling back a flush restores the values from before it.
   @exclusivity(unchecked) public private(set) var counters = StoreCounters()
@@ -53,7 +53,7 @@ public actor FeedStore {
 
   // MARK: Restoring
 
-  /// Continues from the published state of a partition, which replicas have read from the changesets topic.
+  /// Continues from the published state of a partition that replicas read from the changesets topic.
   ///
   /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
@@ -94,8 +94,8 @@ public actor FeedStore {
     return false
   }
 
-  /// Has the feeds of a partition forget which records of a topic they have taken, because the topic's offsets have begun
-  /// again. Nothing of the partition may be waiting.
+  /// Makes the feeds of a partition forget their positions in a topic, because the topic's offsets have begun
+  /// again. No changes of the partition may be waiting.
   public func forgetTaken(of topic: [UInt8], partition: Int32) {
     checkNoFlush()
     precondition(!waiting.has(partition: partition), "records of the partition are waiting")
@@ -106,7 +106,7 @@ public actor FeedStore {
   /// Removes the feeds of a partition that was revoked, or that will be restored again. Other partitions are not
   /// affected.
   ///
-  /// Nothing of the partition may be waiting: publish it or roll it back first.
+  /// No changes of the partition may be waiting: publish them or roll them back first.
   public func drop(partition: Int32) {
     checkNoFlush()
     precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
@@ -114,11 +114,11 @@ public actor FeedStore {
     _ = removeDirectory(of: partition)
   }
 
-  /// Gives up the feeds of a partition as they were published, and hands them out; others are not touched.
+  /// Removes the feeds of a partition, and returns their published state.
   ///
-  /// Nothing of it may wait: publish it, or roll it back.
+  /// No changes of the partition may be waiting: publish them or roll them back first.
   ///
-  /// - Returns: replicas that go on from there; nil if the store has no feed of the partition.
+  /// - Returns: replicas that continue from there; nil if the store has no feed of the partition.
   public func takeOut(partition: Int32) -> GivenUpPartition? {
     checkNoFlush()
     precondition(!waiting.has(partition: partition), "records of a partition that is handed out are waiting")
@@ -174,10 +174,10 @@ public actor FeedStore {
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
   public var deadline: Int64? { coalescer.deadline }
 
-  /// Whether anything of a partition waits to be published, even if only offsets.
+  /// Whether changes of a partition, or only offsets, wait to be published.
   public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
 
-  /// Whether anything waits to be published, even if only offsets.
+  /// Whether changes, or only offsets, wait to be published.
   public var isPublicationDue: Bool { coalescer.deadline != nil }
 
   /// Records that all records of an input partition before an offset have been applied. Transaction markers occupy
@@ -200,7 +200,7 @@ public actor FeedStore {
 
   /// Applies or rejects a record.
   ///
-  /// - Returns: elements that were put back because it was rejected.
+  /// - Returns: the number of elements that were put back because the record was rejected.
   private func take(_ record: InputRecord, _ byteCount: Int) -> Int {
     if !coalescer.isWaiting { countersBeforeWindow = counters }
     counters.records += 1
@@ -250,7 +250,7 @@ public actor FeedStore {
     return recent.directory
   }
 
-  /// Not a counted reference, as there is one for each record.
+  /// Not a counted reference, because every record would retain and release it.
   @inline(__always)
   private func directory(of partition: Int32) -> Unmanaged<FeedDirectory> {
     if let recent, recent.partition == partition { return recent.directory }
@@ -349,7 +349,7 @@ public actor FeedStore {
 
   /// Confirms that everything up to the current part, which ends a transaction, was published.
   ///
-  /// - Returns: the flush, to go on with; nil if everything is published.
+  /// - Returns: the flush, to continue with; nil if everything is published.
   public func confirm(_ flush: consuming Flush) -> Flush? {
     flush.check(isOf: self)
     precondition(flush.isAtEndOfTransaction, "published in the middle of a transaction")
@@ -413,13 +413,13 @@ public actor FeedStore {
 
   // MARK: Shared ids
 
-  /// Looks for an id, whose feed has come into being or is gone, in the other partitions.
+  /// Updates `sharedIDs` after a feed was created or deleted: searches the other partitions for its id.
   private func noteSharedID(_ id: ByteSpan, of partition: Int32, exists: Bool) {
     let others = directories.keys.filter { $0 != partition && directories[$0]?.feed(id)?.exists == true }
     if !others.isEmpty { sharedIDs.note(ByteText(id), in: exists ? others + [partition] : others) }
   }
 
-  /// Messages about ids that several partitions have, which is always a mistake of producers: one for each id.
+  /// A message for each id that exists in several partitions, which is always a producer's mistake.
   public func takeSharedIDs() -> [String] { sharedIDs.takeNews() }
 
   // MARK: Inspection
@@ -442,8 +442,8 @@ public actor FeedStore {
     return content
   }
 
-  /// Whether a section of the partition has an order or a bound, now or as it is still published once the flush's transaction
-  /// is committed.
+  /// Whether a section of the partition has an order or a bound: now, or in the state that stays published
+  /// after the flush's transaction is committed.
   public func hasSettings(partition: Int32, after flush: borrowing Flush) -> Bool {
     if let directory = directories[partition], directory.settingsCount > 0 { return true }
     return waiting.feeds[flush.nextFeed...].contains {
@@ -451,7 +451,7 @@ public actor FeedStore {
     }
   }
 
-  /// What was published last of a feed; nil if it does not exist.
+  /// The last published version of a feed; nil if the feed does not exist.
   public func version(of feed: ByteSpan, partition: Int32) -> PublishedVersion? {
     directories[partition]?.feed(feed)?.version
   }
@@ -467,7 +467,7 @@ public actor FeedStore {
   }
 }
 
-/// The feeds of a partition that a store has given up, as they were published.
+/// The published state of a partition's feeds, which a store has given up.
 ///
 /// Unchecked: it holds the only references, so it may move to another thread, once.
 public struct GivenUpPartition: @unchecked Sendable {

@@ -1,8 +1,9 @@
 /// A flush in progress: the publication of everything that waits, in one transaction or several.
 ///
-/// ``FeedStore/beginFlush()`` makes it. Ask for one part after another with ``FeedStore/prepareNextPart(of:)``, and
-/// publish each while ``FeedStore/withPart(of:_:)`` lends it. Whenever ``isAtEndOfTransaction`` is true, publish the
-/// parts since the last confirmation as one transaction.
+/// Created by ``FeedStore/beginFlush()``. Ask for one part after another with
+/// ``FeedStore/prepareNextPart(of:)``, and publish each while ``FeedStore/withPart(of:_:)`` lends it.
+/// Whenever ``isAtEndOfTransaction`` is true, publish the parts since the last confirmation as one
+/// transaction.
 ///
 /// The value must be passed to ``FeedStore/confirm(_:)``, which returns it as long as there is more to publish, or to
 /// ``FeedStore/rollBack(_:)``. Dropping it ends the process, because the store could never apply a record again.
@@ -10,7 +11,7 @@
 /// Only the last transaction commits the input offsets. If it fails, the records are read again, and skipped where
 /// their feed's `through` already includes them.
 public struct Flush: ~Copyable, Sendable {
-  /// The store that has begun the flush.
+  /// The store that began the flush.
   private let store: ObjectIdentifier
   /// The number of feeds, from the first, that may be published before the last transaction.
   private let independentFeeds: Int
@@ -46,12 +47,12 @@ public struct Flush: ~Copyable, Sendable {
 
   /// Whether the transaction may end here, before the end of the flush.
   ///
-  /// - Parameter bytes: the size of what would be added next.
+  /// - Parameter bytes: the size of the next addition.
   func mayEndTransaction(adding bytes: Int, maxBytes: Int) -> Bool {
     !isWriting && nextFeed <= independentFeeds && transactionBytes + bytes >= maxBytes
   }
 
-  /// Makes a part the current one.
+  /// Makes a new part the current one.
   ///
   /// - Parameters:
   ///   - bytes: its size.
@@ -73,7 +74,7 @@ public struct Flush: ~Copyable, Sendable {
 }
 
 extension FeedStore {
-  /// Publishes everything that waits, in as many transactions as that takes.
+  /// Publishes all waiting changes, in as many transactions as needed.
   ///
   /// - Parameter body: receives one part after another. When it returns from a part that ends a transaction, the parts
   ///   up to it count as published. If it throws, the rest is rolled back.

@@ -23,7 +23,7 @@ public struct Publication: ~Copyable {
   public func bytes(_ range: Range<Int>) -> ByteSpan { buffer.bytes.span(range) }
 }
 
-/// The headers of a changeset record: those of a CloudEvents 1.0 binary-mode Kafka message, and the figures of its
+/// The headers of a changeset record: CloudEvents 1.0 in binary mode for Kafka, and the figures of its
 /// ``ChangesetPlan`` if it has one.
 public enum ChangesetHeaders {
   /// Calls `body` with each header in the order of the protocol, section 5.4. Nulls have none. The
@@ -53,7 +53,7 @@ public enum ChangesetHeaders {
   }
 }
 
-/// The headers of a record on the rejected topic: why, and where it came from.
+/// The headers of a record on the rejected topic: its reason and its origin.
 public enum RejectedHeaders {
   /// Calls `body` with each header. The value is valid during the call.
   public static func forEach(

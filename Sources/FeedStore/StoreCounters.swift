@@ -1,7 +1,7 @@
 public import Feed
 internal import Synchronization
 
-/// What a store has counted since it was created.
+/// The counters of a store since its creation.
 public struct StoreCounters: Sendable, Equatable {
   public var records = 0
   public var events = 0
@@ -14,17 +14,17 @@ public struct StoreCounters: Sendable, Equatable {
   public var entries = PublicationOutcome.EntryCounts()
   public var rejects: [RejectCode: Int] = [:]
   public var noOps: [NoOpReason: Int] = [:]
-  /// Items that were deleted because their sections keep no more.
+  /// Items that were deleted because their sections are limited.
   public var cutItems = 0
   /// Records written to the changesets topic, nulls included.
   public var outputRecords = 0
-  /// Bytes of their keys and values.
+  /// Bytes of the keys and values of these records.
   public var outputBytes = 0
   public var flushes = 0
 
   public init() {}
 
-  /// Copies the counters of published changesets, and leaves those of the input.
+  /// Copies the counters of published changesets, but not of the input.
   mutating func takePublished(from other: StoreCounters) {
     changesets = other.changesets
     reloads = other.reloads
@@ -61,7 +61,7 @@ public struct StoreContent: Sendable, Equatable {
   public var items = 0
   /// Bytes, by the formula of `StateSize`.
   public var bytes = 0
-  /// Ids that several of a store's partitions have.
+  /// Ids that exist in several of a store's partitions.
   public var sharedIDs = 0
 
   public init() {}
@@ -113,7 +113,7 @@ public final class StateBudget: Sendable {
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 }
 
-/// One store's share of the process's budget. The bytes are returned when it is released. Not thread-safe.
+/// One store's share of the process's budget. Releasing it returns the bytes. Not thread-safe.
 final class StateShare {
   private let budget: StateBudget
   @exclusivity(unchecked) private(set) var bytes = 0

@@ -117,8 +117,8 @@ public struct CoveredPosition: Sendable, Equatable {
   /// The topic's name as UTF-8.
   public var topic: [UInt8]
   public var partition: Int32
-  /// The offset to commit: one more than that of the newest covered record, or the offset after transaction markers and
-  /// gaps that follow it.
+  /// The offset to commit: the one after the newest covered record, or after the transaction markers and gaps that
+  /// follow it.
   public var nextOffset: Int64
 }
 
@@ -131,7 +131,7 @@ public struct RejectedRecord: Sendable, Equatable {
   public var offset: Int64
   /// The source record's timestamp, in milliseconds since 1970.
   public var timestamp: Int64
-  /// When it was rejected: by the daemon's clock, or in a replay its own timestamp.
+  /// The time of rejection: by the daemon's clock, or in a replay the record's timestamp.
   public var time: Int64
   public var key: [UInt8]?
   public var value: [UInt8]?

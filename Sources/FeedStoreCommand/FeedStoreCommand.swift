@@ -29,7 +29,7 @@ enum FeedStoreCommand {
     StandardOutput.prepare()
     ShutdownSignals.ignoreBrokenPipes()
     ShutdownSignals.endOnAbort()
-    // For every command, as the first process of a container gets only signals that it handles.
+    // For every command, because the first process of a container receives only signals that it handles.
     ShutdownSignals.install(onHangup: true) { CommandStop.request(by: $0) }
     do {
       var code = ExitCode.done
@@ -48,7 +48,7 @@ enum FeedStoreCommand {
     } catch let error where error is UsageError || error is ConfigurationError {
       fail(String(describing: error), .usage)
     } catch let error as ReplayError where error.code == .cannotWrite && StandardOutput.isClosed {
-      // The reader has read what it wanted.
+      // The reader has read enough.
       ExitCode.done.exit()
     } catch {
       fail(String(describing: error), .failed)

@@ -38,7 +38,7 @@ enum RejectsListCommand: Subcommand {
       log: CommandLog.make(configuration),
       write: { StandardOutput.write($0) }
     )
-    // It would count the lines up to there.
+    // The line count would be incomplete.
     if !StandardOutput.isClosed { DiagnosticOutput.standardError.write(line: report.text) }
     return .done
   }

@@ -103,7 +103,7 @@ enum IngestCommand: Subcommand {
       """,
     options: configurationOptions + [
       .flag("check", help: "Runs the tests of the sources, without a broker, and exits with 1 if one fails."),
-      .flag("dry-run", help: "Prints what the first records of each topic would become, and writes nothing."),
+      .flag("dry-run", help: "Prints the mapped events of each topic's first records, and writes nothing."),
     ]
   )
 

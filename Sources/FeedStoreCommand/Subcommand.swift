@@ -60,7 +60,7 @@ enum CommandStop {
   static func request(by signal: Int32) {
     StopRequest.process.request()
     let step = StandardOutput.step.load(ordering: .relaxed)
-    // Another thread, as this one waits if standard error is full.
+    // On another thread, because this one waits if standard error is full.
     SystemThread("stop") { end(step) }?.detach()
     CommandLog.write(
       .shutdownRequested,
@@ -69,7 +69,7 @@ enum CommandStop {
     )
   }
 
-  /// - Parameter step: the value of `StandardOutput.step` at the signal. A reader that takes nothing is not waited for.
+  /// - Parameter step: the value of `StandardOutput.step` at the signal, to detect a reader that does not read.
   private static func end(_ step: Int) -> Never {
     let start = MonotonicClock.milliseconds()
     var limit: Int64
@@ -80,7 +80,7 @@ enum CommandStop {
     } while MonotonicClock.milliseconds() - start < limit
     let records = StopRequest.process.records.load(ordering: .relaxed)
     if !StopRequest.canWrite(to: 2) {
-      // Nothing can be said.
+      // No message can be written.
     } else if limit == StopRequest.graceMilliseconds {
       CommandLog.finish()
       CommandLog.write(

@@ -3,7 +3,7 @@ package import FeedKafka
 package import Kafka
 package import Service
 
-/// Where reading of an input partition begins, and why.
+/// The first offset to read in an input partition, with the reason.
 package struct InputStart: Equatable {
   package enum Finding: Equatable {
     /// At the group's committed offset.
@@ -18,7 +18,7 @@ package struct InputStart: Equatable {
   }
 
   package let position: TopicPartitionOffset
-  /// Where the partition ends.
+  /// The end of the partition.
   package let end: Int64
   package private(set) var finding: Finding
 
@@ -35,9 +35,9 @@ package struct InputStart: Equatable {
   }
 
   /// - Parameters:
-  ///   - committed: the group's offset; nil if it has none.
-  ///   - ends: where the partition begins and ends.
-  ///   - renewal: what to set for a new beginning.
+  ///   - committed: the group's offset, if any.
+  ///   - ends: the ends of the partition.
+  ///   - renewal: the setting for a new beginning.
   /// - Throws: ``DaemonError`` with the exact gap, if input is lost and the policy is to fail.
   package init(
     _ partition: TopicPartition,
@@ -57,10 +57,10 @@ package struct InputStart: Equatable {
     position = TopicPartitionOffset(partition, offset: finding == .committed ? committed : ends.low)
   }
 
-  /// Feeds have taken a record that is beyond the end of the partition.
+  /// Handles a record that feeds have taken beyond the end of the partition.
   ///
   /// - Parameters:
-  ///   - taken: the offset of that record, by the feeds' `through`.
+  ///   - taken: the offset of the record, by the feeds' `through`.
   /// - Throws: ``DaemonError`` with both offsets, if the policy is to fail.
   package mutating func restart(
     taken: Int64,
@@ -90,7 +90,7 @@ package struct InputStart: Equatable {
     }
   }
 
-  /// What has happened to the records from an offset on, with exactly what is missing.
+  /// Describes the records from an offset on, and the exact gap if some are missing.
   package static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset

@@ -4,13 +4,13 @@ package import FeedKafka
 package import Kafka
 import Service
 
-/// What one reading of a restoration brought.
+/// The result of one read of a restoration.
 package struct RestoredRecords {
   package var records = 0
   package var bytes = 0
-  /// For each partition of which something was read: everything before this offset was.
+  /// For each partition with new records: the offset before which all were read.
   package var positions: [Int32: Int64] = [:]
-  /// Partitions with a record that is malformed or does not fit. They are not read any further.
+  /// Partitions with a record that is malformed or does not apply. They are not read further.
   package var unreadable: [Int32: DaemonError] = [:]
   /// An error that does not resolve itself.
   package var failure: KafkaError?
@@ -22,7 +22,7 @@ package struct RestoredRecords {
 /// isolation, a broker reports the last stable offset, which is before any transaction whose end it does not know yet, so the
 /// last commit could be missed.
 ///
-/// Besides the feeds, memory is bounded by what librdkafka prefetches (``KafkaSettings/restorer``) and one batch.
+/// Memory holds the feeds, librdkafka's prefetched records (``KafkaSettings/restorer``) and one batch.
 package final class RestoreReader {
   private let reader: PartitionReader
   private let measurer: any RecordConsumer
@@ -30,7 +30,7 @@ package final class RestoreReader {
   private var partitions: [Int32: ReadPartition] = [:]
   /// The ends of the partitions that the client reads.
   private var ends: [Int32: Int64] = [:]
-  /// Bytes still to be allocated beyond what the heap was extended by; negative while there is room.
+  /// Bytes still to be allocated beyond the last extension of the heap; negative while there is room.
   private var unpreparedBytes = 0
 
   private static let heapStep = 4 << 20
@@ -45,13 +45,13 @@ package final class RestoreReader {
 
   package var topic: String { reader.topic }
 
-  /// Where a partition of any topic begins and ends, including open and aborted transactions.
+  /// The ends of a partition of any topic, including open and aborted transactions.
   package func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks
   {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
+  /// Continues from a followed partition. If some records are left to read, ``open(_:)`` comes next.
   package func adopt(_ partition: ReadPartition) {
     partition.replicas.use(indexer)
     partitions[partition.number] = partition
@@ -73,14 +73,14 @@ package final class RestoreReader {
     }
   }
 
-  /// Stops reading partitions and discards what was read of them; ignores unknown ones.
+  /// Stops reading partitions and discards their replicas; ignores unknown ones.
   package func drop(_ numbers: Set<Int32>) throws(KafkaError) {
     for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
   /// Reads available records, and waits if there are none.
   ///
-  /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
+  /// - Parameter hasTime: called after each record; if it returns false, the next read continues there.
   /// - Throws: if the client is closed.
   package func read(
     timeoutMilliseconds: Int32,
@@ -94,7 +94,7 @@ package final class RestoreReader {
       isFirst = false
       if record.partition != current?.number { current = partitions[record.partition] }
       guard let partition = current, let end = ends[partition.number] else { return true }
-      // What was written after the end was asked for does not belong to the committed offsets.
+      // Records beyond the requested end do not belong to the committed offsets.
       guard record.offset < end else {
         result.positions[partition.number] = end
         return true
@@ -125,7 +125,7 @@ package final class RestoreReader {
     unpreparedBytes = -Self.heapStep
   }
 
-  /// Stops reading a partition and returns it; nil if nothing was read of it.
+  /// Stops reading a partition and returns its replicas; nil if nothing was read.
   package func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
     guard let read = partitions.removeValue(forKey: number) else { return nil }
     if ends.removeValue(forKey: number) != nil { try reader.remove([number]) }
@@ -143,7 +143,7 @@ extension ReadPartition {
     return damage.map { failure($0.fault, at: $0.offset) }
   }
 
-  /// Names the place and the remedy for what the feeds lack at the end of the partition.
+  /// The error for incomplete feeds at the end of the partition, with the place and the remedy.
   package func failure(_ fault: ReplicaFault) -> DaemonError {
     failure(fault, at: fault.feed.flatMap(firstUnapplied))
   }
@@ -162,12 +162,12 @@ extension ReadPartition {
   }
 }
 
-/// How far a partition of the changesets topic has been read, of what has to be read.
+/// The progress in a partition of the changesets topic.
 package struct RestoreRange: Equatable {
   package let number: Int32
-  /// Everything before it was read.
+  /// All records before this offset were read.
   private(set) var position: Int64
-  /// Where reading ends.
+  /// The offset after the last record to read.
   package let end: Int64
 
   /// - Parameter position: everything before it was read already; nil if nothing was.
@@ -181,6 +181,6 @@ package struct RestoreRange: Equatable {
   /// The offsets that are left. Not all are records: there are markers of transactions, and gaps left by compaction.
   package var remaining: Int64 { max(0, end - position) }
 
-  /// Everything before this offset was read.
+  /// All records before this offset were read.
   package mutating func advance(to offset: Int64) { position = max(position, offset) }
 }

@@ -13,13 +13,13 @@ package protocol WorkerClients: Sendable {
     reportsEnds: Bool,
     log: Log
   ) throws(KafkaError) -> any TransactionClient
-  /// Reads the changesets topic to restore feeds.
+  /// Creates the reader of the changesets topic, to restore feeds.
   func makeChangesets(
     _ settings: KafkaSettings,
     topic: String,
     log: Log
   ) throws(KafkaError) -> RestoreReader
-  /// Requests what a member of the group cannot request itself.
+  /// Creates a client for requests that a member of the group cannot make.
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
   /// Milliseconds of a clock that never goes back.
   func milliseconds() -> Int64
@@ -90,13 +90,12 @@ extension Consumer: GroupProbe {
   }
 }
 
-/// A worker's consumer: a member of the group, which reads input.
+/// A worker's consumer: a member of the group that reads input.
 ///
-/// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
-/// record.
+/// The daemon's is ``Kafka/Consumer``; the simulation has another. Called once per poll or step, not per record.
 package protocol GroupConsumer: RecordConsumer {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
-  /// Records that were fetched and wait for a poll.
+  /// The number of fetched records that wait for a poll.
   var fetchedCount: Int { get }
 
   func subscribe(_ topics: [String], companions: [String]) throws(KafkaError)
@@ -109,15 +108,14 @@ package protocol GroupConsumer: RecordConsumer {
     _ partitions: [TopicPartition],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
-  /// Which member of which generation it is, for ``TransactionClient/sendOffsets(_:_:timeoutMilliseconds:)`` of the same kind
-  /// of clients.
+  /// The member and its generation, for ``TransactionClient/sendOffsets(_:_:timeoutMilliseconds:)``.
   func membership() throws(KafkaError) -> any GroupMembership
   func wakeFetcher(of partition: TopicPartition)
 }
 
-/// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
+/// The membership that a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
 package protocol GroupMembership: AnyObject {
-  /// The member's id; nil if it is not known.
+  /// The member's id; nil if unknown.
   var member: String? { get }
 }
 
@@ -130,18 +128,18 @@ extension Consumer: GroupConsumer {
   package func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
 }
 
-/// The producer by which a worker publishes.
+/// A worker's producer.
 ///
 /// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
-/// (``queue(_:by:)``), with one dynamic call a part and none a record.
+/// (``queue(_:by:)``), with one dynamic call per part and none per record.
 package protocol TransactionClient: AnyObject, RecordProducer {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
 
   func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
   func begin() throws(KafkaError)
-  /// Whether requests of the transaction that was committed last may reach brokers again.
+  /// Whether requests of the last committed transaction may reach brokers again.
   var hasLostConnection: Bool { get }
-  /// Queues what is left of a part.
+  /// Queues the rest of a part.
   func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError)
   func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],
@@ -149,18 +147,18 @@ package protocol TransactionClient: AnyObject, RecordProducer {
     timeoutMilliseconds: Int32
   ) throws(KafkaError)
   func flush(timeoutMilliseconds: Int32) throws(KafkaError)
-  /// The offset after the last record that a broker has reported as written to a partition; nil before the first.
+  /// The offset after the last record that a broker has confirmed in a partition; nil before the first.
   func deliveredEnd(of partition: TopicPartition) -> Int64?
   func commit(timeoutMilliseconds: Int32) throws(KafkaError)
   func abort(timeoutMilliseconds: Int32) throws(KafkaError)
-  /// - Returns: whether there are delivery errors to take.
+  /// - Returns: whether there are delivery errors to handle.
   @discardableResult
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool
   func takeDeliveryErrors() -> DeliveryErrors
   func close(timeoutMilliseconds: Int32) throws(KafkaError)
 }
 
-/// Takes the records of a transaction.
+/// Queues the records of a transaction.
 package protocol RecordProducer {
   func produce(
     topic: String,

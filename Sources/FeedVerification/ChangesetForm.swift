@@ -1,17 +1,17 @@
 import Feed
 
-/// Checks the form of a changeset record, whatever came before it.
+/// Checks the form of a changeset record, independent of earlier records.
 struct ChangesetForm {
   let record: DecodedChangeset
-  /// What all parts of a changeset have alike.
+  /// The fields that all parts of a changeset share.
   let head: ChangesetHead
   /// The lists of a difference; they point into the record.
   let entries: DecodedEntries
-  /// What the record's header says of why it is what it is.
+  /// The plan in the record's header.
   var plan: ChangesetPlan?
 
   /// - Parameters:
-  ///   - record: must stay valid as long as this is used.
+  ///   - record: must stay valid as long as this value is used.
   ///   - mayForget: whether `through` may lack records that were taken.
   init(_ record: DecodedChangeset, mayForget: Bool) throws(Violation) {
     self.record = record
@@ -33,7 +33,7 @@ struct ChangesetForm {
     self.entries = entries
   }
 
-  /// Bytes of the head of a reload with a reason, in place of this changeset.
+  /// The number of bytes of a reload's head with a reason, if a reload replaced this changeset.
   func reloadHeadBytes(_ reason: ReloadReason) -> Int {
     var head = head
     head.base = reason == .keyframe ? head.revision : head.revision - 1
@@ -89,7 +89,7 @@ struct ChangesetForm {
   ) throws(Violation) {
     for (one, other) in zip(through, through.dropFirst())
     where !one.topic.lexicographicallyPrecedes(other.topic) {
-      throw Violation("through is not sorted: \"\(one.name)\" stands before \"\(other.name)\"")
+      throw Violation("through is not sorted: \"\(one.name)\" precedes \"\(other.name)\"")
     }
     // The topic, since version 1.0.1 the time, and the offset.
     let parts = epoch.text.split(separator: "/", omittingEmptySubsequences: false)
@@ -115,14 +115,14 @@ extension TopicOffset {
   var name: String { String(decoding: topic, as: UTF8.self) }
 }
 
-/// Decodes changeset records and checks their form; its memory serves one record after the other.
+/// Decodes changeset records and checks their form. It reuses its memory for each record.
 final class ChangesetDecoder {
   private let indexer = JSONIndexer()
-  /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
+  /// For the earlier parts of a changeset, while the other indexer holds the last one; created on demand.
   private lazy var partIndexer = JSONIndexer()
   private let arena = ScratchArena()
 
-  /// What is decoded is valid until the next value is, as long as the value's bytes stay.
+  /// The result is valid until the next call, as long as the value's bytes are.
   ///
   /// - Parameter mayForget: whether `through` may lack records that were taken.
   func decode(_ value: ByteSpan, mayForget: Bool) throws(Violation) -> ChangesetForm {

@@ -1,24 +1,24 @@
 public import Feed
 
-/// Checks records of the changesets topic against the protocol: that they are numbered and ordered as it says, and that
-/// each changeset fits the ones before it.
+/// Checks records of the changesets topic against the protocol: their numbers and order, and that each
+/// changeset applies to its predecessor.
 ///
-/// It reports what a replica tolerates, too, and the first fault of each feed; later records of that feed are not checked.
-/// Memory grows with the feeds that exist, not with the number of records. Not thread-safe.
+/// It also reports faults that a replica tolerates. It reports the first fault of each feed and skips the
+/// feed's later records. Memory grows with the number of existing feeds, not of records. Not thread-safe.
 public final class ChangesetVerifier {
   let options: VerificationOptions
   let decoder = ChangesetDecoder()
   private var partitions: [Int32: PartitionVerifier] = [:]
-  /// What was verified so far; feeds are counted by `finish`.
+  /// The counts so far; `finish` counts the feeds.
   public internal(set) var counts = VerificationCounts()
 
   public init(_ options: VerificationOptions) {
     self.options = options
   }
 
-  /// Takes the next record of a partition.
+  /// Checks the next record of a partition.
   ///
-  /// - Returns: the faults that it shows.
+  /// - Returns: the faults in it.
   public func check(_ record: VerifiedRecord, in partition: Int32) -> [VerificationFault] {
     if let known = partitions[partition] { return known.check(record) }
     let verifier = PartitionVerifier(self)
@@ -26,25 +26,25 @@ public final class ChangesetVerifier {
     return verifier.check(record)
   }
 
-  /// Says that there is nothing more.
+  /// Ends the verification.
   ///
-  /// - Returns: the faults that only the end shows.
+  /// - Returns: the faults that only the end reveals.
   public func finish() -> [VerificationFault] {
     counts.feeds = 0
     return partitions.sorted { $0.key < $1.key }.flatMap { $0.value.finish() }
   }
 }
 
-/// What changesets are verified against.
+/// The settings of a verification.
 public struct VerificationOptions: Sendable, Equatable {
-  /// The settings with which they were written.
+  /// The keyframe settings of the writer.
   public var keyframes: KeyframePolicy
   public var output: OutputOptions
   /// Whether older records may be gone, as in a compacted topic: a gap is then a fault only if no later reload
   /// closes it. `through` may then begin again for an input topic, as it does after input that was lost.
   public var mayBeCompacted: Bool
-  /// Whether the header `feedstore.plan` must stand wherever a plan was weighed. A topic may still hold changesets of
-  /// versions that did not write it.
+  /// Whether the header `feedstore.plan` is required on each changeset that had a plan. A topic may still
+  /// hold changesets of versions that did not write it.
   public var requiresPlans = true
 
   public init(keyframes: KeyframePolicy, output: OutputOptions, mayBeCompacted: Bool = false) {
@@ -54,37 +54,37 @@ public struct VerificationOptions: Sendable, Equatable {
   }
 }
 
-/// What was verified, in numbers.
+/// The counts of a verification.
 public struct VerificationCounts: Sendable, Equatable {
   public var records = 0
   /// Bytes of keys and values.
   public var bytes = 0
   public var nulls = 0
-  /// Changesets, each counted once however many parts it has; keyframes are not among them.
+  /// Changesets, each counted once for all its parts, without keyframes.
   public var changesets: [ChangesetMode: Int] = [:]
   public var keyframes = 0
-  /// Records of feeds of which a fault is known already: they were not looked at.
+  /// Skipped records, whose feed has a known fault.
   public var recordsPassedOver = 0
   /// Feeds with a fault.
   public var faultyFeeds = 0
-  /// Feeds that are there at the end, those with a fault not counted.
+  /// Feeds that exist at the end, except those with a fault.
   public var feeds = 0
 
   public init() {}
 }
 
-/// What is wrong with a feed's records: the first thing, and where.
+/// The first fault of a feed, and its place.
 public struct VerificationFault: Error, Sendable, Equatable {
-  /// The feed's id; nil for a record that names none.
+  /// The feed's id; nil for a record without a feed.
   public let feed: String?
   public let place: VerificationPlace
-  /// What was found and what was expected.
+  /// The record's content against the expectation.
   public let message: String
 }
 
-/// Where a record stands, in the caller's numbers: they are handed back with what is found there.
+/// The place of a record, in the caller's numbers.
 public struct VerificationPlace: Sendable, Equatable {
-  /// Which file, or which partition.
+  /// The file or the partition.
   public var source: Int
   /// Its line, or its offset.
   public var position: Int64
@@ -95,14 +95,14 @@ public struct VerificationPlace: Sendable, Equatable {
   }
 }
 
-/// A record of the changesets topic that is to be verified. Its bytes stay the caller's.
+/// A record of the changesets topic to verify. The caller owns its bytes.
 public struct VerifiedRecord {
   public var key: ByteSpan?
   /// Nil for a Kafka null.
   public var value: ByteSpan?
-  /// Names and values by turns; nil is a null.
+  /// Names and values alternate; nil is a null.
   public var headers: [ByteSpan?]
-  /// Milliseconds since 1970; nil where a broker may have set another time.
+  /// Milliseconds since 1970; nil if a broker may have set another time.
   public var timestamp: Int64?
   public var place: VerificationPlace
 
@@ -121,10 +121,10 @@ public struct VerifiedRecord {
   }
 }
 
-/// A rule of the protocol that a record breaks: what was found and what was expected. What a replica finds is one, too.
+/// A violation of the protocol by a record: found against expected. Replicas report the same type.
 typealias Violation = ReplicaFault
 
-/// Requires what a rule says of a record; the closure tells what was found and what was expected.
+/// Checks a rule of the protocol; the closure returns found against expected.
 func require(_ isRight: Bool, _ violation: () -> String) throws(Violation) {
   if !isRight { throw Violation(violation()) }
 }

@@ -1,7 +1,7 @@
 import Feed
 
-/// Checks the lists of a whole difference for what a replica tolerates: mode, order, and entries that say
-/// nothing or contradict each other.
+/// Checks the lists of a whole difference for faults that a replica tolerates: mode, order, and entries that
+/// are empty or contradict each other.
 struct EntryCheck {
   private let entries: DecodedEntries
   private let lists: [EntryList]
@@ -27,7 +27,7 @@ struct EntryCheck {
 
   // MARK: Identifiers
 
-  /// What stands in two lists that do not go together.
+  /// Checks that no element is in two lists that exclude each other.
   func checkIdentifiers() throws(Violation) {
     try checkDeleted(entries.sections, "sections")
     try checkDeleted(entries.items, "items")
@@ -47,12 +47,12 @@ struct EntryCheck {
     if lists[.delete].isEmpty || lists[.insert].isEmpty { return }
     let deleted = Set(lists[.delete].map { BytesKey($0.id) })
     for entry in lists[.insert] where deleted.contains(BytesKey(entry.id)) {
-      throw Violation("\(entry.id.quotedForMessage()) stands in \(group).delete and in \(group).insert")
+      throw Violation("\(entry.id.quotedForMessage()) is in \(group).delete and in \(group).insert")
     }
   }
 
-  /// No two of a group's lists with contents may name one element. Their positions are known to be right, so that
-  /// one element is one place.
+  /// Checks that no two of a group's lists with contents name the same element. Their positions were checked,
+  /// so each element has one position.
   private func checkPositions(_ group: String) throws(Violation) {
     struct Place: Hashable {
       let section: BytesKey
@@ -65,14 +65,14 @@ struct EntryCheck {
       for entry in list.entries {
         let place = Place(section: BytesKey(entry.toSection), index: entry.to)
         guard let other = places.updateValue(list, forKey: place) else { continue }
-        throw Violation("\(entry.id.quotedForMessage()) stands in \(other.path) and in \(list.path)")
+        throw Violation("\(entry.id.quotedForMessage()) is in \(other.path) and in \(list.path)")
       }
     }
   }
 
   // MARK: Order
 
-  /// Checks the order of the lists that count in the base, before the difference is applied.
+  /// Checks the order of the lists that refer to the base, before the difference is applied.
   func checkBaseOrder(_ state: FeedState) throws(Violation) {
     try checkOrder(lists.filter { $0.kind == .delete }, state) { ($0.fromSection, $0.from) }
   }
@@ -95,14 +95,14 @@ struct EntryCheck {
           ? first.index < second.index : EntryCheck.precedes(first.section, second.section, state)
         if isSorted { continue }
         throw Violation(
-          "\(list.path) is not sorted: \(one.id.quotedForMessage()) stands before "
+          "\(list.path) is not sorted: \(one.id.quotedForMessage()) precedes "
             + "\(other.id.quotedForMessage()), expected after it"
         )
       }
     }
   }
 
-  /// Whether a section stands before another; true where one does not exist, which another check reports.
+  /// Whether a section precedes another; true if one does not exist, which another check reports.
   private static func precedes(_ one: ByteSpan, _ other: ByteSpan, _ state: FeedState) -> Bool {
     guard let one = state.sectionRank(one), let other = state.sectionRank(other) else { return true }
     return one < other
@@ -115,7 +115,7 @@ struct EntryList {
   let kind: EntryKind
   let entries: [DecodedEntries.Entry]
 
-  /// As in `items.insert`, for messages.
+  /// For messages: `items.insert`.
   var path: String { "\(group).\(kind)" }
 
   /// The lists that are not empty, in the order of the document.
@@ -128,17 +128,15 @@ struct EntryList {
   }
 }
 
-/// Finds moves within a list that change nothing: what is not moved has the same elements before it without
-/// them.
+/// Finds moves within a list that have no effect: the other elements are already in the resulting order.
 ///
-/// Whether a set of moves is one of the fewest depends on the events; that none can be left out by itself
-/// does not.
+/// The fewest moves depend on the events, so only single moves are checked.
 struct IdleMoves {
   /// One list's changes, by position.
   private struct Changes {
-    /// What leaves its place, in the base.
+    /// The elements that leave their position, in the base.
     var removed: [Int32] = []
-    /// What comes to its place, in the result.
+    /// The elements that get a new position, in the result.
     var placed: [Int32] = []
     var moves: [DecodedEntries.Entry] = []
   }
@@ -168,7 +166,7 @@ struct IdleMoves {
         guard before == move.to - count(below: move.to, in: list.placed) else { continue }
         throw Violation(
           "\(group).move lists \(move.id.quotedForMessage()) "
-            + "from \(move.from) to \(move.to), which is where it stands without being moved"
+            + "from \(move.from) to \(move.to), its position without the move"
         )
       }
     }

@@ -1,6 +1,6 @@
 import Feed
 
-/// Checks the headers of changeset records: those of the protocol, section 5.4, in their order.
+/// Checks the headers of changeset records against the protocol, section 5.4, in its order.
 final class HeaderCheck {
   private static let names: [StaticString] = [
     "content-type", "ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time",
@@ -16,7 +16,7 @@ final class HeaderCheck {
     requiresPlans = options.requiresPlans
   }
 
-  /// Checks all headers but that of the plan.
+  /// Checks all headers except the plan.
   func check(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     for (number, name) in HeaderCheck.names.enumerated() {
       try require(number * 2 < headers.count) { "the header \(quoted(name)) is missing" }
@@ -36,14 +36,14 @@ final class HeaderCheck {
     }
   }
 
-  /// What the header `feedstore.plan` says; nil where there is none, or none that can be read.
+  /// The plan in the header `feedstore.plan`; nil if the header is missing or unreadable.
   func plan(_ headers: [ByteSpan?]) -> ChangesetPlan? {
     let rest = headers.dropFirst(HeaderCheck.names.count * 2)
     guard rest.count > 1, rest.first??.matches(ChangesetPlan.header) == true else { return nil }
     return rest.dropFirst().first.flatMap { $0 }.flatMap { ChangesetPlan($0, indexer: indexer) }
   }
 
-  /// Checks the header of the plan, and that no other follows.
+  /// Checks the plan's header, and that it is the last one.
   func checkPlan(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     let rest = Array(headers.dropFirst(HeaderCheck.names.count * 2))
     let isNeeded = PlanCheck.isNeeded(form.record)
@@ -74,7 +74,7 @@ final class HeaderCheck {
     try PlanCheck.checkReason(plan, form)
   }
 
-  /// Nulls have no headers.
+  /// Checks that a null has no headers.
   func checkNone(_ headers: [ByteSpan?]) throws(Violation) {
     guard let first = headers.first else { return }
     throw Violation("a null has a header \(HeaderCheck.words(first)), expected none")

@@ -1,14 +1,14 @@
 import Feed
 
-/// What the keys of a feed's epoch hold, and when a keyframe is due.
+/// The keys that a feed's epoch uses, and when a keyframe is due.
 struct KeyUse {
-  /// Delta records since the last reload, and the bytes of their values.
+  /// The number of delta records since the last reload, and the bytes of their values.
   private(set) var deltas = 0
   private(set) var deltaBytes = 0
-  /// Values of the last reload, and their bytes.
+  /// The number of values of the last reload, and their bytes.
   private(set) var reloadParts = 0
   private(set) var reloadBytes = 0
-  /// The largest delta number that was used, as far as is known.
+  /// The largest delta number that is known to have been used.
   private(set) var highestDelta = 0
 
   mutating func noteDelta(bytes: Int) {
@@ -17,9 +17,9 @@ struct KeyUse {
     highestDelta = max(highestDelta, deltas)
   }
 
-  /// Notes a complete reload.
+  /// Records a complete reload.
   ///
-  /// - Returns: the `k` keys that it leaves over.
+  /// - Returns: the `k` keys that it no longer uses.
   mutating func noteReload(parts: Int, bytes: Int) -> Range<Int> {
     let surplus = parts..<max(parts, reloadParts)
     deltas = 0
@@ -29,15 +29,15 @@ struct KeyUse {
     return surplus
   }
 
-  /// The keys that are to be nulled once the feed's deletion is noted as a delta.
+  /// The keys that must be nulled after the record that deletes the feed.
   ///
-  /// - Parameter isWhole: whether the epoch was read from its beginning. If not, larger numbers may have been
-  ///   used, and of those in between some may be null already.
+  /// - Parameter isWhole: whether the epoch was read from its beginning. Otherwise, larger numbers may have
+  ///   been used, and some of the smaller ones may be null already.
   func deletion(isWhole: Bool) -> NullsDue {
     NullsDue(reloads: 0..<reloadParts, deltas: 1..<(isWhole ? highestDelta : deltas) + 1)
   }
 
-  /// Why a keyframe is due; nil if none is.
+  /// The reason why a keyframe is due; nil if none is.
   ///
   /// - Parameter keyframeBytes: bytes of the keyframe as one value.
   func keyframeReason(_ policy: KeyframePolicy, keyframeBytes: Int) -> String? {
@@ -52,10 +52,9 @@ struct KeyUse {
   }
 }
 
-/// The keys that have to be nulled next: of the parts that a reload has no use for any more, or of a feed that
-/// was deleted.
+/// The keys that must be nulled next: the surplus parts of an earlier reload, or all keys of a deleted feed.
 struct NullsDue {
-  /// Numbers of `k` keys, and of `d` keys, which come after them.
+  /// The numbers of `k` keys, and of `d` keys, which follow them.
   var reloads: Range<Int>
   var deltas = 0..<0
 
@@ -64,7 +63,7 @@ struct NullsDue {
   /// The next key without the feed's id, as in `d7/`.
   var next: String { reloads.first.map { "k\($0)/" } ?? "d\(deltas.first ?? 0)/" }
 
-  /// Whether a key is the next; if so, another one is.
+  /// Whether a key is the next one; if so, it is removed.
   mutating func take(_ key: RecordKey) -> Bool {
     switch key.kind {
     case .reload where key.number == reloads.first:

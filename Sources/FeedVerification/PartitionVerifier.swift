@@ -4,11 +4,11 @@ import Feed
 final class PartitionVerifier {
   private unowned let verifier: ChangesetVerifier
   private let headers: HeaderCheck
-  /// Feeds that are there, and those of which a fault is known: memory follows the state.
+  /// The feeds that exist or have a fault: memory follows the state.
   private var feeds: [BytesKey: VerifiedFeed] = [:]
-  /// What has to come next, of which feed, and where it was noted.
+  /// The record that must follow, its feed, and the place that requires it.
   private var expectation: (what: Expectation, feed: VerifiedFeed, place: VerificationPlace)?
-  /// Where what is reported stands.
+  /// The place of reported faults.
   private(set) var place = VerificationPlace(source: 0, position: 0)
   private var hasFaultWithoutFeed = false
 
@@ -20,7 +20,7 @@ final class PartitionVerifier {
   var options: VerificationOptions { verifier.options }
   var decoder: ChangesetDecoder { verifier.decoder }
 
-  /// Takes the next record; returns the faults that it shows, at most one for each of two feeds.
+  /// Checks the next record; returns its faults, at most one for each of two feeds.
   func check(_ record: VerifiedRecord) -> [VerificationFault] {
     place = record.place
     verifier.counts.records += 1
@@ -53,7 +53,7 @@ final class PartitionVerifier {
     return faults
   }
 
-  /// The records are at their end.
+  /// Ends the verification of the partition.
   func finish() -> [VerificationFault] {
     var faults: [VerificationFault] = []
     if let missed = expectation {
@@ -98,7 +98,7 @@ final class PartitionVerifier {
     form.plan = headers.plan(record.headers)
     try checkTimestamp(record, form.head.time)
     let next = try feed.take(form, key, due)
-    // Last, as what is wrong with the changeset itself says more.
+    // Last, because faults in the changeset itself are more specific.
     try headers.checkPlan(record.headers, form)
     if form.record.part + 1 == form.record.parts {
       if form.isKeyframe {
@@ -117,21 +117,21 @@ final class PartitionVerifier {
 
   // MARK: Faults
 
-  /// Something else stands where a feed's next record was expected.
+  /// Handles a missing record: another one is in its place.
   private func miss(_ expectation: Expectation, _ feed: VerifiedFeed, found: String) -> [VerificationFault] {
     let message =
       found == "nothing"
       ? "after this, \(expectation.words(feed: feed.name)) is missing"
       : feed.unexpected(found: found, expectation).message
     if options.mayBeCompacted, case .part = expectation {
-      // What a later reload has replaced may be gone in part.
+      // A compacted topic may lack some parts of a changeset that a later reload replaces.
       try? feed.noteGap(message)
       return []
     }
     return report(feed, message)
   }
 
-  /// Reports a feed's first fault, and forgets what it is.
+  /// Reports a feed's first fault, and discards its state.
   private func report(_ feed: VerifiedFeed, _ message: String) -> [VerificationFault] {
     feed.state = .faulty
     verifier.counts.faultyFeeds += 1

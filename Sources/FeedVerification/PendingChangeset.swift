@@ -1,27 +1,27 @@
 import Feed
 
-/// A changeset of which parts are still to come.
+/// A changeset whose last part was not yet read.
 struct PendingChangeset {
   private(set) var head: ChangesetHead
   let parts: Int
-  /// What the first part's header says of why the changeset is what it is.
+  /// The plan in the first part's header.
   let plan: ChangesetPlan?
   private(set) var received = 0
   private(set) var byteCount = 0
   /// The values of a difference's parts, which are applied together.
   private(set) var values: [OwnedSpan] = []
-  /// A reload as far as it has come; nil where it is only compared.
+  /// The state that the reload fills; nil if the reload is only compared.
   private let state: FeedState?
-  /// What the reload is compared with; nil where nothing is known.
+  /// The comparison with the known state; nil if none is known.
   private(set) var comparison: ReloadComparison?
-  /// The section that the last part ended with.
+  /// The last section of the previous part.
   private var lastSection: [UInt8]?
 
   /// - Parameters:
-  ///   - state: what the reload is to fill; nil where it is only compared.
+  ///   - state: the state that the reload fills; nil if it is only compared.
   init(_ form: ChangesetForm, state: FeedState?, comparison: ReloadComparison?) {
     head = form.head
-    // The record's bytes do not stay.
+    // The record's bytes become invalid.
     head.feed = .empty
     parts = form.record.parts
     plan = form.plan
@@ -36,7 +36,7 @@ struct PendingChangeset {
     form.record.part == received && form.record.parts == parts && form.head.isSame(as: head)
   }
 
-  /// Takes the next part.
+  /// Adds the next part.
   mutating func take(_ form: ChangesetForm, bytes: Int) throws(Violation) {
     if form.record.mode == .reload {
       try walk(form.record)
@@ -51,11 +51,11 @@ struct PendingChangeset {
     byteCount += bytes
   }
 
-  /// Checks which sections go on from the part before, and compares.
+  /// Checks which sections continue from the previous part, and compares.
   private mutating func walk(_ record: DecodedChangeset) throws(Violation) {
     var isFirst = true
     var comparison = comparison
-    // The comparison's cursors are not to be copied for every item.
+    // Prevents a copy of the comparison's cursors for each item.
     self.comparison = nil
     var last: ByteSpan?
     let lastSection = lastSection
@@ -64,7 +64,7 @@ struct PendingChangeset {
         let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
         try require(continues && section.items.first != 0) {
           "section \(section.id.quotedForMessage()) has no data"
-            + (continues ? " and no items" : ", and does not go on from the part before")
+            + (continues ? " and no items" : ", and does not continue from the part before")
         }
       }
       isFirst = false
@@ -77,24 +77,24 @@ struct PendingChangeset {
     if let last { self.lastSection = Array(last.buffer) }
   }
 
-  /// What the reload came to: the new state, or nil where it was only compared, and the comparison.
+  /// Ends a reload: returns the new state, nil if the reload was only compared, and the comparison.
   mutating func finishReload() -> (FeedState?, ReloadComparison?) {
     comparison?.end()
     return (state, comparison)
   }
 }
 
-/// What has to come next in a partition, before any other feed's records.
+/// The record that must come next in a partition, before any other feed's records.
 enum Expectation {
   /// The next part of a changeset.
   case part(PendingChangeset)
-  /// A keyframe, for this reason.
+  /// A keyframe, with the reason.
   case keyframe(String)
   case nulls(NullsDue, isDeletion: Bool)
 
-  /// What is expected, in words.
+  /// The expectation, in words.
   ///
-  /// - Parameter feed: the feed's id as keys have it.
+  /// - Parameter feed: the feed's id as in keys.
   func words(feed: String) -> String {
     switch self {
     case .part(let pending):

@@ -1,9 +1,9 @@
 import Feed
 
-/// Checks what the header `feedstore.plan` says against the changeset and the feed.
+/// Checks the header `feedstore.plan` against the changeset and the feed.
 struct PlanCheck {
   let form: ChangesetForm
-  /// The one of the changeset's first part.
+  /// The plan of the changeset's first part.
   let plan: ChangesetPlan?
 
   /// Whether a record must have the header; nil if it may have it.
@@ -12,7 +12,7 @@ struct PlanCheck {
     return record.mode == .diff ? true : record.mode == .reload ? record.reason?.needsPlan : false
   }
 
-  /// Checks that what is said explains the changeset, whatever the feed is.
+  /// Checks that the plan explains the changeset, independent of the feed.
   static func checkReason(_ plan: ChangesetPlan, _ form: ChangesetForm) throws(Violation) {
     switch plan {
     case .keyframe:
@@ -21,7 +21,7 @@ struct PlanCheck {
       try require(!form.isKeyframe) { "\(form.name) has the plan of a difference" }
       let reason = weighed.reason
       guard reason != form.record.reason else { return }
-      // A difference may also give way as keys have no numbers for it.
+      // A reload may also replace a difference because no key numbers are left for it.
       if reason == nil, form.record.reason == .bytes { return }
       throw Violation(
         "the plan of \(form.name) is that of \(words(reason)), but it is \(words(form.record.reason))"
@@ -33,7 +33,7 @@ struct PlanCheck {
     reason.map { "a reload with reason \"\($0.rawValue)\"" } ?? "a difference"
   }
 
-  /// Checks a difference that was applied.
+  /// Checks an applied difference.
   ///
   /// - Parameters:
   ///   - differenceBytes: bytes of the changeset; nil if it has parts.
@@ -55,9 +55,9 @@ struct PlanCheck {
     try checkResult(weighed, state)
   }
 
-  /// Checks a reload that took the place of a difference.
+  /// Checks a reload that replaced a difference.
   ///
-  /// - Parameter itemsBefore: nil where it is not known.
+  /// - Parameter itemsBefore: nil if unknown.
   func check(itemsBefore: Int?, after state: FeedState) throws(Violation) {
     guard case .weighed(let weighed) = plan else { return }
     if let itemsBefore { try expect("itemsBefore", weighed.itemsBefore, itemsBefore) }
@@ -70,7 +70,7 @@ struct PlanCheck {
     try expect("reloadBytes", weighed.reloadBytes, reloadBytes)
   }
 
-  /// Checks a keyframe of a feed that is known.
+  /// Checks a keyframe of a known feed.
   func check(_ keys: KeyUse, _ policy: KeyframePolicy, _ state: FeedState) throws(Violation) {
     guard case .keyframe(let due) = plan else { return }
     try expect("deltas", due.deltas, keys.deltas)

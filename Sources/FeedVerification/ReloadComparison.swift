@@ -1,7 +1,6 @@
 import Feed
 
-/// Compares what a reload lists with the state that a replica has, element by element, so that no second
-/// state is needed.
+/// Compares a reload with a replica's state, element by element, so that no second state is needed.
 struct ReloadComparison {
   private let state: FeedState
   private var sections: CurrentCursor
@@ -11,12 +10,12 @@ struct ReloadComparison {
   private var itemNumber = 0
   /// The first difference, in words.
   private(set) var difference: String?
-  /// Items of the reload that the state has too, in whatever place.
+  /// Items of the reload that are also in the state, at any position.
   private(set) var commonItems = 0
   private(set) var itemCount = 0
   private let countsCommonItems: Bool
 
-  /// - Parameter state: must not change while this is used.
+  /// - Parameter state: must not change while the comparison is used.
   init(_ state: FeedState, countsCommonItems: Bool) {
     self.state = state
     self.countsCommonItems = countsCommonItems
@@ -24,7 +23,7 @@ struct ReloadComparison {
   }
 
   mutating func take(section found: ReloadedElement) {
-    // A section that goes on in this part is where the last one left it.
+    // A section that continues in this part keeps its position.
     if found.fields.isEmpty { return }
     if difference != nil { return }
     endSection()
@@ -68,7 +67,7 @@ struct ReloadComparison {
     }
   }
 
-  /// The reload is complete.
+  /// Ends the comparison.
   mutating func end() {
     if difference != nil { return }
     endSection()
@@ -88,7 +87,7 @@ struct ReloadComparison {
   private mutating func note(_ words: String) { difference = words }
 }
 
-/// Visits what a record of a reload lists, in its order.
+/// Visits the elements of a reload's record, in its order.
 enum ReloadWalk {
   static func forEach(
     _ record: DecodedChangeset,

@@ -1,7 +1,7 @@
 import Feed
 
 extension VerifiedFeed {
-  /// Takes a record with a value, whose form was checked; returns what has to come next.
+  /// Checks a changeset whose form is valid, and returns the record that must follow it.
   func take(
     _ form: ChangesetForm,
     _ key: RecordKey,
@@ -23,7 +23,7 @@ extension VerifiedFeed {
     case nil: break
     }
     guard form.record.part == 0 else {
-      try noteGap("\(form.name) comes without the parts before it")
+      try noteGap("\(form.name) follows without its earlier parts")
       return nil
     }
     return try begin(form, key, isKeyframeDue: isKeyframeDue)
@@ -32,7 +32,7 @@ extension VerifiedFeed {
   private func checkKey(_ form: ChangesetForm, _ key: RecordKey) throws(Violation) {
     guard form.record.mode == .reload else {
       try require(key.kind == .delta) {
-        "the key is \"k\(key.number)/…\", expected \"d<n>/…\": \(form.name) is no reload"
+        "the key is \"k\(key.number)/…\", expected \"d<n>/…\": \(form.name) is not a reload"
       }
       return
     }
@@ -69,13 +69,12 @@ extension VerifiedFeed {
       }
       state = .absent
     case .diff, .reconfigure:
-      try noteGap("\(form.name) comes without the reload that it builds on")
+      try noteGap("\(form.name) follows without its reload")
     }
     return nil
   }
 
-  /// Checks that a changeset may follow what the feed is; false where that is unknown, as records are
-  /// missing in between.
+  /// Checks that a changeset may follow the feed's state; false if records between them are missing.
   private func succeeds(
     _ form: ChangesetForm,
     _ known: Known,
@@ -94,12 +93,12 @@ extension VerifiedFeed {
     guard record.revision > current else {
       let isSame = record.revision == current
       throw Violation(
-        "revision \(record.revision) comes \(isSame ? "twice" : "after revision \(current)"), "
+        "revision \(record.revision) follows \(isSame ? "itself" : "revision \(current)"), "
           + "expected \(current + 1)"
       )
     }
     guard record.revision == current + 1 else {
-      try noteGap("revision \(record.revision) comes after revision \(current)")
+      try noteGap("revision \(record.revision) follows revision \(current)")
       return false
     }
     if !partition.options.mayBeCompacted || !hasForgotten(form, known.replica.through) {
@@ -126,7 +125,7 @@ extension VerifiedFeed {
     }
   }
 
-  /// Whether `through` has begun again for a topic.
+  /// Whether `through` has gone back for a topic.
   private func hasForgotten(_ form: ChangesetForm, _ before: [TopicOffset]) -> Bool {
     before.contains { entry in form.head.through.offset(entry.topic).map { $0 < entry.offset } ?? true }
   }
@@ -142,7 +141,7 @@ extension VerifiedFeed {
       }
       if offset > entry.offset { hasRisen = true }
     }
-    try require(hasRisen) { "through is the same as before, but every changeset comes of a newer record" }
+    try require(hasRisen) { "through is the same as before, but every changeset results from a newer record" }
   }
 
   private func pending(_ form: ChangesetForm, _ known: Known) -> PendingChangeset {
@@ -178,7 +177,7 @@ extension VerifiedFeed {
   private func checkNumber(_ key: RecordKey, _ known: Known) throws(Violation) {
     try require(key.number == known.keys.deltas + 1) {
       "the key is \"d\(key.number)/\(name)\", expected \"d\(known.keys.deltas + 1)/\(name)\": "
-        + "\(known.keys.deltas) delta records came since the reload"
+        + "\(known.keys.deltas) delta records follow the reload"
     }
   }
 
@@ -199,7 +198,7 @@ extension VerifiedFeed {
     _ pending: PendingChangeset,
     _ form: ChangesetForm
   ) throws(Violation) -> Expectation? {
-    guard case .known(var known) = state else { preconditionFailure("a difference of what is not known") }
+    guard case .known(var known) = state else { preconditionFailure("a difference without a known state") }
     var entries = form.entries
     if !pending.values.isEmpty {
       entries = DecodedEntries()
@@ -212,7 +211,7 @@ extension VerifiedFeed {
     let itemsBefore = known.replica.itemCount
     try known.replica.apply(entries, form.record)
     try check.checkResultOrder(known.replica.state)
-    // Ordered sections are in order, and no section has more items than it keeps.
+    // Ordered sections must be in order, and no section may exceed its limit.
     if let fault = known.replica.state.orderFault(after: entries) { throw Violation(fault) }
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
@@ -268,14 +267,14 @@ extension VerifiedFeed {
     }
   }
 
-  /// Checks what a reload says against what the feed was before it.
+  /// Checks a reload against the feed's previous state.
   private func check(
     _ comparison: ReloadComparison,
     _ form: ChangesetForm,
     _ replica: Replica
   ) throws(Violation) {
     if form.isKeyframe, let difference = comparison.difference {
-      throw Violation("the keyframe is not what the feed is: \(difference)")
+      throw Violation("the keyframe differs from the feed: \(difference)")
     }
     guard let reason = form.record.reason, reason != .keyframe, reason != .requested else { return }
     let isDisjoint = replica.itemCount > 0 && comparison.itemCount > 0 && comparison.commonItems == 0

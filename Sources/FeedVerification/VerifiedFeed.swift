@@ -1,17 +1,17 @@
 import Feed
 
-/// One feed of a partition that is verified: its replica, and what must hold of its next record.
+/// A verified feed of a partition: its replica, and the rules for its next record.
 final class VerifiedFeed {
   enum State {
     case absent
     case known(Known)
-    /// Records are gone, which a later reload may make up for.
+    /// Records are missing; a later reload may close the gap.
     case gap(VerificationFault)
-    /// A fault was reported; nothing more of it is looked at.
+    /// A fault was reported; later records are skipped.
     case faulty
   }
 
-  /// What is known of a feed that is there.
+  /// The known state of an existing feed.
   struct Known {
     let replica: Replica
     var keys = KeyUse()
@@ -24,10 +24,10 @@ final class VerifiedFeed {
   private let ownedID: OwnedSpan
   let name: String
   var state = State.absent
-  /// Milliseconds of the last changeset's time, which nulls have too; nil where none was read.
+  /// Milliseconds of the last changeset's time, which nulls have too; nil if none was read.
   var time: Int64?
 
-  /// What it is checked against, and where the record under way stands.
+  /// The verifier with the options and the place of the current record.
   unowned let partition: PartitionVerifier
 
   init(_ id: ByteSpan, in partition: PartitionVerifier) {
@@ -36,12 +36,12 @@ final class VerifiedFeed {
     name = id.text
   }
 
-  /// The bytes of the id; they live as long as this.
+  /// The bytes of the id; valid as long as the feed.
   var bytes: ByteSpan { ownedID.span }
 
   // MARK: Nulls
 
-  /// Takes a null; returns what has to come next.
+  /// Checks a tombstone, and returns the record that must follow it.
   func takeNull(_ key: RecordKey, _ expectation: Expectation?) throws(Violation) -> Expectation? {
     switch expectation {
     case .nulls(var due, let isDeletion):
@@ -55,10 +55,10 @@ final class VerifiedFeed {
     case .faulty: break
     case .absent, .gap:
       try require(partition.options.mayBeCompacted) { "a null, but the feed has no keys that hold anything" }
-      // A reader that slept through the deletion sees only this: reloads leave only later parts over.
+      // After a deletion in a compacted topic, only the nulls may remain; a reload's surplus is never part 0.
       if key.kind != .reload || key.number == 0 { state = .absent }
     case .known(let known):
-      // Left over by a reload that is gone, from one that is gone as well.
+      // An earlier reload wrote this key, and a later one no longer used it; both are compacted away.
       let isSurplus = key.kind == .reload && key.number >= known.keys.reloadParts
       try require(partition.options.mayBeCompacted && !known.isWhole && isSurplus) {
         "a null, but revision \(known.replica.revision) left no key over and deleted nothing"
@@ -67,14 +67,14 @@ final class VerifiedFeed {
     return nil
   }
 
-  /// Says that something else stands where an expectation was to be met.
+  /// Returns the violation: another record is in the place of the expected one.
   func unexpected(found: String, _ expectation: Expectation?) -> Violation {
-    Violation("\(found) stands here, expected \(expectation?.words(feed: name) ?? "nothing")")
+    Violation("found \(found), expected \(expectation?.words(feed: name) ?? "nothing")")
   }
 
-  /// Notes that records are missing from here on.
+  /// Records that records are missing from here on.
   ///
-  /// - Throws: the violation, where none may be.
+  /// - Throws: the violation, if none may be missing.
   func noteGap(_ message: String) throws(Violation) {
     try require(partition.options.mayBeCompacted) { message }
     if case .gap = state { return }

@@ -61,7 +61,7 @@ extension OnCluster {
           "exit code \(exitCode): \(message)"
         )
 
-        // All alike: the next start says so, and the one after it does not.
+        // In each case, the next start reports it, and the one after it does not.
         try await run.onThread {
           try run.topics.addPartitions(to: [names.changesets, names.rejected], upTo: 4)
         }
@@ -89,7 +89,7 @@ extension OnCluster {
       let life = try await RecreatedInput()
       try await life.run(until: "old5") { try life.publish("old1", "old2", "old3", "old4", "old5") }
       try life.topics.recreate(life.topics.names.items)
-      // The group's offsets are gone with the topic.
+      // The group's offsets were deleted with the topic.
       let refused = try life.command(["run"])
       let problem =
         "\(life.topics.names.items) [0] ends at 0, but feeds have taken records of it up to offset 4"
@@ -97,11 +97,11 @@ extension OnCluster {
         refused.exitCode == 1 && refused.error.contains(problem),
         "exit code \(refused.exitCode): \(refused.error)"
       )
-      // New records have offsets that old ones had.
+      // New records reuse offsets of old ones.
       try await life.run(["kafka.onLostInput": "continue"], until: "new2") {
         try life.publish("new1", "new2")
       }
-      // That is known from then on, while some feeds still say what they have taken of the old topic.
+      // This is known from then on, while some feeds still refer to records of the old topic.
       try life.publish("new3", feed: "sports")
       try await life.run(until: "new4") { try life.publish("new4") }
       let items = try life.items(of: "news") + life.items(of: "sports")
@@ -148,7 +148,7 @@ extension OnCluster {
   }
 }
 
-/// A daemon, one after another, on topics of which one is created again.
+/// A sequence of daemons on topics of which one is recreated.
 private final class RecreatedInput: Sendable {
   let topics = TestTopics("recreated", partitions: 1)
   private let folder = FileManager.default.temporaryDirectory
@@ -165,7 +165,7 @@ private final class RecreatedInput: Sendable {
     try CommandRun(arguments + Build.options(topics.settings), in: folder)
   }
 
-  /// The ids of a feed's items, as they are published.
+  /// The ids of a feed's items in its publications.
   func items(of feed: String) throws -> [String] {
     let text = try command(["follow", feed, "--snapshot", "--json"]).output
     return text.matches(of: /"id":"((?:old|new)[0-9])"/).map { String($0.1) }

@@ -53,7 +53,7 @@ final class ForeignTransaction: @unchecked Sendable {
 
   private static let timeoutMilliseconds: Int32 = 120_000
 
-  /// A coordinator that loads its log is asked again.
+  /// A coordinator that loads its log needs another request.
   private static func start(_ producer: TransactionalProducer) throws {
     let giveUp = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
     while true {

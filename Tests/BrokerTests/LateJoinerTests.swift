@@ -5,7 +5,7 @@ import Testing
 extension OnCluster {
   /// Followers and daemons that start late on a topic while it is compacted.
   @Suite(.serialized) struct LateJoinerTests {
-    /// The cleaner has its own pace. If it does nothing in time, the test reports that and passes.
+    /// The cleaner has its own pace. If it does nothing in time, the test reports this and passes.
     private static let mostJoiners = 25
 
     @Test func `a late joiner reads the topic while it is written and compacted`() async throws {

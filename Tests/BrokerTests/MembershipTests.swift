@@ -67,7 +67,7 @@ extension OnCluster {
       }
     }
 
-    /// How often these have restored a partition.
+    /// How often these members have restored a partition.
     private static func restorations(of members: [Member]) -> Int {
       members.reduce(0) { $0 + $1.restorations.values.reduce(0, +) }
     }
@@ -98,7 +98,7 @@ extension OnCluster {
 }
 
 extension OnCluster {
-  /// A member that hangs, loses its partitions, and resumes in the belief that it still has them.
+  /// A member that hangs, loses its partitions, and resumes as if it still owned them.
   @Suite(.serialized) struct ZombieTests {
     @Test func `a member that resumes after its session publishes nothing more to its lost partitions`()
       async throws
@@ -114,7 +114,7 @@ extension OnCluster {
           observation.lastSource.count == Int(run.options.partitions)
             && observation.lastSource.values.allSatisfy { $0 == "/\(heir.name)" }
         }
-        // All input is committed, so the other member has already published whatever this one could.
+        // All input is committed, so the other member has already published all that this one could.
         try await run.settle()
         let published = run.observer.observation.records
         let assignments = zombie.lines(with: "event=group.assigned")

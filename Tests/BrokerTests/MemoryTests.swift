@@ -54,7 +54,7 @@ extension OnCluster {
       }
     }
 
-    /// Replaces the data of the same items again and again.
+    /// Replaces the data of the same items repeatedly.
     private static func produce(to topics: TestTopics) throws {
       let padding = String(repeating: "x", count: dataBytes)
       try topics.produce(records) { number in
@@ -67,7 +67,7 @@ extension OnCluster {
       }
     }
 
-    /// The most memory that a process has had, as Linux counts it.
+    /// The peak memory of a process, as counted by Linux.
     private static func mostResidentBytes(of member: Member) throws -> Int {
       let status = try String(contentsOfFile: "/proc/\(member.pid)/status", encoding: .utf8)
       let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })

@@ -4,7 +4,7 @@ import Service
 import Testing
 
 extension OnCluster {
-  /// Going on from what is committed.
+  /// Restarts from the committed offsets.
   @Suite(.serialized) struct RestartTests {
     @Test func `a daemon that was stopped, and one that was killed, go on without publishing anything twice`()
       async throws
@@ -19,7 +19,7 @@ extension OnCluster {
         try await run.kill(second)
         let third = try run.start()
         try await run.waitForRecords(200)
-        // Also when there was nothing to publish any more.
+        // Even when nothing was left to publish.
         try await run.settle()
         try await run.stop(third)
         let fourth = try run.start()
@@ -74,7 +74,7 @@ extension OnCluster {
 
     @Test func `a transaction that a killed member left open holds nobody up`() async throws {
       var options = RunOptions()
-      // Longer than a run may take.
+      // Longer than the maximum duration of a run.
       options.settings["kafka.transaction.timeout.ms"] = "600000"
       let allPartitions = Int(options.partitions)
       try await BrokerRun.on("abandoned", options) { run in
@@ -87,7 +87,7 @@ extension OnCluster {
           heir.restorations.values.reduce(0, +) == allPartitions + 2
         }
         try await run.waitForRecords(of: [heir])
-        // A broker that was asked to end it does so even if its answer comes later than the heir waits.
+        // A broker with the request ends it, even if its answer arrives after the successor's wait.
         let lateAnswers = heir.lines(
           with: " event=\(LogEvent.restoreTransactionLeftOpen.name) ",
           "could not start the transactional producer"

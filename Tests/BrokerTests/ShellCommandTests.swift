@@ -2,7 +2,7 @@ import Glibc
 import ProcessSupport
 import Testing
 
-/// What the tests use to restart brokers; this needs no cluster.
+/// The command with which the tests restart brokers; this needs no cluster.
 @Suite struct ShellCommandTests {
   @Test(arguments: [("true", 0), ("exit 7", 7), ("kill -9 $$", 137)] as [(String, Int32)])
   func `the end of a command is told by its exit code`(command: String, expected: Int32) async throws {

@@ -2,7 +2,7 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// Members that follow the partitions of others.
+  /// Members that follow other members' partitions.
   @Suite(.serialized) struct StandbyTests {
     /// Members with standby.
     ///
@@ -24,7 +24,7 @@ extension OnCluster {
         let second = try run.start()
         try await run.wait("half of the partitions have moved") { _ in second.restorations.count == 2 }
         try await run.waitForRecords(300)
-        // What has come from the first and goes back to it: the first has followed it all the time.
+        // A partition that moves from the first and returns to it: the first has followed it all the time.
         try await run.wait("the first follows what it has given up") { _ in
           first.lines(with: "followed=2") > 0
         }
@@ -35,11 +35,11 @@ extension OnCluster {
           back.reduce(0) { $0 + $1.standby } == 2,
           "not taken over from standby: \(back)"
         )
-        // What was published in the last moments, of hundreds.
+        // The publications of the last moments, of hundreds.
         try BrokerFailure.check((back.last?.records ?? .max) < 60, "more than the tail was read: \(back)")
         try await run.waitForRecords(of: [first])
 
-        // And after a kill, by one that has followed from the beginning of the topic.
+        // And after a kill, a member that has followed from the beginning of the topic.
         let third = try run.start()
         try await run.wait("half of the partitions have moved again") { _ in third.restorations.count == 2 }
         try await run.wait("the third follows the others") { _ in third.lines(with: "followed=2") > 0 }

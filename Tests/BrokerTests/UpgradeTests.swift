@@ -5,7 +5,7 @@ import Service
 import Testing
 
 extension OnCluster {
-  /// Members of two builds: the one of an earlier commit, and this one.
+  /// Members of two builds: an earlier commit's, and this one.
   @Suite(
     .serialized,
     .enabled(
@@ -18,9 +18,9 @@ extension OnCluster {
 
     private static var options: RunOptions {
       var options = RunOptions()
-      // The one that the tools expect.
+      // The version that the tools expect.
       options.settings["output.source"] = "/feedstore"
-      // Earlier builds may not know orders.
+      // Earlier builds may not support orders.
       options.mayHaveOrders = false
       return options
     }
@@ -32,7 +32,7 @@ extension OnCluster {
     func `a rolling upgrade and a roll-back lose and double nothing`(isStatic: Bool) async throws {
       var options = Self.options
       options.forbiddenEvents = [.groupProtocolMismatch, .partitionStopped]
-      // Members must return within that, however busy the machine is.
+      // Members must return within this time, however busy the machine is.
       if isStatic { options.settings["kafka.session.timeout.ms"] = "300000" }
       try await BrokerRun.on(isStatic ? "upgrade-static" : "upgrade", options) { run in
         var random = SplitMix64(seed: run.seed)
@@ -46,8 +46,8 @@ extension OnCluster {
             places.remove(at: random.below(3)), places.remove(at: random.below(2))
           )
           try await group.replace(first, by: build)
-          // In a group of both, one of each is killed; the transaction that the other one leaves open is ended by a member
-          // of this build.
+          // In a mixed group, one member of each build is killed; a member of this build ends the other build's open
+          // transaction.
           try await group.replace(first, by: build, isKilled: true)
           try await group.breakOff(second, build.other)
           try await group.replace(second, by: build, isKilled: true)

@@ -9,9 +9,9 @@ import Synchronization
 import Testing
 
 extension OnCluster {
-  /// Events that clients write over HTTP, while the daemons that take them are killed.
+  /// Events that clients write over HTTP, while the receiving daemons are killed.
   @Suite(.serialized) struct WriteTests {
-    /// FEEDSTORE_WRITES has another number.
+    /// FEEDSTORE_WRITES sets another number.
     private static let writes = Int(ProcessInfo.processInfo.environment["FEEDSTORE_WRITES"] ?? "") ?? 2_000
     private static let clients = 50
 
@@ -19,7 +19,7 @@ extension OnCluster {
       var options = RunOptions()
       options.settings = [
         "http.enabled": "true", "http.port": "0", "http.writes.enabled": "true",
-        // librdkafka sends other records twice when one has timed out.
+        // librdkafka repeats other records after a timeout.
         "kafka.message.timeout.ms": "55000",
       ]
       try await BrokerRun.on("writes", options) { run in
@@ -32,7 +32,7 @@ extension OnCluster {
               try await run.onThread { try client.write(Self.writes / Self.clients) }
             }
           }
-          // Each is killed while the other one takes what its clients send.
+          // Each is killed while the other accepts its clients' events.
           for kill in 1...4 {
             let isDue = Self.writes * kill / 5
             try await run.wait("\(isDue) answers") { _ in writing.written.withLock { $0.count } >= isDue }
@@ -52,7 +52,7 @@ extension OnCluster {
             places.contains { Int($0.partition) == write.partition && $0.offset == write.offset },
             "\(write.value) is not at \(write.partition)/\(write.offset), but at \(places.map(\.offset))"
           )
-          // What was answered at its first attempt was sent once.
+          // An event that was answered at its first attempt was sent once.
           try BrokerFailure.check(
             places.count <= write.attempts,
             "\(write.value) is there \(places.count) times, after \(write.attempts) attempts"
@@ -81,7 +81,7 @@ extension OnCluster {
       let code: String?
     }
 
-    /// A port that is free now. Daemons have to announce theirs before they listen.
+    /// A free port. Daemons must announce theirs before they listen.
     private static func freePort() throws -> Int {
       var configuration = HTTPServerConfiguration()
       configuration.port = 0
@@ -132,12 +132,12 @@ extension OnCluster {
             let (feed, partition, offset) = (answer.feed ?? "", answer.partition ?? -1, answer.offset ?? -1)
             let path = "/v1/feeds/\(feed)/events?partition=\(partition)&offset=\(offset)"
             var outcome = try Self.ask(ports[0], "GET \(path)", wait: 30)
-            // Until the lost one's session has ended.
+            // Until the lost member's session has ended.
             for _ in 0..<10 where outcome.status == 202 {
               outcome = try Self.ask(ports[0], "GET \(path)", wait: 30)
             }
             try Self.check(outcome.status == 200 && outcome.answer.changed == true, "\(outcome)")
-            // The lost one has published it.
+            // The lost member has published it.
             let first = "/v1/feeds/\(feed)/events?partition=\(partition)&offset=0"
             let early = try Self.ask(ports[0], "GET \(first)", wait: 2)
             try Self.check([200, 202, 422].contains(early.status), "\(early)")
@@ -153,7 +153,7 @@ extension OnCluster {
           let path = "/v1/feeds/\(feed)/events"
           let written = try ask(ports[number % 2], "POST \(path)", wait: 30, body: event)
           try check((written.status, written.answer.changed) == expected, "\(feed), \(event): \(written)")
-          // Of a rejection, the answer does not say where the record is; the next one does.
+          // The answer to a rejection does not contain the record's position; the next one does.
           let next = try ask(ports[0], "POST \(path)", wait: 0, body: event).answer
           for port in ports {
             let query = "partition=\(next.partition ?? -1)&offset=\(next.offset ?? -1)"
@@ -167,7 +167,7 @@ extension OnCluster {
   }
 }
 
-/// An event that was written, and where the answer says that it is.
+/// A written event, and the position in the answer.
 private struct Written: Sendable {
   let value: String
   let partition: Int
@@ -177,14 +177,13 @@ private struct Written: Sendable {
   static func value(of record: TopicRecord) -> String { String(decoding: record.value ?? [], as: UTF8.self) }
 }
 
-/// The daemons that clients write to, and what they have written.
+/// The daemons to which clients write, and the written events.
 private final class Writing: Sendable {
   let members = Mutex<[Member]>([])
   let written = Mutex<[Written]>([])
 }
 
-/// Writes one event after the other, each until it is answered. Every event names what it writes, so that it can be sent
-/// again.
+/// Writes one event after another, each until it is answered. Every event has a name, so that it can be repeated.
 private struct WritingClient: Sendable {
   private let number: Int
   private let seed: UInt64
@@ -239,7 +238,7 @@ private struct WritingClient: Sendable {
     }
   }
 
-  /// A connection to one of the daemons, once one has said where it listens.
+  /// A connection to one of the daemons, once one has reported its address.
   private func connect(_ random: inout SplitMix64) throws -> HTTPTestClient {
     while true {
       let member = random.pick(writing.members.withLock { $0 })

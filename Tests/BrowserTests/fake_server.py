@@ -108,7 +108,7 @@ class FakeServer:
         self.on_write = None
         # Of the newest write.
         self.outcome = None
-        # What /v1/rejected returns.
+        # The answer of /v1/rejected.
         self.rejected = []
         self.feeds = {}
         self.streams = {}

@@ -84,7 +84,7 @@ class Inspector:
         self.wait_for_frame()
 
     def wait_for_frame(self):
-        """Rows are drawn in the next frame, after the standing has been told, or the page scrolled."""
+        """Rows are drawn in the next frame, after a change of the standing, or scrolling."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
         )

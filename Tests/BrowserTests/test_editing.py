@@ -18,7 +18,7 @@ FEED = replaced(
 
 class EditingTests(BrowserTest):
     def serve_writable(self, *changes):
-        """A server whose feed may be changed, with what is published of each change."""
+        """A server with a writable feed, and the publication of each change."""
         server, page = self.serve_published(changesets(records(FEED, *changes)))
         self.written, self.answers, self.gate = [], [], threading.Event()
         self.addCleanup(self.gate.set)

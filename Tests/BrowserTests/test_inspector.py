@@ -770,7 +770,7 @@ class TabTests(BrowserTest):
             self.assert_shows(page, server, "hn")
 
     def show(self, page, is_visible):
-        """What the browser tells a page: a headless one shows all its pages."""
+        """The browser's report to a page: a headless browser shows all its pages."""
         page.run("""
             Object.defineProperty(document, 'hidden', { configurable: true, get: () => !arguments[0] });
             document.dispatchEvent(new Event('visibilitychange'));

@@ -1,4 +1,4 @@
-"""An app on another origin, with a token that allows two feeds: what it may do, and what it cannot see."""
+"""An app on another origin, with a token for two feeds: its rights and their limits."""
 
 import http.server
 import json
@@ -127,7 +127,7 @@ class OtherOriginTests(unittest.TestCase):
         for feed in ("team", "secret", "unknown"):
             self.assertEqual(self.ask(f"/v1/feeds/{feed}/events", write, wait)[0], 403)
 
-        # Its token ends, and it goes on with another one.
+        # Its token expires, and it continues with another one.
         seconds, status = 1, 401
         while status == 401:
             # On a busy machine it may end before it arrives.
@@ -144,7 +144,7 @@ class OtherOriginTests(unittest.TestCase):
         self.js("app.token = arguments[0]; app.follow(['mine/list', 'team'])", self.token())
         self.wait_for_items("mine/list", "a", "b", "c", "d")
         self.wait_for_items("team", "t", "u")
-        # Only the first state is a reload: what it missed came as changes.
+        # Only the first state is a reload: missed changesets arrived as changes.
         for modes in self.js("return Object.values(app.modes)"):
             self.assertEqual(["reload"], [mode for mode in modes if mode == "reload"])
         self.assertEqual(self.js("return Object.keys(app.replicas).sort()"), ["mine/list", "team"])

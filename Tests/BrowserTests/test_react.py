@@ -36,7 +36,7 @@ class ReactTest(BrowserTest):
         self.page.wait(lambda: self.page.run("return Boolean(window.app)"), "the page does not load")
 
     def run_in_page(self, script, *arguments):
-        """What a function in the page returns, which may wait."""
+        """The result of a function in the page, which may wait."""
         result = self.driver.execute_async_script(RUN % script, *arguments)
         self.assertIsInstance(result, list, result)
         return result[0]

@@ -12,7 +12,7 @@ from replay import ROOT
 from test_daemon import URL, Feedstore
 from test_react import ReactTest
 
-# What is in the document, as the feed's reload has it, except for the items' sections.
+# The document's content in the form of a reload, without the items' sections.
 DRAWN = """
     const content = (element) => JSON.parse(element.dataset.content);
     return [...document.querySelectorAll('[data-section]')].map((section) => ({
@@ -103,7 +103,7 @@ class RandomEvents:
 
 
 def elements(sections):
-    """What each cell and each section shows, by its id."""
+    """The text of each cell and each section, by its id."""
     items = {item["id"]: (section["id"], item) for section in sections for item in section["items"]}
     return items, {section["id"]: section for section in sections}
 

@@ -52,7 +52,7 @@ class WindowTests(BrowserTest):
             return answer.read().decode()
 
     def content_bytes(self):
-        """What the server has sent so far."""
+        """The server's messages so far."""
         return int(re.search(r"^feedstore_http_content_bytes_total ([0-9]+)", self.read("/metrics"), re.MULTILINE)[1])
 
     def wait_for_rows(self):

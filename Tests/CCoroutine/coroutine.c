@@ -45,7 +45,7 @@ feedstore_coroutine *feedstore_coroutine_new(size_t stack_bytes) {
     free(coroutine);
     return NULL;
   }
-  // What grows beyond the stack is to crash.
+  // An overflow of the stack must crash.
   mprotect(coroutine->stack, page, PROT_NONE);
   coroutine->bytes = bytes;
   coroutine->has_ended = true;

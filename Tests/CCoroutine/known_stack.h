@@ -1,7 +1,7 @@
 #ifndef FEEDSTORE_KNOWN_STACK_H
 #define FEEDSTORE_KNOWN_STACK_H
 
-// What the sanitizers are told about switches between stacks. Other builds contain none of it.
+// Reports switches between stacks to the sanitizers. Other builds contain none of it.
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@ package import Feed
 package import Oracle
 
 extension OracleFeed {
-  /// What a window shows of the feed: a plain slice.
+  /// The feed's content in a window: a plain slice.
   package func shown(in window: FeedWindow?) -> OracleFeed {
     guard let window else { return self }
     var shown = self

@@ -93,10 +93,10 @@ public struct ConformanceVectors: Sendable {
     return vectors
   }
 
-  /// What readers of windows are sent.
+  /// The messages for readers of windows.
   private static func windows(_ store: StoreVector, _ changes: [OracleChange]) -> [WindowVector] {
     guard ["following", "lives", "ordered-random", "random"].contains(store.name) else { return [] }
-    // A stream has one feed of an id.
+    // A stream has one feed with an id.
     var partitions: [[UInt8]: Int] = [:]
     for change in changes where partitions[change.key.id] == nil {
       partitions[change.key.id] = change.key.partition

@@ -5,7 +5,7 @@ extension DamagedLogs {
 
   // MARK: - Many small logs in one vector: the rules of chapter 11, each member, bound, list and pair by itself
 
-  /// A vector with a feed for each case: a reload of the layout `s a b, t c`, and then what is tried.
+  /// A vector with a feed for each case: a reload of the layout `s a b, t c`, and then the tested record.
   struct Group {
     let name: String
     let sections: String
@@ -27,7 +27,7 @@ extension DamagedLogs {
 
   static let layout = ["s a b", "t c"]
 
-  /// The line of the feed `f` as one of another feed.
+  /// The feed `f`'s line as another feed's.
   private static func named(_ feed: String, _ line: Line) -> Line {
     var line = edited(line, "\"feed\":\"f\"", "\"feed\":\"\(feed)\"")
     if line.key.suffix(2) == Array("/f".utf8) { line.key = line.key.dropLast() + Array(feed.utf8) }
@@ -52,7 +52,7 @@ extension DamagedLogs {
     "{\((0..<count).map(member).joined(separator: ","))}"
   }
 
-  /// A difference that fits: it deletes `c`.
+  /// A valid difference: it deletes `c`.
   static func lossless(_ edits: [String: String?] = [:], key: String = "d1") -> Line {
     let items = ",\"items\":{\"delete\":[{\"id\":\"c\",\"section\":\"t\",\"index\":0}]}"
     return changeset(2, "diff", ["s a b", "t"], rest: items, key: key, edits)
@@ -264,7 +264,7 @@ extension DamagedLogs {
 
   // MARK: 11.5 and 11.7: entries
 
-  /// An entry of each list, what it leads to, and the fields that are needed from it.
+  /// An entry of each list, its result, and its required fields.
   private static let examples = zip(
     FinerRules.examples,
     [

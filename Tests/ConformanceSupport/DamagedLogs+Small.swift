@@ -4,7 +4,7 @@ extension DamagedLogs {
 
   // MARK: - Small logs: a reload of the feed `f`, one damaged changeset, a difference, and a reload that repairs it
 
-  /// Each shows one rule that no other damage shows: what is damaged would do if the rule were not kept.
+  /// Each shows one rule that no other damage shows: without the rule, the damaged record would be accepted.
   func small() -> [Case] {
     let layout = ["s a b", "t c"]
     let reload = Self.reload(2, layout)

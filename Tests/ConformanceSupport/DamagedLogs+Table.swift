@@ -30,7 +30,7 @@ extension DamagedLogs {
     }
   }
 
-  /// One record of each kind that the table tells apart.
+  /// One record of each kind that the table distinguishes.
   private static var records: [Line] {
     let other: [String: String?] = ["epoch": "\"x\""]
     let broken = ",\"items\":{\"delete\":[5]},\"sections\":[5]"
@@ -119,7 +119,7 @@ extension DamagedLogs {
       [0, 1, 2, 2],
       [0, 1, 0, 1, 2], [0, 2], [1, 2], [0, 1], [0, 1, 2, 0, 1, 2],
     ]
-    // What the parts have alike is compared with the first, and nothing else is.
+    // The parts' common fields are compared with the first part's, and no others are.
     let heads: [[String: String?]] = [
       ["epoch": "\"x\""], ["revision": "4"], ["mode": "\"reconfigure\""], ["reason": "\"bytes\""],
       ["reason": nil],
@@ -224,7 +224,7 @@ extension DamagedLogs {
     ]
   }
 
-  /// Two entries of each list, and what both lead to.
+  /// Two entries of each list, and the result of both.
   private static let continued: [(String, String, [String], [String])] = [
     ("sections", "delete", [#"{"id":"s","index":0}"#, #"{"id":"t","index":1}"#], ["u d"]),
     (

@@ -39,7 +39,7 @@ struct DamagedLogs {
     }
   }
 
-  /// What is replaced in a record, and by what.
+  /// The replaced text in a record, and its replacement.
   struct Edit {
     let name: String
     let place: String
@@ -166,7 +166,7 @@ struct DamagedLogs {
     ]
   }
 
-  /// What ends being stale, and what does not.
+  /// Records that end being stale, and records that do not.
   private func stale() throws(JudgeFailure) -> [Case] {
     let end = try place("11/0")
     return [
@@ -213,7 +213,7 @@ struct DamagedLogs {
         (" \r\n" + text.split(separator: ",\"").joined(separator: " ,\t\"") + "\n").utf8
       )
     }
-    // A replica that is wrong without noticing: both the kind and the checksum of a difference are changed.
+    // A replica with an undetected fault: both the kind and the checksum of a difference are changed.
     let kind = try place("4/0")
     var feed = OracleFollower()
     for line in log.lines[...kind] {

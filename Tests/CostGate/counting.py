@@ -31,7 +31,7 @@ class Count:
 
 
 def environment():
-    """The environment on which counts depend, besides the sources."""
+    """The environment on which counts depend, in addition to the sources."""
     version = re.search(r"Swift version ([\d.]+)", _output([*SWIFT, "--version"]))
     return {
         "architecture": platform.machine(),

@@ -1,4 +1,4 @@
-"""The gate's rules: what fails, what is only reported, and what a rewrite keeps."""
+"""The gate's rules: failures, mere reports, and the values that a rewrite keeps."""
 
 import lzma
 import pathlib

@@ -113,7 +113,7 @@ class Responses(unittest.TestCase):
                 self.assertEqual(response.status, 200)
                 inflate = zlib.decompressobj(wbits=31) if response.headers["Content-Encoding"] else None
                 self.assertEqual(inflate is not None, compressing in server)
-                # The stream goes on, so a response that is collected never arrives.
+                # The stream does not end, so a collected response never arrives.
                 while b"event: up-to-date" not in text:
                     piece = response.read1()
                     self.assertTrue(piece)

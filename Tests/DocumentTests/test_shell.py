@@ -43,7 +43,7 @@ class ShellBlocks(unittest.TestCase):
                 if not is_skipped:
                     program = Program(sandbox, code)
                     self.addCleanup(program.close)
-                    # What comes next may need its server.
+                    # The next commands may need its server.
                     sign = "url=http" if "http.enabled" in code else ""
                     self.assertTrue(
                         program.output.wait(lambda lines: any(sign in line for line in lines) and not program.output.is_over),
@@ -51,7 +51,7 @@ class ShellBlocks(unittest.TestCase):
             elif block.kind == "js file":
                 sandbox.write(block.argument, code)
             elif block.kind == "sh parsed":
-                # What the reader has: a configuration, and the content of a repaired record.
+                # The reader's files: a configuration, and the content of a repaired record.
                 sandbox.write("feedstore.json5", f'{{"kafka": {{"bootstrap.servers": "{self.cluster.servers}"}}}}')
                 sandbox.write("record.json", '{"op":"feed.clear"}')
                 for line in code.splitlines():

@@ -9,7 +9,7 @@ import Oracle
 import ProcessSupport
 import Testing
 
-/// What the built command does with its standard output: when it cannot be written, when its reader has gone, and on a
+/// The built command's reactions to its standard output: when it cannot be written, when its reader has gone, and on a
 /// terminal.
 final class CommandOutputTests {
   private let folder = try! TemporaryFolder()
@@ -33,7 +33,7 @@ final class CommandOutputTests {
     #expect(run.error.hasSuffix(Self.full), "\(run.error)")
     let closed = try CommandRun(arguments, in: folder.url, redirection: ">&-")
     #expect(closed.exitCode == 1 && closed.error.hasSuffix("standard output: Bad file descriptor\n"))
-    // Of a pipe without a reader, `verify` still says whether the file is right.
+    // Even for a pipe without a reader, the exit code of `verify` shows whether the file is right.
     let (output, error) = (Pipe(), Pipe())
     try output.fileHandleForReading.close()
     let process = try ChildProcess(
@@ -140,7 +140,7 @@ final class CommandOutputTests {
 /// A pseudo-terminal.
 private final class Terminal {
   private let outer: FileHandle
-  /// The end that a command writes to.
+  /// The command's end.
   let inner: FileHandle
 
   init() throws {
@@ -154,8 +154,8 @@ private final class Terminal {
     inner = FileHandle(fileDescriptor: other, closeOnDealloc: true)
   }
 
-  /// The first line that a command writes. From here on only the command keeps its end open: if it ends before, so does
-  /// the reading.
+  /// The first line of the command. From here on only the command keeps its end open: if it ends before, so does the
+  /// reading.
   func line() throws -> String {
     try inner.close()
     var line = Data()

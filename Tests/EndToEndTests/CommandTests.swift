@@ -12,7 +12,7 @@ import Testing
 @testable import FeedDaemon
 @testable import FeedTools
 
-/// Uses of the built command that it refuses, and their messages; and how it is linked.
+/// Uses of the built command that it rejects, with their messages, and its linkage.
 final class CommandTests {
   private let files: TemporaryFolder
   private var folder: URL { files.url }
@@ -32,7 +32,7 @@ final class CommandTests {
   }
 
   @Test func `libmicrohttpd calls the command's own epoll_wait`() throws {
-    // The linker writes what it binds to a file, whose name ends with the number of the process.
+    // The linker writes its bindings to a file, whose name ends with the number of the process.
     let environment = ["LD_BIND_NOW": "1", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": "bindings"]
     #expect(try CommandRun(["--version"], in: folder, environment: environment).exitCode == 0)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)

@@ -169,7 +169,7 @@ struct ConfigCommandTests {
       #expect(run.exitCode == 2 && run.output == "", "\(command): \(run)")
       #expect(run.error.contains(what), "\(command): \(run.error)")
     }
-    // Without an address of brokers they are wrong all the same.
+    // Even without a broker's address, they are wrong.
     let alone = try config(settings.flatMap { ["--set", $0] })
     #expect(alone.exitCode == 2 && alone.error.contains(what), "\(alone.error)")
   }

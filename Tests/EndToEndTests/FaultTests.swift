@@ -63,7 +63,7 @@ struct FaultTests {
     Fault(.txnOffsetCommit, [.unknownMember], .withdrawn),
     Fault(.txnOffsetCommit, [.fencedInstance], .withdrawn),
     Fault(.txnOffsetCommit, [.coordinatorNotAvailable, .notCoordinator], .again),
-    // For as long as a coordinator needs to move or to start.
+    // As long as a coordinator needs to move or to start.
     Fault(.txnOffsetCommit, Array(repeating: .coordinatorLoading, count: 5), .again),
     Fault(.txnOffsetCommit, [.transport], .again),
     Fault(.txnOffsetCommit, [.invalidProducerEpoch], .recovering),
@@ -108,7 +108,7 @@ final class FaultRun: Sendable {
   private struct State {
     var ways: [FaultTests.Way] = []
     var committed = 0
-    /// What was committed when reading restarted from the beginning.
+    /// The committed records when reading restarted from the beginning.
     var committedBefore = 0
   }
 

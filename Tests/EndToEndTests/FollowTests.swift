@@ -173,7 +173,7 @@ struct FollowTests {
     try ground.produce(records, to: "feeds.items")
     ground.configuration.store.coalescing.maxRecords = records.count
     let warnings = Output()
-    // A log of its own for each command, as it counts repetitions.
+    // A separate log for each command, because it counts repetitions.
     func log() -> Log {
       Log(level: .warning, output: DiagnosticOutput(isTerminal: false) { _ = warnings.write($0) })
     }

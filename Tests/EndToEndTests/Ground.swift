@@ -57,8 +57,8 @@ struct Ground {
     configuration.store.coalescing.backlogMaxBytes = 0
   }
 
-  /// Ends the cluster and names brokers that cannot be reached: on port 1 nobody listens. The port of the cluster may soon be that of
-  /// another test's.
+  /// Ends the cluster and names unreachable brokers: no server listens on port 1. Another test's cluster may soon reuse this one's
+  /// port.
   mutating func loseBrokers() {
     cluster.stop()
     configuration.kafka.removeAll { $0.name == "bootstrap.servers" }

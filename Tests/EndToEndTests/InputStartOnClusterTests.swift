@@ -72,7 +72,7 @@ struct InputStartOnClusterTests {
     #expect(report.counters.flushes == 1)
   }
 
-  /// What a daemon has published of a feed whose last record was the one with offset 41.
+  /// The published state of a feed whose last record had offset 41.
   private static let published = TopicRecord(
     "k0/a",
     #"{"feed":"a","epoch":"feeds.items/40","revision":1,"base":0,"mode":"reload","reason":"initial","time":"2026-11-20T10:00:00.000Z","through":{"feeds.items":41},"checksum":"00000000","sections":[]}"#

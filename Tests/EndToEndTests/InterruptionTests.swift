@@ -7,12 +7,12 @@ import Oracle
 import ProcessSupport
 import Testing
 
-/// What the built command does when a signal interrupts it: it ends, whatever it waits for, and says what it has done.
+/// The built command ends when a signal interrupts it, even while it waits, and reports its progress.
 final class InterruptionTests {
   private let folder = try! TemporaryFolder()
 
   private static let line = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
-  /// More than a pipe holds: it is written once the command reads.
+  /// More than a pipe's capacity: it is written once the command reads.
   private static let lines = Data(String(repeating: line, count: 1_100).utf8)
   private static let unreachable = ["--set", "kafka.bootstrap.servers=127.0.0.1:1"]
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
@@ -20,7 +20,7 @@ final class InterruptionTests {
   /// A command that a test interrupts.
   private struct Running {
     let process: ChildProcess
-    /// That of the command, in this process's namespace.
+    /// The command's id, in this process's namespace.
     let id: Int32
     let input: Pipe
     let error: Pipe

@@ -4,10 +4,10 @@ import Service
 @testable import FeedTransactions
 @testable import Kafka
 
-/// librdkafka's clients, with producers whose delivery errors are there only after an abort.
+/// librdkafka's clients, with producers whose delivery errors arrive only after an abort.
 ///
-/// librdkafka 2.0.2 fails the calls of a transaction before it reports the record that is to blame; on a busy machine
-/// much later.
+/// librdkafka 2.0.2 fails the calls of a transaction before it reports the failed record; on a busy machine much
+/// later.
 struct LateReports: WorkerClients {
   private let clients = KafkaClients()
 

@@ -69,7 +69,7 @@ struct LongBatchTests {
   }
 
   /// The embedded cluster ignores transactional offsets, so the partition's next owner reads it from the beginning, and
-  /// skips what was published.
+  /// skips published records.
   @Test func `a rebalance within a batch takes the moved partitions, and the others continue`()
     async throws
   {

@@ -87,7 +87,7 @@ struct OpenTransactionTests {
       if case .received = event { stop.request() }
     }.run()
 
-    // What is committed says whose the transaction is. It has no offsets, but keeps back the changesets behind it.
+    // The committed metadata names the producer. The transaction has no offsets, but hides later changesets.
     let topic = configuration.store.topics.changesets
     let abandoned = try Transaction(client, topic: topic)
     var group = client

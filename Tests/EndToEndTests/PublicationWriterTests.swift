@@ -9,7 +9,7 @@ import Testing
 @testable import FeedTransactions
 @testable import Kafka
 
-/// Queueing the records of a publication, also if the producer's queue fills up.
+/// Queueing the records of a publication, even if the producer's queue fills up.
 struct PublicationWriterTests {
   /// Records that fill one feed, and some that are rejected.
   private func records(items: Int, rejected: Int) -> [OracleRecord] {
@@ -28,13 +28,13 @@ struct PublicationWriterTests {
     }
   }
 
-  /// What came of writing a publication.
+  /// The result of writing a publication.
   private struct Written {
     var ground: Ground
     var writer: PublicationWriter
-    /// How often the queue was full.
+    /// The number of times that the queue was full.
     var timesFull = 0
-    /// The records that were to be written.
+    /// The records to write.
     var records: [TopicRecord] = []
   }
 

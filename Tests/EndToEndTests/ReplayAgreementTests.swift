@@ -33,7 +33,7 @@ struct ReplayAgreementTests {
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
     #expect(changesets.map(\.keyText) == expected.changesets.map(\.keyText))
-    // An epoch has the time at which its record was taken by the daemon. So it is another one whenever offsets begin again.
+    // An epoch contains the time at which the daemon received its record, so it changes whenever offsets begin again.
     let first = try #require(
       changesets[0].valueText?.firstMatch(of: /"epoch":"feeds.items:([0-9]+)\/[0-9]+"/)
     )

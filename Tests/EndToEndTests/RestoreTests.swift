@@ -253,7 +253,7 @@ struct RestoreTests {
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).count { $0.partition == 1 } == 2)
   }
 
-  /// Has a daemon publish the first changeset of each feed, and damages partition 1.
+  /// Makes a daemon publish the first changeset of each feed, and damages partition 1.
   ///
   /// - Returns: the changesets before the damage, of which partition 1 has one.
   private static func prepare(_ ground: Ground, _ damage: Damage) async throws -> [TopicRecord] {

@@ -204,7 +204,7 @@ class PageTests(unittest.TestCase):
         delete = {**json.loads(reload("f", "t/0").split("data: ")[1]), "revision": 2, "mode": "delete"}
         answers = iter([
             (200, [ABSENT]), (200, [ABSENT]),
-            # It is deleted while it is followed, and is created anew.
+            # It is deleted while it is followed, and created again.
             (200, [reload("f", "t/0"), UP_TO_DATE, f"data: {json.dumps(delete)}\n\n", UP_TO_DATE]), (200, [ABSENT]),
             # It is deleted while the follower is disconnected, once after its state was declared outdated.
             (200, [reload("f", "t/1"), UP_TO_DATE]), (None, []), (200, [ABSENT]), (503, []), (200, [ABSENT]),

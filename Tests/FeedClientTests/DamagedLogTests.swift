@@ -75,11 +75,11 @@ import Testing
       try #require(answers.count == expected.count, "\(command): \(run.error)")
       for (number, answer) in answers.enumerated() {
         guard var state = expected[number] else { continue }
-        // Data may be what no strict parser takes.
+        // Data may be invalid for strict parsers.
         let head = answer.split(separator: /, ?"sections":/, maxSplits: 1)[0]
         let text = head.count == answer.count ? String(answer) : head + "}"
         let found = try Self.state(OracleJSON.parse(Array(text.utf8)))
-        // A stale state may be discarded.
+        // Stale states may be discarded.
         if state.isStale, found.epoch == nil {
           (state.epoch, state.revision, state.checksum) = (nil, nil, nil)
         }

@@ -74,7 +74,7 @@ struct FeedClientTests {
     async let running: Void = client.run()
     var revisions: [UInt64] = []
     for try await update in slow {
-      // What was read ahead of the subscriber is queued for it.
+      // Updates that the subscriber has not taken are queued for it.
       let ahead = (client.content(of: "a")?.description.revision ?? 0) - UInt64(revisions.count)
       #expect(ahead <= 3)
       if case .changed(let changeset, _) = update { revisions.append(changeset.change.revision) }
@@ -172,7 +172,7 @@ struct FeedClientTests {
   }
 
   @Test func `unreachable brokers are waited for until a stop is requested`() async throws {
-    // Nobody listens there.
+    // No server listens there.
     let options = FeedClientOptions(kafka: ["bootstrap.servers": "127.0.0.1:1"])
     let client = FeedClient(options, log: { _, _, _ in })
     async let running: Void = client.run()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import FeedClient
 
-/// What a board has in common with a store that continues from what it followed, or whose feeds it follows.
+/// The state that a board shares with a store, in both directions.
 struct SharedPartitionTests {
   private let source = ChangesetSource()
 
@@ -37,7 +37,7 @@ struct SharedPartitionTests {
     }
   }
 
-  /// What a store continues from; nil if something is missing at the end.
+  /// The feeds from which a store continues; nil if a record is missing at the end.
   private static func taken(_ replicas: ReplicaPartition, atOnce count: Int = .max) throws -> [Continued]? {
     var feeds: [PublishedFeed] = []
     do throws(ReplicaFault) {
@@ -147,7 +147,7 @@ struct SharedPartitionTests {
     let shared = try #require(board.share(0))
     let replicas = shared.replicas
     board.take(try await source.flush(("a", ChangesetSource.item("y"))))
-    // The other one still has it as it was.
+    // The other one has it unchanged.
     #expect(replicas.replica(of: "a")?.itemCount == 1)
     #expect(board.content(of: ByteText("a"))?.snapshot.itemIdentifiers == ["x", "y"])
     let feeds = try replicas.takeFeeds()
@@ -168,7 +168,7 @@ struct SharedPartitionTests {
     let bytes = records.reduce(0) { $0 + $1.key.count + ($1.value?.count ?? 0) }
     #expect(board.progress.map(\.records) == [2])
     #expect(board.progress.map(\.recordBytes) == [bytes + 6])
-    // Nor what is followed of some feeds only.
+    // Nor partitions of which only some feeds are followed.
     let filtered = Subscriptions(partitions: nil, keeping: [ByteText("a")])
     filtered.open([0], beginnings: [0: 0])
     #expect(filtered.share(0) == nil)

@@ -83,7 +83,7 @@ struct StandbyChoiceTests {
     choice.release(1, bytes: nil)
     let step15 = choice.begin(at: 0)
     #expect(step15 == [1])
-    // A worker may have had a partition that is not followed.
+    // A worker may have owned a partition that is not followed.
     choice.release(7, bytes: 50)
     #expect(choice.bytes == 30)
   }
@@ -134,7 +134,7 @@ struct StandbyChoiceTests {
       for number in given { sizes[number] = nil }
       #expect(choice.bytes == sizes.values.reduce(0, +), "seed \(seed)")
       #expect(choice.bytes <= 100, "seed \(seed)")
-      // Nothing after what was given up has any size.
+      // No partition after the one that was given up has any size.
       if let first = given.last, let place = before.firstIndex(of: first) {
         #expect(before[place...].allSatisfy { sizes[$0, default: 0] == 0 }, "seed \(seed)")
       }

@@ -4,7 +4,7 @@ import Testing
 @testable import FeedClient
 @testable import Kafka
 
-/// What the follower's consumer reads when workers take partitions out and give them back.
+/// The partitions that the follower's consumer reads when workers take partitions and return them.
 struct StandbyHandoverTests {
   private let consumer = Assignments()
   private let subscriptions = Subscriptions(topic: "c", partitions: [0, 1])
@@ -28,7 +28,7 @@ struct StandbyHandoverTests {
     subscriptions.adopt(ReadPartition("c", 0, from: 5), of: 0)
     try follow([0, 1])
     #expect(consumer.take() == ["remove 0", "add 0 at 5"])
-    // It can also be taken out before it is read.
+    // It can also be taken before it is read.
     _ = subscriptions.takeOut(0)
     subscriptions.adopt(ReadPartition("c", 0, from: 7), of: 0)
     #expect(subscriptions.takeOut(0)?.position == 7)
@@ -44,7 +44,7 @@ struct StandbyHandoverTests {
   }
 }
 
-/// A consumer of a topic with three partitions and nine offsets each, which records what it is to read.
+/// A consumer of a topic with three partitions and nine offsets each, which records its reads.
 private final class Assignments: RecordConsumer {
   private var calls: [String] = []
   let pausedPartitions: Set<TopicPartition> = []

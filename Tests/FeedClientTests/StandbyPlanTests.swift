@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedClient
 
-/// What is followed when workers take and give up partitions.
+/// The followed partitions when workers take and give up partitions.
 struct StandbyPlanTests {
   private static let minute: Int64 = 60_000
 
@@ -31,7 +31,7 @@ struct StandbyPlanTests {
 
   private static let ends = Watermarks(low: 0, high: 9)
 
-  /// A plan of three partitions of which a worker has the first.
+  /// A plan of three partitions, the first of which a worker owns.
   private static func plan(bytes: Int? = 100) -> StandbyPlan {
     var plan = StandbyPlan(servesFeeds: true, standbyBytes: bytes, seed: 3)
     _ = plan.take(0, at: nil, within: ends, now: 0)
@@ -45,7 +45,7 @@ struct StandbyPlanTests {
     #expect(plan.wanted == [0])
     let news = plan.note([Self.progress(0, 9)], at: 0)
     #expect(news == [])
-    // Restored once more, from what was followed.
+    // Restored again, from the followed replicas.
     let isUsable = plan.take(0, at: 9, within: Self.ends, now: 5)
     #expect(isUsable)
     plan.giveBack(0, at: 0)
@@ -87,7 +87,7 @@ struct StandbyPlanTests {
     #expect(plan.wanted == [0, 1, 2])
     plan.serve([0, 1])
     #expect(plan.wanted == [0, 1, 2])
-    // Also what is not read to its end: it is a part of what the restoration has to read.
+    // Also one that was not read to its end: the restoration has less to read.
     let isUsableInPart = plan.take(2, at: 5, within: Self.ends, now: 20)
     #expect(isUsableInPart)
     #expect(plan.status.warmTakeovers == 2)
@@ -95,7 +95,7 @@ struct StandbyPlanTests {
     _ = plan.note([Self.progress(0, 9), Self.progress(1, 7), Self.progress(2, 5)], at: 30)
     #expect(plan.status.followed == [])
     #expect(plan.status.bytes == 0)
-    // It counts as somebody else's again as soon as the worker has given it up.
+    // It counts as another process's again as soon as the worker has given it up.
     plan.giveBack(1, at: 0)
     plan.serve([0])
     #expect(plan.wanted == [0, 1, 2])
@@ -137,7 +137,7 @@ struct StandbyPlanTests {
     #expect(isUsable(at: 8, within: Self.ends, now: 30 * Self.minute + 10))
     #expect(!isUsable(at: 8, within: Self.ends, now: 30 * Self.minute + 11))
     #expect(isUsable(at: 8, within: Self.ends, now: 30 * Self.minute + 11, read: 15))
-    // Nothing is known of when its reading began.
+    // The start of its reading is unknown.
     var plan = Self.plan()
     let isKnown = plan.take(1, at: 8, within: Self.ends, now: 0)
     #expect(!isKnown)
@@ -151,7 +151,7 @@ struct StandbyPlanTests {
     #expect(more.first == .tooLarge(2, limit: 100))
     #expect(plan.wanted == [0, 1])
     #expect(plan.status.tooLarge == [2])
-    // The follower has not heard of it yet.
+    // The follower has no information about it yet.
     let late = plan.note([Self.progress(1, 7, bytes: 60), Self.progress(2, 8, bytes: 50)], at: 10)
     #expect(late == [])
     #expect(plan.status.bytes == 60)
@@ -171,7 +171,7 @@ struct StandbyPlanTests {
     #expect(plan.wanted == [0, 2])
     let again = plan.note([Self.progress(1, 7, damage: "x"), Self.progress(2, 7)], at: 1)
     #expect(again == [])
-    // Workers' partitions are served, whatever is wrong with them.
+    // Workers' partitions are served even if they are damaged.
     _ = plan.note([Self.progress(0, 7, damage: "x")], at: 0)
     #expect(plan.wanted == [0, 2])
     _ = plan.take(1, at: nil, within: Self.ends, now: 0)
@@ -187,7 +187,7 @@ struct StandbyPlanTests {
     _ = plan.note([Self.progress(0, 9, records: 9), Self.progress(1, 5, records: 5)], at: 0)
     #expect(plan.status.records == 5)
     #expect(plan.status.recordBytes == 500)
-    // Read from its beginning once more.
+    // Read from its beginning again.
     _ = plan.note([Self.progress(1, 1, records: 1)], at: 0)
     #expect(plan.status.records == 5)
     _ = plan.take(1, at: 1, within: Self.ends, now: 0)

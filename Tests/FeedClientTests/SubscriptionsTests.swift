@@ -6,7 +6,7 @@ import Testing
 
 @testable import FeedClient
 
-/// What subscribers receive, record by record, without a broker.
+/// The updates of subscribers, record by record, without a broker.
 struct SubscriptionsTests {
   private let source = ChangesetSource()
   private let board = Subscriptions.opened(bootstrapped: false)
@@ -210,12 +210,12 @@ struct SubscriptionsTests {
         first + [other(deletion, "feeds.items:", "feeds.items:9")] + difference + reload,
         ["a must refetch", "a reload 3"]
       ),
-      // No way back to an older revision.
+      // There is no way back to an older revision.
       (
         first + difference + [other(difference[0], "\"base\":1", "\"base\":8").revised(9)] + first,
         ["a diff 2", "a must refetch"]
       ),
-      // A difference without a state, and its deletion; a null under k1 says nothing.
+      // A difference without a state, and its deletion; a null under k1 has no effect.
       (difference + [ChangesetSource.Record(key: Array("k1/a".utf8), value: nil)], ["a must refetch"]),
       (difference + [deletion], ["a must refetch", "a absent"]),
     ]
@@ -437,7 +437,7 @@ struct SubscriptionsTests {
       )
       board.endPartition(number)
     }
-    // Not before it is known what all partitions have.
+    // Not before all partitions are known.
     #expect(board.takeSharedIDs() == [])
     board.endPartition(2)
     let messages = board.takeSharedIDs()
@@ -465,7 +465,7 @@ struct SubscriptionsTests {
     #expect(board.sharedIDCount == 0)
     #expect(board.content(of: ByteText("a"))?.description.partition == 1)
     #expect(board.content(of: ByteText("a"), in: 0) == nil)
-    // Again, in another partition, which then goes.
+    // Again, in another partition, which is then removed.
     board.take(try await ChangesetSource().flush(("a", ChangesetSource.item("in-2"))), partition: 2)
     #expect(board.takeSharedIDs().count == 1)
     board.open([0, 1], beginnings: [:])

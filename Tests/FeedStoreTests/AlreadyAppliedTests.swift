@@ -4,7 +4,7 @@ import FeedStore
 import Oracle
 import Testing
 
-/// Which records count as already applied if their window published nothing.
+/// Records that count as already applied if their window published nothing.
 @Suite struct AlreadyAppliedTests {
   private static let create = #"{"op":"section.upsert","section":"s"}"#
   private static let insert = #"{"op":"item.upsert","item":"a","section":"s"}"#
@@ -76,7 +76,7 @@ import Testing
     #expect(await input.alreadyApplied == 1)
     let value = try #require(await input.publish().first ?? nil)
     #expect(value.contains(#""through":{"feeds.items":0,"feeds.sections":3}"#))
-    // From here on as always.
+    // From here on as usual.
     try await input.apply(Self.delete, 0)
     #expect(await input.alreadyApplied == 2)
   }
@@ -112,7 +112,7 @@ import Testing
     try await input.apply(Self.delete, 7, topic: "feeds.sections")
     if !inOneWindow { #expect(await input.publish().isEmpty) }
     try await input.apply(Self.create, 0)
-    // An offset that goes back, as after a reset.
+    // An offset that decreases, as after a reset.
     try await input.apply(Self.insert, 5, topic: "feeds.sections")
     #expect(await input.alreadyApplied == 0)
     let value = try #require(await input.publish().first ?? nil)

@@ -88,7 +88,7 @@ import Testing
     #expect(replicas.replicas.count == 2)
   }
 
-  /// As bytes it would be a valid key, but it is not valid text, by which feeds are looked up.
+  /// As bytes it would be a valid key, but it is not valid text, by which feeds are found.
   @Test func `an id with an unpaired surrogate escape is refused`() throws {
     let value =
       #"{"feed":"\ud800","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial","#
@@ -101,7 +101,7 @@ import Testing
     #expect(replicas.replicas.isEmpty)
   }
 
-  /// Whatever arrives, a follower neither crashes nor corrupts its state.
+  /// No input crashes a follower or corrupts its state.
   @Test(arguments: RandomCases.seeds(1...4))
   func `mutated records are refused or applied, never fatal`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)

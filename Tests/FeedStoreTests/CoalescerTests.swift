@@ -197,7 +197,7 @@ struct CoalescerTests {
     #expect(coalescer.add(bytes: 1, copied: 10, at: 0))
   }
 
-  /// How many bytes may wait: the record that reaches them is flushed at once.
+  /// The limit on waiting bytes: the record that reaches it is flushed at once.
   private func room(_ coalescer: Shared) -> Int {
     var bytes = 1
     while !coalescer.add(bytes: 1, at: 0) { bytes += 1 }

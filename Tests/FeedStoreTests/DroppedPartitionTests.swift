@@ -5,7 +5,7 @@ import FeedStore
 import Oracle
 import Testing
 
-/// Partitions that are dropped while others stay, and ids that several have.
+/// Partitions that are dropped while others stay, and ids in several partitions.
 struct DroppedPartitionTests {
   private func record(
     _ offset: Int,
@@ -42,7 +42,7 @@ struct DroppedPartitionTests {
     await store.drop(partition: 2)
     #expect(await store.content.sharedIDs == 0)
 
-    // The same for what is restored.
+    // The same for restored partitions.
     let replicas = ReplicaPartition()
     for record in try await ChangesetSource().flush(("dup", ChangesetSource.item("x"))) {
       try replicas.apply(record)

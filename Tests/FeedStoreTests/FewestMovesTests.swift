@@ -29,7 +29,7 @@ import Testing
     var records: [OracleRecord] = []
     for count in counts {
       for permutation in Permutations.of(count) {
-        // Those of seven follow each other, as they are many.
+        // Permutations of seven follow each other, because there are many.
         for order in count < 7 ? [Array(0..<count), permutation] : [permutation] {
           let list = order.map { "\"i\($0)\"" }.joined(separator: ",")
           records.append(
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  /// What a record of these events publishes after another record.
+  /// The publication of a record with these events after another record.
   private func published(_ events: [String], on base: String) async throws -> String {
     var published: [String] = []
     var driver = StoreDriver(Self.options())

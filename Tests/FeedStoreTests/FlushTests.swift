@@ -4,7 +4,7 @@ import FeedStore
 import Oracle
 import Testing
 
-/// The parts of a flush, and what confirming and rolling back does to the store.
+/// The parts of a flush, and the effect of confirming and rolling back on the store.
 struct FlushTests {
   /// A window that ends only when the test flushes.
   private var options: FeedStoreOptions {
@@ -24,7 +24,7 @@ struct FlushTests {
     )
   }
 
-  /// Records of one feed whose reload is longer than a part, of another, and one that is rejected.
+  /// Records of one feed whose reload is longer than a part, of another feed, and one rejected record.
   private var large: [OracleRecord] {
     let rejected = OracleRecord(offset: 61, key: Array("b".utf8), value: [])
     return (0..<60).map { record($0, feed: "a", size: 100_000) } + [record(60, feed: "b"), rejected]
@@ -107,7 +107,7 @@ struct FlushTests {
     _ = await store.published()
     _ = try await store.apply(RecordBatch([record(1, feed: "a"), order(2, "null")]), time: .records)
     var flush = await store.beginFlush()
-    // That of the feed `a`.
+    // The changeset of the feed `a`.
     _ = await store.nextPart(of: &flush)
     #expect(await store.hasSettings(partition: 0, after: flush))
     guard var rest = await store.confirm(flush) else {
@@ -139,7 +139,7 @@ struct FlushTests {
 
   // MARK: Broken rules
 
-  /// A store with two feeds that wait, and transactions of one feed.
+  /// A store with two waiting feeds, and transactions of one feed.
   private static func waitingStore() async throws -> FeedStore {
     let tests = FlushTests()
     var options = tests.options

@@ -260,7 +260,7 @@ import Testing
     two = nil
     #expect(budget.bytes == Self.bytes(items: 2))
     #expect(try await one.rejection(Self.upsert("c")) == "")
-    // What was added is not counted after a rollback.
+    // The additions are not counted after a rollback.
     try await one.apply(Self.upsert("d"))
     #expect(budget.bytes == Self.bytes(items: 4))
     await one.store.rollBack()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Feed
 
-/// What the planner makes of a change, by example. The store and the oracle must agree with them.
+/// The planner's decisions, by example. The store and the oracle must agree with them.
 @Suite struct ReloadReasonTests {
-  /// An event, its thresholds, and what it publishes: modes, or the reasons of reloads.
+  /// An event, its thresholds, and its publication: modes, or the reasons of reloads.
   typealias Example = (
     event: String, published: [String], thresholds: @Sendable (inout PlannerThresholds) -> Void
   )
@@ -27,7 +27,7 @@ import Testing
     (data, ["reconfigure"], { ($0.minimumItems, $0.maxChanges, $0.maxBytesRatio) = (0, 0, 0.1) }),
   ]
 
-  /// Of a feed with the sections s, t and u, and no items: any weight is more than a fraction of none.
+  /// For a feed with the sections s, t and u, and no items: any weight exceeds a fraction of none.
   private static let ofSections: [Example] = [
     // The weight is known from the tally, or only after looking up positions.
     (#"{"op":"section.upsert","section":"v"}"#, ["fraction"], { $0.minimumItems = 0 }),
@@ -40,7 +40,7 @@ import Testing
       #"[{"op":"section.move","section":"u","at":"first"},{"op":"section.move","section":"u","at":"last"}]"#,
       [], { $0.minimumItems = 0 }
     ),
-    // All items are deleted, so the fraction counts against those before.
+    // All items are deleted, so the fraction refers to the previous items.
     (
       #"[{"op":"item.upsert","item":"a","section":"s"},{"op":"section.upsert","section":"s","data":2},{"op":"item.delete","item":"a"}]"#,
       ["reconfigure"], { $0.minimumItems = 0 }

@@ -10,7 +10,7 @@ import Testing
   private final class Follower {
     var log: [JudgedRecord] = []
     let replicas = ReplicaPartition()
-    /// What a screen would show, updated with the differences.
+    /// The content of a screen that is updated with the differences.
     var snapshots: [[UInt8]: Snapshot] = [:]
 
     func follow(_ change: ReplicaChange) throws {
@@ -176,7 +176,7 @@ import Testing
     var generator = ReplicaAgreementTests.generator(setting, seed)
     var driver = StoreDriver(setting.options)
     var logs: [Int: [JudgedRecord]] = [:]
-    /// Where the transactions of each partition begin.
+    /// The starts of each partition's transactions.
     var starts: [Int: [Int]] = [:]
     driver.onFlush = { records in
       for (partition, records) in Dictionary(grouping: records, by: \.partition) {

@@ -4,7 +4,7 @@ import Oracle
 @testable import FeedChecks
 
 extension OracleFeed {
-  /// What of a snapshot, read in every way there is, is not as the feed has it; nil if all is.
+  /// A property of a snapshot that differs from the feed, read in every possible way; nil if none does.
   func complaint(about snapshot: Snapshot) -> String? {
     snapshot.checkInvariants()
     func differs<Value: Equatable>(_ name: String, _ found: Value, _ expected: Value) -> String? {

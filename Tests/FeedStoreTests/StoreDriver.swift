@@ -72,9 +72,9 @@ struct StoreDriver {
     oracle.forgetUnpublished()
   }
 
-  /// Replaces the store by one that goes on from what it gives up.
+  /// Replaces the store by one that continues from the given-up partitions.
   ///
-  /// - Parameter suffixes: the ends of the partitions' logs, to be read once more.
+  /// - Parameter suffixes: the ends of the partitions' logs, to be read again.
   mutating func handOver(readingAgain suffixes: [Int: [JudgedRecord]]) async throws {
     let successor = FeedStore(options: options)
     let bytes = await store.stateBytes
@@ -147,7 +147,7 @@ struct StoreDriver {
       flush = await store.beginFlush()
     }
     await store.checkInvariants()
-    // Feeds that wait for the last transaction are out of order.
+    // Feeds that wait for the last transaction are not in order.
     published.records = published.records.enumerated().sorted { one, other in
       let (first, second) = (one.element, other.element)
       if first.partition != second.partition { return first.partition < second.partition }

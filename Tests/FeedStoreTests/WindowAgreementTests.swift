@@ -5,9 +5,9 @@ import Testing
 
 @testable import Feed
 
-/// What readers of windows have, beside a plain slice of the feed.
+/// The content of windows' readers, compared with a plain slice of the feed.
 @Suite struct WindowAgreementTests {
-  /// A reader of one window, who applies what it is sent in two ways.
+  /// A reader of one window, which applies its messages in two ways.
   private struct Reader {
     let window: FeedWindow
     var shown: OracleFeed?
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  /// What a window shows, as a changeset of mode `reload`.
+  /// The content of a window, as a changeset of mode `reload`.
   private static func state(
     _ window: FeedWindow,
     _ replica: Replica,
@@ -143,7 +143,7 @@ import Testing
     )
   }
 
-  /// Checks what a replica does not.
+  /// Checks properties that a replica does not.
   private static func check(
     _ json: OracleJSON,
     before: OracleFeed,

@@ -10,7 +10,7 @@ func withSpan<Result>(_ text: String, _ body: (ByteSpan) throws -> Result) rethr
   try withSpan(Array(text.utf8), body)
 }
 
-/// What the body writes.
+/// The body's output.
 func written(_ body: (ByteWriter) -> Void) -> String {
   let writer = ByteWriter()
   body(writer)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-/// Whatever reads JSON reads the deepest that `limits.maxDepth` allows, and more, on a thread of little stack.
+/// All readers of JSON support `limits.maxDepth`, and more, on a thread with a small stack.
 @Suite struct DeepNestingTests {
   private static let depth = 10_000
 
@@ -96,7 +96,7 @@ import Testing
     let line = #"{"key":"f","headers":null,"other":\#(value),"value":\#(value)}"#
     let length = try SmallStack.run {
       let parser = ReplayLineParser()
-      // What is parsed is read from the parser's memory.
+      // Parsed values are read from the parser's memory.
       defer { withExtendedLifetime(parser) {} }
       return try withSpan(line) { line -> Int? in
         guard case .json(let text, let first, let end)? = try parser.parse(line)?.value else { return nil }
@@ -127,7 +127,7 @@ import Testing
     return "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
   }
 
-  /// Of a feed with the section `s` and nothing else.
+  /// For a feed with only the section `s`.
   private static let checksumOfSection = OracleChecksum.text(
     OracleChecksum.of(OracleFeed(sections: [OracleSection(id: Array("s".utf8))]))
   )
@@ -167,7 +167,7 @@ import Testing
           if case .applied = outcome { return true }
           return false
         }
-        // A field of a reload that means nothing there.
+        // An ignored field of a reload.
         #expect(!wasTaken || field == "unknown" || field == "items", "\(field)")
       }
     }

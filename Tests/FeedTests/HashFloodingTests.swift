@@ -4,14 +4,14 @@ import Testing
 @testable import Feed
 @testable import FeedChecks
 
-/// Texts that were made against a table which takes the low bits of unseeded XXH3 for places, cost no more than others.
+/// Texts crafted against a table that uses the low bits of unseeded XXH3 as places cost no more than others.
 @Suite struct HashFloodingTests {
   private static let count = 20_000
-  /// Of the table that so many texts fill to less than two thirds.
+  /// For a table that is filled to less than two thirds by this many texts.
   private static let bits = 15
   private let texts = HashFloodingTests.closeTexts()
 
-  /// Texts whose places are among the first in 64.
+  /// Texts whose places are among the first of 64.
   private static func closeTexts() -> [String] {
     let bound = UInt32(1) << bits / 64
     var texts: [String] = []
@@ -25,12 +25,12 @@ import Testing
   }
 
   private static func oldPlace(_ text: String) -> UInt32 {
-    // A fingerprint is what hashes for tables once were.
+    // A fingerprint is the former hash of tables.
     withSpan(text) { DataFingerprint.of($0) } & (1 << bits - 1)
   }
 
-  /// Nobody's hashes put an element of so full a table farther from its place than two others, on average; a table
-  /// of which 99 in 100 elements are at one place has thousands.
+  /// Random hashes put an element of such a full table at most two places farther, on average; a table with 99 of
+  /// 100 elements at one place has distances of thousands.
   private func expectShort(
     _ distances: [Int],
     of count: Int,
@@ -90,7 +90,7 @@ import Testing
     expectShort(directory.index.distances, of: texts.count)
   }
 
-  /// As a merge patch does with the names of members.
+  /// Like a merge patch with the names of members.
   @Test func `names of members cost what others cost`() {
     let spans = texts.map { withSpan($0) { OwnedSpan($0) } }
     var index = HashIndex(capacity: spans.count)

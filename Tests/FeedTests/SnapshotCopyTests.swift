@@ -13,7 +13,7 @@ import Testing
     return Snapshot(copying: sample.state)
   }
 
-  /// Moves the item of section `one` at an index to the end of section `two`, which has so many items.
+  /// Moves the item of section `one` at an index to the end of section `two`, which has this many items.
   private static func move(_ index: Int, behind count: Int) throws -> SnapshotDifference {
     var items = ItemChanges()
     items.moves = [

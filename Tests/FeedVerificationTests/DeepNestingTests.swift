@@ -4,7 +4,7 @@ import FeedVerification
 import Oracle
 import Testing
 
-/// What is nested deeper than the protocol allows is a fault, on a thread of little stack.
+/// Deeper nesting than the protocol allows is a fault, on a thread with a small stack.
 @Suite struct DeepNestingTests {
   private static let depth = 10_000
 

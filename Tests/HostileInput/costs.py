@@ -1,4 +1,4 @@
-"""What replays of the built command cost."""
+"""The cost of replays with the built command."""
 import json
 import math
 import os

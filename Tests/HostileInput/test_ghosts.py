@@ -1,4 +1,4 @@
-"""What an event costs on a list with many ghosts: elements that the window has removed and that followers still have."""
+"""The cost of an event on a list with many ghosts: removed elements that followers still have."""
 import unittest
 
 from costs import CostTests

@@ -1,4 +1,4 @@
-"""What short records cost that would replace a large list, and are rejected."""
+"""The cost of short records that would replace a large list, and are rejected."""
 import unittest
 
 from costs import CostTests

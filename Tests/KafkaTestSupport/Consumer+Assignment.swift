@@ -1,7 +1,7 @@
 import CRdkafka
 @testable public import Kafka
 
-/// What only tests need of a consumer.
+/// Operations of a consumer that only tests need.
 extension Consumer {
   /// Reads exactly these partitions from these offsets, without a group. Replaces the previous assignment.
   ///

@@ -82,7 +82,7 @@ struct BrokerAdminTests {
   }
 }
 
-/// The Kafka cluster for tests, if there is one besides the embedded one.
+/// The Kafka cluster for tests, if there is one other than the embedded one.
 private enum RealBroker {
   static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
 }

@@ -52,7 +52,7 @@ struct WatermarkTests {
     }
     #expect(error?.kind == .unknownTopicOrPartition)
     try fixture.cluster.setTopicError("ends", nil)
-    // Fails with what librdkafka has kept, which it then requests.
+    // Fails with librdkafka's cached metadata, which it then requests.
     _ = try? consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
     let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
     #expect(ends == Watermarks(low: 0, high: 5))

@@ -62,7 +62,7 @@ class Mutant:
 
 def run(command, seconds):
     """Runs a command in the copy. Returns whether it succeeded, or None if it took too long, and what it printed."""
-    # Nobody reads the report of a crash, and on a busy machine it may not end.
+    # The report of a crash is not needed, and on a busy machine it may not end.
     environment = {**os.environ, "SWIFT_BACKTRACE": "enable=no"}
     process = subprocess.Popen(
         command, cwd=COPY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

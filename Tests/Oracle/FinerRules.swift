@@ -1,5 +1,5 @@
-/// Rules that come in families: each stands for the same rule of another field, list, record or bound. A family is named
-/// `section family: member`.
+/// Families of rules: each member is the same rule for another field, list, record or bound. Its name is `section
+/// family: member`.
 public enum FinerRules {
   /// All of them, in the order of the protocol.
   public static let all: [String] =
@@ -68,7 +68,7 @@ public enum FinerRules {
     ("reload", "items", #"{"id":"a","kind":"","data":null}"#, ["id", "kind", "data"]),
   ]
 
-  /// What may be wrong with a field, and whether a value is.
+  /// The possible faults of a field, and whether a value has one.
   static func faults(of field: String) -> [String] {
     switch field.split(separator: ".").last {
     case "data": ["is there"]
@@ -120,7 +120,7 @@ public enum FinerRules {
     case staleTake = "be stale and take"
   }
 
-  /// The rows and columns of the table with what they say. Nulls have no epoch.
+  /// The rows and columns of the table with their meaning. Nulls have no epoch.
   static let cells: [(row: String, column: String, action: Action)] =
     ["no state", "a state"].flatMap { column in
       [
@@ -143,7 +143,7 @@ public enum FinerRules {
     "11.3 \(row), \(column)\(stale ? ", stale" : "")\(waiting ? ", waiting" : ""): \(action.rawValue)"
   }
 
-  /// The actions that would lead to something else where a record of this row comes.
+  /// The actions with another result for a record of this row.
   static func others(_ row: String, _ column: String, stale: Bool, waiting: Bool, _ right: Action) -> [Action]
   {
     if stale, ["a difference that fits", "a keyframe in step", "a reload that differs"].contains(row) {
@@ -156,7 +156,7 @@ public enum FinerRules {
         || row.contains("differs")
       if other == .take || other == .staleTake, !hasEntries { return false }
       let pair: Set = [other, right]
-      // They lead to the same.
+      // They have the same result.
       if column == "no state", !stale, !waiting, pair == [.forget, .ignore] { return false }
       if stale, !waiting, pair == [.stale, .ignore] { return false }
       if stale, pair == [.take, .staleTake] { return false }
@@ -173,7 +173,7 @@ public enum FinerRules {
   }
 }
 
-/// Whether the oracle keeps a rule of a family.
+/// Whether the oracle follows a rule of a family.
 func keeps(_ name: @autoclosure () -> String) -> Bool {
   guard let trial = Rule.trial else { return true }
   let name = name()
@@ -181,7 +181,7 @@ func keeps(_ name: @autoclosure () -> String) -> Bool {
   return trial.finer != name
 }
 
-/// Whether a number is within a limit: also if it is just as great.
+/// Whether a number is within a limit, which it may equal.
 func isWithin(_ count: Int, _ limit: Int, _ name: String) -> Bool {
   count < limit || count == limit && keeps("2.9 exactly as many are allowed: \(name)")
 }

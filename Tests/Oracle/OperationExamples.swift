@@ -1,4 +1,4 @@
-/// What each operation does, by example. The oracle and the product must agree with them.
+/// The effect of each operation, by example. The oracle and the product must agree with them.
 public enum OperationExamples {
   public static let start = """
     {"op":"feed.replace","sections":[{"id":"x","data":1,"items":[{"id":"a","kind":"k","data":1},"b","c"]},

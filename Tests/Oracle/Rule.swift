@@ -1,5 +1,5 @@
-/// The rules of the protocol's chapters 2 to 5 and 11 (with those of others that vectors test): its section, and the
-/// rule in short. The oracle can break each, to show which conformance vectors notice that.
+/// The rules of the protocol's chapters 2 to 5 and 11 (and other rules that vectors test): its section, and the rule
+/// in short. The oracle can break each, to show which conformance vectors detect it.
 public enum Rule: String, CaseIterable, Sendable {
   // MARK: - Chapter 2
 
@@ -562,7 +562,7 @@ public enum Rule: String, CaseIterable, Sendable {
     .lastDeltaReloads: "it takes a million records",
   ]
 
-  /// What runs with a broken rule, or to find out which rules it asks for.
+  /// Runs code with a broken rule, or to find out which rules it uses.
   final class Trial: @unchecked Sendable {
     let broken: Rule?
     /// A rule of a family that is broken instead.
@@ -579,7 +579,7 @@ public enum Rule: String, CaseIterable, Sendable {
   @TaskLocal static var trial: Trial?
 }
 
-/// Whether the oracle keeps a rule: it keeps every one, unless a test of the vectors breaks it.
+/// Whether the oracle follows a rule: it follows all, unless a test of the vectors breaks one.
 func keeps(_ rule: Rule) -> Bool {
   guard let trial = Rule.trial else { return true }
   if trial.broken == nil, trial.finer == nil { trial.asked.insert(rule) }

@@ -34,7 +34,7 @@ struct OrderedSectionTests {
           let name = "\(Self.ascending[row]) and \(Self.ascending[other])"
           #expect((value == right) == (row == other), "\(name)")
           #expect(value.comes(before: right, isDescending: false) == (row < other), "\(name)")
-          // What cannot be compared is last in both directions.
+          // Values that cannot be compared are last in both directions.
           let isBefore = row == last ? false : other == last ? true : row > other
           #expect(value.comes(before: right, isDescending: true) == isBefore, "descending: \(name)")
         }
@@ -179,7 +179,7 @@ struct OrderedSectionTests {
 
   @Test(
     arguments: [
-      // Of repeated fields the last counts, and those of other operations do not.
+      // Of repeated fields the last counts; other operations' fields do not count.
       (#"{"op":"section.upsert","section":"s","order":5,"order":null,"keep":0,"keep":2147483647}"#, nil),
       (#"{"op":"section.move","section":"s","at":"last","order":5,"keep":0}"#, nil),
       (#"{"op":"item.upsert","item":"a","order":5,"keep":0}"#, nil),

@@ -34,7 +34,7 @@ class HealthCheckTests(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def check(self, address, *words, text="{}", **variables):
-        """What the health check says of a daemon of `feedstore run` with these words, a file and variables."""
+        """The health check's verdict on a daemon of `feedstore run` with these words, a file and variables."""
         port = free_port(address)
         (self.folder / "feedstore.json5").write_text(text.replace("PORT", str(port)))
         words = [str(word).replace("PORT", str(port)) for word in words]

@@ -37,7 +37,7 @@ public final class ChildProcess: Sendable {
   /// - Parameters:
   ///   - executable: a path.
   ///   - environment: all variables of the process.
-  ///   - folder: the working directory; nil for that of this process.
+  ///   - folder: the working directory; nil for this process's.
   /// - Throws: ``NotStarted`` with the system's reason.
   public init(
     _ executable: String,

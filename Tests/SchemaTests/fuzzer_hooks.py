@@ -22,7 +22,7 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """A request may be refused for what the schema does not say."""
+    """A request may be rejected for reasons outside of the schema."""
     return not (isinstance(failure, RejectedPositiveData) and UNSAID.search(response.text))
 
 

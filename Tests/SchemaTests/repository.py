@@ -53,7 +53,7 @@ def openapi():
 
 
 def asyncapi_validator(schema):
-    """For a schema in `docs/asyncapi.yaml`, or for that of its components which has this name."""
+    """For a schema in `docs/asyncapi.yaml`, or for its component with this name."""
     if isinstance(schema, str):
         schema = asyncapi()["components"]["schemas"][schema]
     return validator(ASYNCAPI.as_uri(), schema)

@@ -25,7 +25,7 @@ TOKEN = "a-token-for-the-fuzzer"
 # Feeds of the demo, with the names of the document's examples. (schemathesis sends no slash in a path.)
 FEEDS = {"newsroom/home": "hn", "grid/outages": "weather"}
 SEED = int(os.environ.get("FEEDSTORE_FUZZ_SEED") or random.getrandbits(32))
-# Random requests for each operation, besides those at the bounds of its schema.
+# Random requests for each operation, in addition to the bounds of its schema.
 EXAMPLES = int(os.environ.get("FEEDSTORE_FUZZ_EXAMPLES") or 30)
 CONFIGURATION = """
 hooks = "{hooks}"
@@ -49,13 +49,13 @@ streams.values = {streams}
 [checks]
 not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
 positive_data_acceptance.expected-statuses = ["2xx", 304, 404, 503, {refusals}]
-# What is not valid may also be too long for a head.
+# An invalid value may also be too long for a head.
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 413, 414, 422, 431, 503]
 """
 
 
 def with_data(value):
-    """A schema with that of the texts' content in place of each text, as `fuzzer_hooks` reads them."""
+    """A schema with the schema of its content in place of each text, as `fuzzer_hooks` reads them."""
     if isinstance(value, list):
         return [with_data(child) for child in value]
     if not isinstance(value, dict):

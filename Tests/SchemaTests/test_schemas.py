@@ -101,7 +101,7 @@ class SchemaTests(unittest.TestCase):
             self.assertGreater(counts[what], 150, what)
 
     def parsed(self, text):
-        """The JSON of a value; None if it is not that of a changeset, whatever it says."""
+        """The JSON of a value; None if it does not have the form of a changeset."""
         try:
             text.encode()
             value = json.loads(text)

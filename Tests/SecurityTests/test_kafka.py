@@ -1,4 +1,4 @@
-"""TLS and SASL between the command and brokers: what works, and the message for each failure."""
+"""TLS and SASL between the command and brokers: working combinations, and the message for each failure."""
 
 import pathlib
 import tempfile
@@ -50,7 +50,7 @@ def failures():
             {"certificate": OURS.issue("elsewhere", hosts="DNS:kafka.example")}, tls(), "not for this host name",
             "advertised.listeners",
         ),
-        "no client certificate": (mutual, tls(), "wants a client certificate", "ssl.certificate.location"),
+        "no client certificate": (mutual, tls(), "requires a client certificate", "ssl.certificate.location"),
         "a client certificate of others": (mutual, tls(OTHERS.issue("client")), "does not accept", "ssl.truststore.location"),
         "wrong password": (
             users("PLAIN"), sasl("PLAIN", "wrong-password"), "refuses the user name or the password", "sasl.password",

@@ -222,7 +222,7 @@ class TokenTests(unittest.TestCase):
             "no issuer": (token(["*"], iss=None), "the issuer is another one"),
             "another audience": (token(["*"], aud=["feeds2", "Feeds"]), "the token is for another audience"),
             "no audience": (token(["*"], aud=None), "the token is for another audience"),
-            "a list of claims": (by_hand({"alg": "HS256", "kid": "HS256"}, KEYS["HS256"], [1]), "the claims are no object"),
+            "a list of claims": (by_hand({"alg": "HS256", "kid": "HS256"}, KEYS["HS256"], [1]), "the claims are not an object"),
             "rights that are no object": (token(feedstore="*"), "the claim feedstore is not valid"),
             "patterns that are no list": (token(feedstore={"read": "*"}), "the claim feedstore.read is not valid"),
             "a pattern that is no text": (token(feedstore={"write": ["a", 1]}), "the claim feedstore.write[1] is not valid"),
@@ -231,9 +231,9 @@ class TokenTests(unittest.TestCase):
             "an end twice, once with an escape": (raw(b',"\\u0065xp":1}'), "the claims have a name twice"),
             "a name twice where it does not matter": (raw(b',"x":[{"a":1,"a":1}]}'), "the claims have a name twice"),
             "the algorithm twice": (raw(b"}", b'{"alg":"HS256","alg":"none"}'), "the header has a name twice"),
-            "no UTF-8": (raw(b',"x":"\xff"}'), "the claims are no object"),
-            "a byte order mark": (by_hand({"alg": "HS256"}, KEYS["HS256"], b"\xef\xbb\xbf" + json.dumps(claims).encode()), "the claims are no object"),
-            "UTF-16": (by_hand({"alg": "HS256"}, KEYS["HS256"], json.dumps(claims).encode("utf-16-le")), "the claims are no object"),
+            "no UTF-8": (raw(b',"x":"\xff"}'), "the claims are not an object"),
+            "a byte order mark": (by_hand({"alg": "HS256"}, KEYS["HS256"], b"\xef\xbb\xbf" + json.dumps(claims).encode()), "the claims are not an object"),
+            "UTF-16": (by_hand({"alg": "HS256"}, KEYS["HS256"], json.dumps(claims).encode("utf-16-le")), "the claims are not an object"),
             "padding": (good + "=", "it is not a signed JSON Web Token"),
         }
         for algorithm, key in OTHERS.items():
@@ -319,7 +319,7 @@ class TokenTests(unittest.TestCase):
                     there = answer("/v1/feeds/" + feed.replace("/", "%2F") + suffix)
                     self.assertEqual((there[0], there[2]["code"]), (403, "forbidden"))
                     self.assertEqual(there, answer("/v1/feeds/no-such-feed" + suffix))
-        # What tells about all feeds needs the right to read all.
+        # Routes about all feeds require the right to read all.
         for target in ("/metrics", "/v1/status", "/v1/rejected", "/v1/rejected?limit=x"):
             with self.subTest(target):
                 self.assertEqual(answer(target)[0], 403)

@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-/// Repeated lines, under a clock that stands still until the test advances it.
+/// Repeated lines, under a clock that only the test advances.
 struct RepeatedLogTests {
   private let recorded = RecordedOutput()
   private let time = VirtualTime()

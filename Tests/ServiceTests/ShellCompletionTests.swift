@@ -3,7 +3,7 @@ import ProcessSupport
 import Service
 import Testing
 
-/// What the specification suggests, and what shells make of it. Shells that are not installed are skipped.
+/// The specification's suggestions, and the shells' use of them. Shells that are not installed are skipped.
 @Suite struct ShellCompletionTests {
   private static let specification = CommandLineSpecification(
     "tool",

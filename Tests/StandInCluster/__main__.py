@@ -69,7 +69,7 @@ async def _serve(options):
         ending = asyncio.ensure_future(process.wait())
         await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
-            # Without it the command would wait for what does not come.
+            # Without it the command would wait for ever.
             process.kill()
             running.result()
         running.cancel()

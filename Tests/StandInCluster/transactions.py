@@ -98,7 +98,7 @@ class Transactions:
 
     def check(self, name, producer, epoch, place):
         """Whether records for a partition belong to a transaction that has it. Asked with the first of them only: until its
-        marker is there, a producer that was fenced can go on with those that follow."""
+        marker is there, a fenced producer can continue with the following ones."""
         known = self._checked(name, producer, epoch)
         if known.state is not State.ONGOING or place not in known.partitions:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)

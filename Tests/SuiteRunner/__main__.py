@@ -58,7 +58,7 @@ async def _run(options, chosen, folder, announce):
 
 
 def _print_failures(title, results):
-    """What failed, and the lines that say why: a record of a run may keep its last lines only."""
+    """The failures, and the lines with their reasons: a record of a run may keep its last lines only."""
     if results:
         print(f"{title}: {', '.join(result.suite.name for result in results)}")
     for result in results:

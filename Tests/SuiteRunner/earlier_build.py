@@ -41,7 +41,7 @@ class EarlierBuild:
         raise Missing(f"there is no commit {self.name} here; name another one: {VARIABLE}=COMMIT")
 
     def build(self):
-        """The built program. What has not changed since the last build, of whatever commit, is not built again."""
+        """The built program. Files that have not changed since the last build, of any commit, are not built again."""
         self._check_out()
         short = self.commit[:12]
         print(f"building feedstore of {self.name} ({short}) in {self.folder}", flush=True)
@@ -75,7 +75,7 @@ class EarlierBuild:
         ).returncode == 0
 
     def _git(self, *arguments, check=True, **environment):
-        # In a hook, variables name the index of what is being committed.
+        # In a hook, variables name the index of the new commit.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         return subprocess.run(
             ["git", *arguments], cwd=self.root, check=check, capture_output=True, text=True, env=inherited | environment

@@ -1,4 +1,4 @@
-"""Runs suites side by side. What they print goes to files, and from there to the output, each suite's in one piece."""
+"""Runs suites side by side. Their output goes to files, and from there to standard output, one suite after another."""
 
 import asyncio
 import concurrent.futures
@@ -31,7 +31,7 @@ class Result:
 class Runner:
     """Runs some suites at a time, those that restart brokers of others at the end and by themselves.
 
-    Suites that take longer than the limit are told to end, and killed after the grace.
+    Suites that take longer than the limit are terminated, and killed after the grace.
     """
 
     def __init__(self, logs, at_a_time, limit_seconds, bootstrap=None, announce=print, grace_seconds=15):
@@ -56,7 +56,7 @@ class Runner:
         return results
 
     async def run_again(self, results):
-        """Runs what failed once more, one by one; what it prints goes to a folder of its own."""
+        """Runs failed suites again, one by one; their output goes to another folder."""
         again = self.logs / "again"
         again.mkdir(exist_ok=True)
         return [await self._take_turn(result.suite, again) for result in results if result.failure]
@@ -94,7 +94,7 @@ class Runner:
                 failure += f"; these tests had not ended: {', '.join(names)}"
             _signal(process.pid, signal.SIGTERM)
             await asyncio.wait({ending}, timeout=self.grace_seconds)
-        # Also what it has left behind, whose end it would not be told.
+        # Also processes that it has left behind, whose end would not be reported.
         _signal(process.pid, signal.SIGKILL)
         _, status, usage = await ending
         self._groups.discard(process.pid)
@@ -113,7 +113,7 @@ def _signal(group, number):
 
 
 def unended_tests(text):
-    """The names of tests that had begun and not ended, in what swift test prints."""
+    """The names of tests that had begun and not ended, in the output of swift test."""
     begun = {}
     for line in text.splitlines():
         if found := re.match(r"◇ Test (?!case |run )(.+) started\.$", line):
@@ -123,7 +123,7 @@ def unended_tests(text):
     return list(begun)
 
 
-# What Swift Testing, unittest and Node's runner begin the line with that names a failed test or says what it expected.
+# The beginnings of lines in which Swift Testing, unittest and Node's runner name a failed test or its expectation.
 _FAILURE = re.compile(r"(?:✘ Test (?!run )|✖ (?!failing tests)|(?:FAIL|ERROR): |\w*(?:Error|Exception)\b.*: |.*Fatal error: )")
 
 

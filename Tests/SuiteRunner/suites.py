@@ -1,4 +1,4 @@
-"""The suites of `make test`, in the order in which they begin: what takes longest comes first."""
+"""The suites of `make test`, in the order in which they begin: the longest first."""
 
 import dataclasses
 import os
@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "Tests"
-# What `swift build --build-tests` makes.
+# The program that `swift build --build-tests` makes.
 TEST_PROGRAM = ROOT / ".build" / "debug" / "feedstorePackageTests.xctest"
 NODE = os.environ.get("NODE", "node")
 STAND_IN = [sys.executable, str(TESTS / "StandInCluster")]
@@ -18,13 +18,13 @@ class Suite:
     name: str
     command: list
     folder: pathlib.Path = ROOT
-    # Whether it needs a Kafka cluster: that of FEEDSTORE_TEST_BOOTSTRAP, or a stand-in of its own.
+    # Whether it needs a Kafka cluster: FEEDSTORE_TEST_BOOTSTRAP's, or a separate stand-in.
     uses_cluster: bool = False
     # Whether it disturbs others that use the same cluster.
     restarts_brokers: bool = False
 
     def command_line(self, bootstrap):
-        """What to run, with a stand-in unless there is a cluster."""
+        """The command, with a stand-in unless there is a cluster."""
         return [*STAND_IN, "--", *self.command] if self.uses_cluster and not bootstrap else self.command
 
 
@@ -81,7 +81,7 @@ SUITES = [
     swift("store", "--filter", "^FeedStoreTests", "--skip", RANDOM_RECORDS),
     swift("agreement", "--filter", RANDOM_RECORDS),
     swift("tools", "--filter", "^FeedToolsTests"),
-    # Builds what it counts, and all of Benchmarks besides.
+    # Builds the counted program, and all of Benchmarks.
     Suite("cost", [sys.executable, str(TESTS / "CostGate")]),
     swift("end-to-end", "--filter", "^EndToEndTests"),
     unittest("browser", "BrowserTests"),
@@ -108,7 +108,7 @@ SUITES = [
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]
 
-# The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
+# The long variants: with FEEDSTORE_TEST_SLOW, the tests make more random cases.
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
     dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
@@ -117,7 +117,7 @@ SLOW = [
     upgrade(),
     # Builds the client twice more, with modules that stand in for Apple's.
     swift_client("swift-lists", "Tests/UIKitStandIn", "Tests/AppKitStandIn"),
-    # Once more as its users do: with optimisation.
+    # Again with its users' setting: optimisation.
     Suite("swift-package", [sys.executable, str(ROOT / "clients/swift/build.py"), os.environ.get("SWIFT", "swift"), str(ROOT / ".build/clients")]),
     swift("agreement", "--filter", RANDOM_RECORDS),
     swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)", "--skip", RANDOM_RECORDS),

@@ -1,4 +1,4 @@
-"""What is built of an earlier commit, and when nothing is, with repositories and a compiler that the tests make."""
+"""Builds of an earlier commit, and cases without one, with repositories and a compiler that the tests make."""
 
 import os
 import pathlib

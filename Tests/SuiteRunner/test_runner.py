@@ -1,4 +1,4 @@
-"""What the runner promises of suites that fail, hang, or leave something behind, and of the busy loops."""
+"""The runner's promises for suites that fail, hang, or leave processes behind, and for the busy loops."""
 
 import asyncio
 import os
@@ -143,7 +143,7 @@ class BusyTests(unittest.TestCase):
 
 
 def wait_for_the_end(pid):
-    """Does not return while a process runs that is no child of this one."""
+    """Does not return while a process runs that is not a child of this one."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,7 +1,7 @@
 #ifndef FEEDSTORE_CBUILD_H
 #define FEEDSTORE_CBUILD_H
 
-// The commit that this program was built from; "unknown" if the build did not say.
+// The commit of this build, or "unknown".
 const char *feedstore_commit(void);
 
 #endif

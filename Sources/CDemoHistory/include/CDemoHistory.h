@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// What `feedstore demo` plays: examples/history.ndjson as of the build.
+/// The history that `feedstore demo` plays: examples/history.ndjson at the time of the build.
 ///
 /// - Parameter size: receives its size in bytes.
 const unsigned char *_Nonnull feedstore_demo_history(size_t *_Nonnull size);

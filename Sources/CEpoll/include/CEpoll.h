@@ -1,14 +1,14 @@
 #ifndef FEEDSTORE_CEPOLL_H
 #define FEEDSTORE_CEPOLL_H
 
-// What Swift's glibc module lacks. The functions are wrapped because `struct epoll_event` is packed on some
-// architectures, and its content is a union.
+// Functions that Swift's glibc module lacks. The functions are wrapped because `struct epoll_event` is packed
+// on some architectures, and its content is a union.
 
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-// Reports this number once when a socket's peer ends, and if it is wanted, also whenever a full socket has room again
+// Reports this number once when a socket's peer ends, and optionally whenever a full socket has room again
 // (edge-triggered). Returns 0, or -1 with errno set.
 static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t number, int also_room) {
   uint32_t wanted = also_room ? EPOLLRDHUP | EPOLLOUT | EPOLLET : EPOLLRDHUP | EPOLLONESHOT;
@@ -16,7 +16,7 @@ static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t 
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Reports this number as long as there is input to read (level-triggered). Returns 0, or -1 with errno set.
+// Reports this number as long as there is input (level-triggered). Returns 0, or -1 with errno set.
 static inline int feedstore_epoll_watch_input(int epoll, int descriptor, uint64_t number) {
   struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = number}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// The files that the inspector needs as of the build, index.html first.
+/// The inspector's files at the time of the build, index.html first.
 ///
 /// - Parameters:
 ///   - index: from 0.

@@ -9,8 +9,7 @@ import Glibc
 ///
 /// All blocks come from the allocator, so each can also be released with `free`.
 public final class BlockPool {
-  /// What the feeds keep of a pool, which must outlive it: to use it counts no references, as those of an object
-  /// would be for every content.
+  /// The feeds' reference to a pool, which must outlive it. Using it counts no references.
   struct Handle {
     fileprivate let storage: UnsafeMutablePointer<Storage>
   }
@@ -30,12 +29,12 @@ public final class BlockPool {
   }
 
   let handle: Handle
-  /// What the blocks that are kept here have room for.
+  /// The size of the blocks in this stack.
   var byteCount: Int { handle.storage.pointee.byteCount }
 
   /// 16 bytes.
   private static let stepBits = 4
-  /// Larger data goes to the allocator: to copy it costs more than to find a place for it.
+  /// Larger data goes to the allocator: copying it costs more than finding memory for it.
   private static let sizeCount = 64
 
   /// - Parameter maxBytes: the maximum total size of the pooled blocks, in bytes.
@@ -56,21 +55,21 @@ public final class BlockPool {
     handle.storage.deallocate()
   }
 
-  /// A block that has room for so many bytes; from a pool if there is one, and then perhaps used before.
+  /// A block of at least this size, from a pool if there is one; its bytes may be old.
   @inline(__always)
   static func block(_ count: Int, from pool: Handle?) -> UnsafeMutablePointer<UInt8> {
     pool?.pop(sizeIndex(count)) ?? allocate(count)
   }
 
-  /// Gives a block back of which so many bytes were used; to a pool if there is one.
+  /// Returns a block of which this many bytes were used, to a pool if there is one.
   @inline(__always)
   static func giveBack(_ block: UnsafeMutablePointer<UInt8>?, _ count: Int, to pool: Handle?) {
     guard let block else { return }
     if pool?.push(block, sizeIndex(count)) != true { free(block) }
   }
 
-  /// Equal for data that may follow each other in one block. The steps are such that malloc of glibc, which puts 8 bytes
-  /// before each block, wastes nothing.
+  /// Equal for data that may reuse the same block. The steps suit glibc's malloc, which puts 8 bytes before
+  /// each block: no memory is wasted.
   private static func sizeIndex(_ count: Int) -> Int { (count + 7) >> stepBits }
 
   fileprivate static func room(_ size: Int) -> Int { size << stepBits + 8 }
@@ -83,8 +82,7 @@ public final class BlockPool {
 
   fileprivate static func keeps(_ size: Int) -> Bool { isKeeping && size < sizeCount }
 
-  /// Whether blocks are kept at all. Not for the address sanitizer, from which a kept block would hide its use after
-  /// it was given back.
+  /// Whether the pool keeps blocks: not with the address sanitizer, which then misses uses after release.
   static var isKeeping: Bool {
     #if SANITIZE_ADDRESS
       false
@@ -110,7 +108,7 @@ extension BlockPool.Handle {
     let stack = storage.pointee.stacks + size
     if stack.pointee.count == stack.pointee.capacity { stack.pointee.grow() }
     stack.pointee.blocks?[stack.pointee.count] = block
-    // It is the next to be handed out.
+    // The next block to hand out.
     feedstore_prefetch_for_writing(block, BlockPool.room(size))
     stack.pointee.count += 1
     storage.pointee.byteCount += BlockPool.room(size)

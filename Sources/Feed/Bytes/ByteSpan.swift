@@ -25,7 +25,7 @@ public struct ByteSpan: @unchecked Sendable {
     self.count = text.utf8CodeUnitCount
   }
 
-  /// A span without bytes.
+  /// An empty span.
   @inlinable
   public static var empty: ByteSpan { ByteSpan("" as StaticString) }
 
@@ -46,7 +46,7 @@ public struct ByteSpan: @unchecked Sendable {
   public func hasSameBytes(as other: ByteSpan) -> Bool {
     guard count == other.count else { return false }
     let (left, right) = (UnsafeRawPointer(base), UnsafeRawPointer(other.base))
-    // Most identifiers are short: two words tell, which may overlap.
+    // Most identifiers are short: two words, which may overlap, cover them.
     switch count {
     case 8...16:
       let first = left.loadUnaligned(as: UInt64.self) ^ right.loadUnaligned(as: UInt64.self)
@@ -66,7 +66,7 @@ public struct ByteSpan: @unchecked Sendable {
     }
   }
 
-  /// A copy in a block of its own; freed with `free`.
+  /// A copy in a separate block; freed with `free`.
   func copied() -> UnsafeMutablePointer<UInt8> {
     guard let memory = malloc(max(count, 1)) else { fatalError("out of memory") }
     memcpy(memory, base, count)
@@ -102,7 +102,7 @@ public struct ByteSpan: @unchecked Sendable {
       bits |= raw.loadUnaligned(fromByteOffset: at, as: UInt64.self)
       at &+= 8
     }
-    // What is left, together with bytes before it if there are some.
+    // The remaining bytes, with some of the earlier ones if there are any.
     if at < count {
       if count >= 8 {
         bits |= raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
@@ -118,7 +118,7 @@ public struct ByteSpan: @unchecked Sendable {
 
   func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
-  /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.
+  /// Whether these bytes precede the other's: bytewise, and a prefix before the longer text.
   public func precedes(_ other: ByteSpan) -> Bool {
     let order = memcmp(base, other.base, min(count, other.count))
     return order == 0 ? count < other.count : order < 0
@@ -127,8 +127,7 @@ public struct ByteSpan: @unchecked Sendable {
   /// The bytes as text; invalid UTF-8 is replaced.
   public var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// The text for a message: in quotes, unless it is a JSON string, which has its own. Long text is cut, and its
-  /// length named.
+  /// The text for a message: in quotes, unless it is a JSON string. Long text is cut, with its length.
   package func quotedForMessage(limit: Int = 80) -> String {
     let quote = UInt8(ascii: "\"")
     let beginsWithQuote = count > 1 && base[0] == quote
@@ -136,8 +135,7 @@ public struct ByteSpan: @unchecked Sendable {
     return (beginsWithQuote ? "" : "\"") + "\(prefix(atMost: limit).text)…\" (\(count) bytes)"
   }
 
-  /// A JSON value for a message: a string in its quotes, other values with their types. Long ones are cut, and their
-  /// lengths named.
+  /// A JSON value for a message: a string, or another value with its type; cut, with its length, if long.
   package func valueForMessage(limit: Int = 80) -> String {
     let type: String
     switch base[0] {
@@ -157,7 +155,7 @@ public struct ByteSpan: @unchecked Sendable {
     return ByteSpan(base, end)
   }
 
-  /// Where bytes begin that are not UTF-8.
+  /// The offset of the first byte that is not UTF-8.
   var invalidUTF8Offset: Int {
     do {
       _ = try UTF8Span(validating: buffer.span)
@@ -168,18 +166,18 @@ public struct ByteSpan: @unchecked Sendable {
   }
 }
 
-/// Owned bytes, at most 255, that mostly are few: 16 or less stand where this stands, and need no other look at memory.
+/// At most 255 owned bytes, of which up to 16 are stored inline and need no second memory access.
 ///
-/// To be read in place, as a copy would have an address of its own: it is the *first* member of what lies at a fixed address,
-/// and is named by that address.
+/// Read it in place, because a copy has another address: it is the *first* member of a value at a fixed
+/// address, and is identified by that address.
 struct ShortBytes {
-  /// The bytes if they fit; else the first word is the address of a block of them.
+  /// The bytes if they fit; otherwise the first word is the address of their block.
   private var storage: (UInt64, UInt64) = (0, 0)
   let count: UInt8
 
   private static let inlineCapacity = 16
 
-  /// A copy of the bytes, or the address of one; complete once it is stored.
+  /// Stores a copy of the bytes, or the address of one.
   init(copying bytes: ByteSpan) {
     count = UInt8(bytes.count)
     if bytes.count <= ShortBytes.inlineCapacity {
@@ -189,7 +187,7 @@ struct ShortBytes {
     }
   }
 
-  /// The bytes of what lies at an address; valid until it is moved or released.
+  /// The bytes of the value at an address; valid until the value is moved or released.
   @inline(__always)
   static func span(at address: UnsafeRawPointer) -> ByteSpan {
     let bytes = address.assumingMemoryBound(to: ShortBytes.self)
@@ -198,7 +196,7 @@ struct ShortBytes {
     return ByteSpan(UnsafePointer(bytes.pointee.block), count)
   }
 
-  /// Frees what it owns.
+  /// Frees the block, if there is one.
   func release() {
     if count > ShortBytes.inlineCapacity { free(block) }
   }
@@ -211,7 +209,7 @@ struct ShortBytes {
   }
 }
 
-/// An identifier as a key of a dictionary: bytes that the value owns, or that a record lends for a look-up.
+/// An identifier as a key of a dictionary: bytes that the value owns, or that a record lends for a lookup.
 package struct BytesKey: Hashable {
   package let bytes: ByteSpan
 
@@ -222,9 +220,9 @@ package struct BytesKey: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes: bytes.rawBuffer) }
 }
 
-/// A copy of bytes that stays in its place.
+/// A copy of bytes at a fixed address.
 package final class OwnedSpan {
-  /// Lives as long as this.
+  /// Valid as long as the object.
   package let span: ByteSpan
   private let block: UnsafeMutablePointer<UInt8>
 
@@ -237,7 +235,7 @@ package final class OwnedSpan {
 }
 
 extension [UInt8] {
-  /// The same bytes in memory of their own, for another thread.
+  /// A copy of the bytes, for another thread.
   func copy() -> [UInt8] {
     withUnsafeBufferPointer { bytes in
       [UInt8](unsafeUninitializedCapacity: bytes.count) { target, count in

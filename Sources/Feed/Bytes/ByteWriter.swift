@@ -1,15 +1,15 @@
 import Glibc
 
-/// What encoded text goes to: a buffer, or a count of what the buffer would take.
+/// The destination of encoded text: a buffer, or a counter of its size.
 ///
-/// Code that encodes to either cannot count other bytes than it writes.
+/// The same code encodes to both, so the count cannot differ from the text.
 protocol ByteSink {
   mutating func append(_ byte: UInt8)
   mutating func append(_ bytes: ByteSpan)
   mutating func append(_ text: StaticString)
   /// Appends a string in quotes, escaping only what JSON requires.
   mutating func append(quoted text: ByteSpan)
-  /// The same for a string of which it is known whether it needs escapes.
+  /// Appends a string in quotes if the caller knows whether it needs escapes.
   mutating func append(quoted text: ByteSpan, needsEscapes: Bool)
   mutating func append(decimal value: Int)
 }
@@ -38,7 +38,7 @@ public final class ByteWriter {
 
   deinit { base.deallocate() }
 
-  /// Forgets what was written; memory beyond `keepCapacity` bytes is given back.
+  /// Discards the contents; memory beyond `keepCapacity` bytes is released.
   public func removeAll(keepCapacity: Int = 16 << 20) {
     count = 0
     guard capacity > keepCapacity else { return }
@@ -83,7 +83,7 @@ public final class ByteWriter {
     count &+= bytes.count
   }
 
-  /// Appends bytes with the same byte before and behind them.
+  /// Appends bytes between two copies of another byte.
   @inline(__always)
   func append(_ bytes: ByteSpan, between byte: UInt8) {
     reserve(bytes.count &+ 2)
@@ -94,7 +94,7 @@ public final class ByteWriter {
     count &+= bytes.count &+ 2
   }
 
-  /// Forgets what was written from a place on.
+  /// Discards the contents from an offset on.
   func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count)
     self.count = count
@@ -133,7 +133,7 @@ public final class ByteWriter {
     count &+= length
   }
 
-  /// Not just `append`, which literals would take for this one rather than for the one of static texts.
+  /// Not named `append`, because literals would then choose this method instead of the one for static texts.
   public func append(string text: String) {
     var text = text
     text.withUTF8 { append(ByteSpan(UnsafeRawBufferPointer($0))) }
@@ -150,7 +150,7 @@ public final class ByteWriter {
     put(UInt8(truncatingIfNeeded: number % 10))
   }
 
-  /// Appends a digit where there is room for it.
+  /// Appends a digit if there is room for it.
   @inline(__always)
   private func put(_ digit: UInt8) {
     base[count] = digit &+ 0x30
@@ -160,7 +160,7 @@ public final class ByteWriter {
   @inline(never)
   private func appendLong(_ value: UInt64) { append(decimal: value, width: ByteWriter.digits(value)) }
 
-  /// How many decimal digits a number has.
+  /// The number of decimal digits of a number.
   static func digits(_ value: UInt64) -> Int {
     var digits = 1
     var bound: UInt64 = 10
@@ -171,7 +171,7 @@ public final class ByteWriter {
     return digits
   }
 
-  /// The same for a number that is not negative.
+  /// The number of decimal digits of a number >= 0.
   static func digits(_ value: Int) -> Int { digits(UInt64(value)) }
 
   @inline(__always)

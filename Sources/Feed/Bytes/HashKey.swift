@@ -1,26 +1,26 @@
 internal import CXxhash
 
-/// A secret that chooses one hash function out of a family in which no two texts collide often.
+/// A secret key that chooses a hash function from a family with few collisions.
 ///
-/// Identifiers come from others, who may compute as many as they like. Without the key they cannot compute texts that
-/// collide, which is proven: any two different texts of at most 256 bytes have equal hashes under one key
-/// in 2³². The family is *multilinear hashing* by halves of multiplications, which is strongly universal (Lemire and Kaser,
-/// "Strongly universal string hashing is fast", 2014): a text is cut into words of 32 bits, and
-/// (k₁ + n·k₂ + Σ (k + word)·(k′ + next word)) mod 2⁶⁴ has random upper bits for each two texts, with n the number of
-/// bytes. A fixed bijection of these 32 bits then scatters hashes of similar texts, which would otherwise be evenly
-/// spaced, and linear probing does not take that well.
+/// Identifiers come from untrusted producers. Without the key, no one can compute texts that collide, which
+/// is proven: any two different texts of at most 256 bytes have equal hashes under one key in 2³². The family
+/// is *multilinear hashing* by halves of multiplications, which is strongly universal (Lemire and Kaser,
+/// "Strongly universal string hashing is fast", 2014): a text is cut into words of 32 bits, and (k₁ + n·k₂ +
+/// Σ (k + word)·(k′ + next word)) mod 2⁶⁴ has random upper bits for each two texts, with n the number of
+/// bytes. A fixed bijection of these 32 bits then scatters hashes of similar texts, which would otherwise be
+/// evenly spaced and slow down linear probing.
 ///
 /// Longer texts, which are names of members only, are first reduced to 61 bits by a polynomial at a random point modulo
 /// 2⁶¹ − 1 (Carter and Wegman, 1981): two of them of m bytes collide there with a probability of at most (m/7 + 2)/2⁶¹.
 ///
-/// XXH3 with a random secret costs as much and is not proven; its products of words depend on the secret by exclusive-or
-/// alone, and half of each stripe of a long text goes into the sum without any secret. SipHash-1-3 costs three times as
-/// much for 16 bytes. Neither is needed where hashes stay secret.
+/// XXH3 with a random secret costs as much and has no proof; its products of words depend on the secret only
+/// by exclusive-or, and it adds half of each stripe of a long text without any secret. SipHash-1-3 costs
+/// three times as much for 16 bytes. Neither is needed because the hashes stay secret.
 struct HashKey {
   /// The point of the polynomial, `k₁`, `k₂`, and two words for each eight bytes.
   private let words: UnsafeMutablePointer<UInt64>
 
-  /// How many words a key has.
+  /// The number of words of a key.
   static let wordCount = 3 + maxShortBytes / 4
   /// Longer texts are reduced first.
   private static let maxShortBytes = 256
@@ -28,7 +28,7 @@ struct HashKey {
   /// 2⁶¹ − 1, a prime.
   private static let modulus: UInt64 = 1 << 61 - 1
 
-  /// A key of these words; freed with `release`.
+  /// A key from these words; freed with `release`.
   init(words count: some Sequence<UInt64>) {
     words = .allocate(capacity: HashKey.wordCount)
     words.initialize(repeating: 0, count: HashKey.wordCount)
@@ -52,7 +52,7 @@ struct HashKey {
       if count > HashKey.maxShortBytes {
         sum &+= term(reduced(bytes), HashKey.pairs)
       } else {
-        // The last word may overlap the one before: with the length known, that loses nothing.
+        // The last word may overlap the previous one: with the known length, the hash is still unambiguous.
         var pair = HashKey.pairs
         var offset = 0
         while offset < count - 8 {
@@ -112,11 +112,11 @@ struct HashKey {
   }
 }
 
-/// The hashes of identifiers, kinds and names for tables: the same in the whole process, and other ones in the next.
+/// The hashes of identifiers, kinds and names for tables: constant within a process, different in the next.
 ///
-/// Nothing that is written, published or logged may depend on them, nor on the order of a table.
+/// Output and logs must not depend on them or on the order of a table.
 enum ByteHash {
-  /// Code that hashes for each record keeps a copy: each access here checks whether it was made.
+  /// Code that hashes each record keeps a copy: each access here checks whether the key exists.
   nonisolated(unsafe) static let key = HashKey.random()
 
   @inline(__always)
@@ -125,8 +125,7 @@ enum ByteHash {
 
 /// Distinguishes most data without comparing the bytes.
 ///
-/// Not for tables: it has no secret, so anyone can compute data of equal fingerprints. That costs a comparison of bytes,
-/// which is what data of equal length would cost without fingerprints.
+/// Not for tables: it has no secret, so anyone can cause equal fingerprints, and more comparisons of bytes.
 enum DataFingerprint {
   @inline(__always)
   static func of(_ bytes: ByteSpan) -> UInt32 {

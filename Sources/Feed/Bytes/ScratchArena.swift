@@ -1,5 +1,4 @@
-/// Memory for what one record needs while it is decoded: handed out by moving a pointer, given
-/// back all at once. Addresses stay valid until `reset`.
+/// Memory for decoding one record: a pointer moves to allocate, and all is released at once, by `reset`.
 package final class ScratchArena {
   @exclusivity(unchecked) private var chunk: UnsafeMutablePointer<UInt8>
   @exclusivity(unchecked) private var capacity: Int
@@ -7,7 +6,7 @@ package final class ScratchArena {
   @exclusivity(unchecked) private var filled: [UnsafeMutablePointer<UInt8>] = []
   private let initialCapacity: Int
 
-  /// Whether each allocation has a block of its own, so that an address sanitizer sees where it ends.
+  /// Whether each allocation has a separate block, so that the address sanitizer detects overruns.
   private static var isEachApart: Bool {
     #if SANITIZE_ADDRESS
       true
@@ -31,7 +30,7 @@ package final class ScratchArena {
   package func reset() {
     used = 0
     #if SANITIZE_ADDRESS
-      // What is left of a record must not be looked at.
+      // The sanitizer reports later reads of a record's memory.
       chunk.deallocate()
       capacity = 0
       chunk = .allocate(capacity: 0)
@@ -50,7 +49,7 @@ package final class ScratchArena {
     }
   }
 
-  /// Memory for `count` bytes; `giveBack` returns what was not needed.
+  /// Memory for `count` bytes; `giveBack` returns the unused part.
   package func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     if used + count > capacity || Self.isEachApart {
       filled.append(chunk)
@@ -68,6 +67,6 @@ package final class ScratchArena {
     return ByteSpan(UnsafePointer(copy), bytes.count)
   }
 
-  /// Gives back the last `surplus` bytes of the latest allocation.
+  /// Returns the last `surplus` bytes of the latest allocation.
   func giveBack(_ surplus: Int) { used -= surplus }
 }

@@ -1,20 +1,20 @@
 /// The feeds of one partition, by id. Not thread-safe.
 public final class FeedDirectory {
-  /// The feeds by number; nil for a number that is not used. Not an array, of which every look would count a reference.
+  /// The feeds by number; nil if unused. Not an array, which would count a reference at each access.
   @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry?>
   @exclusivity(unchecked) private var capacity = 0
-  /// Numbers that were ever used.
+  /// The number of entries that were ever used.
   @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) var index = HashIndex()
   private let hashKey = ByteHash.key
   private let blocks: BlockPool?
-  /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
+  /// The number of feeds, except those that a record only named, or with an unpublished deletion.
   ///
-  /// Not just a stored property: other modules would look for conflicting accesses, which there are none of.
+  /// Not a stored property: other modules would check for conflicting accesses, which cannot occur.
   public var existingCount: Int { existing }
   @exclusivity(unchecked) private var existing = 0
-  /// What these count as for `limits.maxStateBytes`.
+  /// The feeds' bytes for `limits.maxStateBytes`.
   @exclusivity(unchecked) public private(set) var stateBytes = 0
   /// Their sections and items.
   @exclusivity(unchecked) public private(set) var sectionCount = 0
@@ -23,15 +23,16 @@ public final class FeedDirectory {
   @exclusivity(unchecked) public private(set) var settingsCount = 0
 
   private struct Entry {
-    /// The feed's own; here, so that others need not be looked at.
+    /// The feed's id; a copy of its address, so that a lookup need not read the feed.
     let id: ByteSpan
-    /// Owned by the directory. To look at it counts no references.
+    /// Owned by the directory. Access counts no references.
     let feed: Unmanaged<PublishedFeed>
-    /// The feed's own; here, so that no references are counted.
+    /// The feed's items; here, so that access counts no references.
     let items: Unmanaged<ElementTable>
   }
 
-  /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
+  /// - Parameter blocks: memory for the feeds' data. The feeds may be used only on its thread, in its
+  ///   lifetime.
   public init(blocks: BlockPool? = nil) {
     self.blocks = blocks
     entries = .allocate(capacity: 0)
@@ -42,33 +43,33 @@ public final class FeedDirectory {
     entries.deallocate()
   }
 
-  /// How many feeds there are.
+  /// The number of feeds.
   public var count: Int { index.count }
 
-  /// The feeds, in no order.
+  /// The feeds, in no particular order.
   public var feeds: some Sequence<PublishedFeed> {
     (0..<used).lazy.compactMap { [entries] in entries[$0]?.feed.takeUnretainedValue() }
   }
 
-  /// The feed of that id, if there is one. O(1).
+  /// The feed with an id. O(1).
   public func feed(_ id: ByteSpan) -> PublishedFeed? {
     reference(to: id)?.takeUnretainedValue()
   }
 
-  /// The items of the feed of that id, if there is one; valid until the feed is removed.
+  /// The items of the feed with an id; valid until the feed is removed.
   func items(of id: ByteSpan) -> Unmanaged<ElementTable>? {
     guard let number = number(of: id, hashKey.hash(id)) else { return nil }
     return entries[Int(number)].unsafelyUnwrapped.items
   }
 
-  /// Makes a feed of an id that there is none of.
+  /// Creates the feed of a new id.
   public func makeFeed(_ id: ByteSpan) -> PublishedFeed {
     let feed = PublishedFeed(id: id)
     insert(feed)
     return feed
   }
 
-  /// Adds a feed of an id that there is none of.
+  /// Adds a feed with a new id.
   public func insert(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
     feed.state.blocks = blocks?.handle
@@ -88,15 +89,15 @@ public final class FeedDirectory {
 
   // MARK: Records
 
-  /// Whom a record is for.
+  /// The feed of a record.
   public struct Addressee {
-    /// Valid until it is removed.
+    /// Valid until the feed is removed.
     public let feed: Unmanaged<PublishedFeed>
     /// Whether the feed was not listed for the next flush yet.
     public let isNewlyListed: Bool
   }
 
-  /// What feeds count as, or by how much that has grown.
+  /// The counts of feeds, or the growth of these counts.
   public struct Count: Equatable {
     /// Feeds that exist.
     public var feeds = 0
@@ -106,9 +107,9 @@ public final class FeedDirectory {
     var items = 0
     /// Sections with an order or a bound.
     var settings = 0
-    /// Items that a record brought and that their sections do not keep.
+    /// Items that a record added and that their sections' limits removed.
     public var cut = 0
-    /// Events of a record that did nothing.
+    /// Events of a record without effect.
     public var noOps = 0
 
     @inline(__always)
@@ -132,7 +133,7 @@ public final class FeedDirectory {
     settingsCount += growth.settings
   }
 
-  /// Removes a feed that there is.
+  /// Removes a feed.
   public func remove(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
     guard let number = number(of: feed.id, hash), let owned = entries[Int(number)]?.feed,
@@ -146,7 +147,7 @@ public final class FeedDirectory {
     defer { owned.release() }
     unusedNumbers.append(number)
     if index.count == 0 {
-      // Memory is given back.
+      // Releases memory.
       used = 0
       reserve(0)
       unusedNumbers = []
@@ -179,10 +180,10 @@ public final class FeedDirectory {
 
 /// Through an unmanaged reference, because a managed one would be counted for each record.
 extension Unmanaged<FeedDirectory> {
-  /// Decodes a record, and lists its feed for the next flush; a feed that there is none of is made.
+  /// Decodes a record, and lists its feed for the next flush; creates the feed if it is new.
   ///
-  /// - Parameter decoder: holds the record's events afterwards.
-  /// - Returns: nil for a record that was taken before.
+  /// - Parameter decoder: then holds the record's events.
+  /// - Returns: nil if the record was applied before.
   public func decode(
     _ record: InputRecord,
     with decoder: RecordDecoder
@@ -206,7 +207,7 @@ extension Unmanaged<FeedDirectory> {
   }
 }
 
-/// The use of what `limits.maxFeeds` and `limits.maxStateBytes` limit, when a record arrives.
+/// The use of `limits.maxFeeds` and `limits.maxStateBytes` when a record arrives.
 public struct StateUsage: Sendable, Equatable {
   /// Feeds that exist in the record's partition.
   public var feeds: Int
@@ -219,14 +220,14 @@ public struct StateUsage: Sendable, Equatable {
   }
 }
 
-/// The ids that several partitions have. The feeds are separate, and always a mistake of producers: they choose the
-/// partition of a key by different rules (protocol, section 10.1).
+/// The ids that several partitions have. The feeds are separate. This is always a mistake of producers that
+/// choose the partition of a key by different rules (protocol, section 10.1).
 package struct SharedIDs: Sendable {
-  /// What the message of ``takeNews()`` is logged as.
+  /// The log facility of the messages of ``takeNews()``.
   package static let facility = "FEEDID"
 
   private var partitions: [ByteText: Set<Int32>] = [:]
-  /// Those that were not reported yet.
+  /// The ids that were not reported yet.
   private var news: [ByteText] = []
 
   package init() {}
@@ -251,8 +252,8 @@ package struct SharedIDs: Sendable {
     }
   }
 
-  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: the order in
-  /// which they are found while feeds are restored is that of a hash table.
+  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: restoring
+  /// finds them in the random order of a hash table.
   package mutating func takeNews() -> [String] {
     defer { news = [] }
     return news.sorted().compactMap { id in

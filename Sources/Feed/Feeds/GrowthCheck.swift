@@ -1,11 +1,11 @@
-/// Holds one record against the limits of what is kept: it is rejected if it makes a number grow past its limit.
+/// Checks one record against the limits on state: a record that raises a number above its limit is rejected.
 ///
-/// Made before the record is applied, asked before each event, and once when all were applied.
+/// Created before the record is applied; called before each event, and once after all of them.
 struct GrowthCheck {
-  /// Outlives this; a copy of its limits would be made for every record.
+  /// Outlives the check; a copy of its limits would be made for every record.
   private unowned(unsafe) let decoder: RecordDecoder
   private let usage: StateUsage
-  /// What the feed counted as before the record.
+  /// The feed's counts before the record.
   let before: FeedDirectory.Count
 
   /// - Parameter decoder: holds the record's events.
@@ -27,7 +27,7 @@ struct GrowthCheck {
   /// The most elements that the record can bring into the feed.
   @inline(__always)
   private var mostNewElements: Int {
-    // All of these are counts of what is in memory, and do not overflow.
+    // These count elements in memory, so they do not overflow.
     decoder.items.count &+ decoder.sections.count &+ 2 &* decoder.events.count
   }
 
@@ -40,8 +40,8 @@ struct GrowthCheck {
   @inline(__always)
   private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
 
-  /// Whether the record may exceed the limit on items or bytes even though it removes these elements: an estimate that
-  /// costs nothing.
+  /// Whether the record may exceed the limit on items or bytes even though it removes these elements (an
+  /// estimate).
   private func mayPassLimits(despite removal: FeedState.Removal) -> Bool {
     if before.items - removal.items + mostNewElements > max(before.items, limits.maxItems) { return true }
     let growth =
@@ -51,8 +51,8 @@ struct GrowthCheck {
 
   // MARK: Before an event
 
-  /// Rejects an event that would bring a feed into being for which there is no place, and one whose whole list would make
-  /// the feed too large, before anything is done for it.
+  /// Rejects an event that would create a feed beyond the limit, and one whose lists would make the feed too
+  /// large, before it changes anything.
   @inline(__always)
   func check(_ event: UnsafePointer<Event>, on feed: PublishedFeed) throws(Rejection) {
     switch event.pointee.operation {
@@ -76,12 +76,12 @@ struct GrowthCheck {
 
   @inline(never)
   private func checkList(_ event: UnsafePointer<Event>, _ state: FeedState) throws(Rejection) {
-    // The list of a `feed.replace` was counted as it was decoded.
+    // The decoder counted the list of a `feed.replace`.
     let mayPassItems =
       event.pointee.operation == .sectionReplace
       && state.totals.itemCount + event.pointee.items.count > limits.maxItems
     guard mayPassItems || mayPassStateBytes() else { return }
-    // Not to look at each element of a long list for a short record.
+    // Avoids a visit to each element of a long list for a short record.
     guard mayPassLimits(despite: state.removal(by: event)) else { return }
     let after = state.measure(after: event.pointee, decoder)
     if after.items > limits.maxItems, after.items > before.items {
@@ -91,7 +91,7 @@ struct GrowthCheck {
         "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
       )
     }
-    // What is cut is not known yet.
+    // The size of the removed items is not known yet.
     if !after.isCut { try checkBytes(StateSize.feed + after.bytes) }
   }
 
@@ -107,7 +107,7 @@ struct GrowthCheck {
 
   // MARK: After the record
 
-  /// Rejects a record that has left the feed larger than it may be.
+  /// Rejects a record that made the feed too large.
   func check(_ feed: PublishedFeed) throws(Rejection) {
     try check(feed.itemCount, before: before.items, limits.maxItems, "items", "limits.maxItems")
     try check(

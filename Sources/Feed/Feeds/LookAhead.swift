@@ -7,7 +7,7 @@ import CXxhash
 ///
 /// Use it only while nothing else removes feeds.
 public struct LookAhead {
-  /// What is guessed of a record.
+  /// The guessed feed and item of a record.
   private struct Guess {
     let table: Unmanaged<ElementTable>
     let hash: UInt32
@@ -24,7 +24,7 @@ public struct LookAhead {
     }
   }
 
-  /// Of the next record, the one after it, and the one after that.
+  /// The guesses for the next record and the two after it.
   private var first: Guess?
   private var second: Guess?
   private var third: Guess?

@@ -5,22 +5,22 @@ import Glibc
 /// It applies records, each as a whole or not at all. `ChangesetPublisher` publishes the changes, which are then
 /// confirmed or rolled back. Not thread-safe.
 public final class PublishedFeed {
-  /// The feed's id as UTF-8; lives as long as the feed.
+  /// The feed's id as UTF-8; valid as long as the feed.
   public let id: ByteSpan
   private let idBlock: UnsafeMutablePointer<UInt8>
   let state: FeedState
   /// Whether the feed exists now; a cleared feed does, empty.
   @exclusivity(unchecked) public internal(set) var exists = false
-  /// What was published last; nil before the first changeset and after a published deletion.
+  /// The last published version; nil before the first changeset and after a published deletion.
   @exclusivity(unchecked) public internal(set) var version: PublishedVersion?
-  /// What will be `version` once the changeset under way is confirmed.
+  /// The value of `version` after the current changeset is confirmed.
   var pendingVersion: PublishedVersion?? {
     get { pending.map(\.version) }
     set { pending = newValue.map(Pending.init) }
   }
   @exclusivity(unchecked) private var pending: Pending?
 
-  /// In memory of its own, which most feeds do without most of the time.
+  /// Allocated separately, because most feeds rarely need it.
   private final class Pending {
     let version: PublishedVersion?
 
@@ -35,13 +35,13 @@ public final class PublishedFeed {
   @exclusivity(unchecked) private var hasRecordsBeforeEpoch = false
   /// Whether `feed.reload` asked for a reload.
   @exclusivity(unchecked) var isReloadRequested = false
-  /// The newest of this window's records that were taken, by topic.
+  /// The newest of this window's applied records, by topic.
   @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
-  /// The newest that were taken in earlier windows, by topic, where nothing was published that says so.
+  /// The newest applied records of earlier windows, by topic, that no changeset contains yet.
   @exclusivity(unchecked) private var unpublishedThrough: [TopicOffset] = []
   /// The greatest timestamp of this window's records.
   @exclusivity(unchecked) var windowTime = Int64.min
-  /// Whether the feed is on the store's list of those that the next flush looks at.
+  /// Whether the feed is on the store's list for the next flush.
   @exclusivity(unchecked) private var isListedForFlush = false
 
   public init(id: ByteSpan) {
@@ -50,7 +50,7 @@ public final class PublishedFeed {
     state = FeedState()
   }
 
-  /// A feed that goes on from what a replica has; the replica's state is taken over.
+  /// A feed that continues from a replica, whose state it takes over.
   init(_ replica: Replica, version: PublishedVersion) {
     let id = Array(replica.feed.utf8)
     idBlock = id.withUnsafeBytes { ByteSpan($0).copied() }
@@ -62,23 +62,23 @@ public final class PublishedFeed {
 
   deinit { free(idBlock) }
 
-  /// Whether the feed can be removed: it has neither content nor anything published.
+  /// Whether the feed can be removed: it has neither content nor a published version.
   public var isForgettable: Bool { !exists && version == nil }
-  /// Whether the changeset must be committed together with the offsets of its records, because no `through` would keep all of
-  /// them from being applied again: it is a deletion, or records came before the epoch.
+  /// Whether the changeset must be committed together with the offsets of its records, because no `through`
+  /// would prevent a second application of all of them: it is a deletion, or some records precede the epoch.
   public var needsOffsets: Bool { !exists && version != nil || hasRecordsBeforeEpoch }
   /// Bytes of the feed's values in its last reload and since.
   public var publishedBytes: Int { (version?.reloadBytes ?? 0) + (version?.deltaBytes ?? 0) }
-  /// Items in the feed now.
+  /// The current number of items.
   public var itemCount: Int { state.totals.itemCount }
-  /// Sections in the feed now.
+  /// The current number of sections.
   public var sectionCount: Int { state.sectionCount }
-  /// Whether a section had an order or a bound when the feed was published last.
+  /// Whether a section had an order or a bound in the last published version.
   public var hasPublishedSettings: Bool { state.publishedTotals.settingsCount > 0 }
-  /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
+  /// The feed's bytes for `limits.maxStateBytes`; 0 if it does not exist.
   @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
-  /// What the feed counts as in its directory.
+  /// The feed's counts in its directory.
   @inline(__always)
   public var count: FeedDirectory.Count {
     FeedDirectory.Count(
@@ -94,16 +94,16 @@ public final class PublishedFeed {
 
   // MARK: Input
 
-  /// Notes that the feed is on the store's list of those that the next flush looks at.
+  /// Marks the feed as listed for the next flush.
   ///
-  /// - Returns: false if it was there already.
+  /// - Returns: false if it was listed already.
   @inline(__always)
   func listForFlush() -> Bool {
     defer { isListedForFlush = true }
     return !isListedForFlush
   }
 
-  /// Whether a record was taken before: it is at or before the newest taken of its topic.
+  /// Whether a record was applied before: it is not newer than the newest applied record of its topic.
   @inline(__always)
   func hasTaken(_ position: RecordPosition) -> Bool {
     guard exists else { return false }
@@ -116,19 +116,19 @@ public final class PublishedFeed {
     return false
   }
 
-  /// Forgets which records of a topic were taken: the topic's offsets have begun again.
+  /// Forgets the applied records of a topic whose offsets have begun again.
   public func forgetTaken(of topic: [UInt8]) {
     version?.through.removeAll { $0.topic == topic }
     unpublishedThrough.removeAll { $0.topic == topic }
   }
 
-  /// Applies the record that the decoder holds, all of it or nothing.
+  /// Applies the decoder's record: all events or none.
   ///
   /// - Parameters:
   ///   - usage: the use of the limits on feeds and state.
-  ///   - noOp: called with the reason for each event that does nothing.
-  /// - Returns: by how much the feed has grown.
-  /// - Throws: a `Rejection`; the feed is then as it was before.
+  ///   - noOp: called with the reason for each event without effect.
+  /// - Returns: the growth of the feed.
+  /// - Throws: a `Rejection`; the feed is then unchanged.
   @discardableResult
   public func apply(
     _ decoder: RecordDecoder,
@@ -150,9 +150,9 @@ public final class PublishedFeed {
     return growth
   }
 
-  /// Applies the events of a record that may turn out to be wrong once something was changed for it.
+  /// Applies the events of a record that may be rejected after some of them were applied.
   ///
-  /// - Returns: how many items their sections did not keep.
+  /// - Returns: the number of items that the sections' limits removed.
   @inline(never)
   private func applyAtomically(
     _ decoder: RecordDecoder,
@@ -186,7 +186,7 @@ public final class PublishedFeed {
     return cut
   }
 
-  /// Records that the record at a position was taken.
+  /// Marks the record at a position as applied.
   @inline(__always)
   private func cover(_ position: RecordPosition) {
     if isCreated { beginLife() }
@@ -230,8 +230,8 @@ public final class PublishedFeed {
     pendingEpoch = position.epoch
   }
 
-  /// Forgets which records were taken before the feed existed: they are not part of its epoch. A published feed keeps its
-  /// epoch when it is deleted and created again within a window.
+  /// Forgets the records that were applied before the feed existed: they are not part of its epoch. A
+  /// published feed keeps its epoch when it is deleted and created again within a window.
   @inline(never)
   private func beginLife() {
     isCreated = false
@@ -255,7 +255,7 @@ public final class PublishedFeed {
     endWindow()
   }
 
-  /// Forgets of what was taken in earlier windows that which `version` says as well.
+  /// Removes the positions of earlier windows that `version` also contains.
   private func forgetPublished() {
     let published = version?.through
     unpublishedThrough = unpublishedThrough.filter { entry in
@@ -290,13 +290,13 @@ public struct PublishedVersion: Sendable, Equatable {
   public var through: [TopicOffset]
   /// Delta records since the last reload.
   public var deltaCount = 0
-  /// Bytes of their values.
+  /// Bytes of these records' values.
   public var deltaBytes = 0
   /// Bytes of the last reload's values.
   public var reloadBytes = 0
-  /// Parts of the last reload: keys `k0…` that hold a value.
+  /// Parts of the last reload: the keys `k0…` with a value.
   public var reloadParts = 0
-  /// The largest delta number that the epoch used: keys `d1…` that hold a value.
+  /// The largest delta number of the epoch: the keys `d1…` with a value.
   public var highestDelta = 0
 
   public init(epoch: [UInt8], revision: UInt64, through: [TopicOffset]) {
@@ -307,8 +307,7 @@ public struct PublishedVersion: Sendable, Equatable {
 }
 
 extension PublishedFeed {
-  /// Computes the difference that a flush would, without planning or encoding it, and counts its
-  /// entries. Changes nothing.
+  /// Computes a flush's difference without planning or encoding it, and counts its entries. Changes nothing.
   @_spi(Measuring)
   public func differenceCounts() -> PublicationOutcome.EntryCounts {
     _ = state.tally()
@@ -318,10 +317,9 @@ extension PublishedFeed {
 }
 
 extension Unmanaged<PublishedFeed> {
-  /// Applies the record that the decoder holds, without a counted reference. In an actor, a closure for it would check at each record on
-  /// which executor it runs.
+  /// Applies the decoder's record. Not a closure, which in an actor would check its executor for each record.
   ///
-  /// - Parameter noOps: counts of events that do nothing.
+  /// - Parameter noOps: counts of events without effect.
   public func apply(
     _ decoder: RecordDecoder,
     at position: RecordPosition,

@@ -1,12 +1,11 @@
-/// Where an input record stands, when it was made and when it was taken.
+/// The topic and offset of an input record, with its timestamp and the time of its arrival.
 public struct RecordPosition: Sendable {
   /// The topic's name as UTF-8.
   public var topic: [UInt8]
   public var offset: Int64
   /// Milliseconds since 1970.
   public var timestamp: Int64
-  /// When the store took the record, by its own clock, in milliseconds since 1970. A replay has no other clock than its
-  /// records.
+  /// The time of arrival by the store's clock, in milliseconds since 1970; in a replay, the timestamp.
   public var taken: Int64
 
   /// - Parameter taken: nil in a replay, where it is the timestamp.
@@ -17,26 +16,26 @@ public struct RecordPosition: Sendable {
     self.taken = taken ?? timestamp
   }
 
-  /// The timestamp, or the nearest time in the years 0 to 9999: what everything but the epoch is computed from.
+  /// The timestamp, or the nearest time in the years 0 to 9999. The basis of all values except the epoch.
   @inline(__always)
   public var time: Int64 { TimestampFormat.nearest(timestamp) }
 
-  /// `topic:taken/offset`, which names an epoch. The time distinguishes it from that of a record with the same offset in a topic
-  /// that was created again.
+  /// `topic:taken/offset`, which names an epoch. The time distinguishes it from the epoch of a record with
+  /// the same offset in a recreated topic.
   var epoch: [UInt8] { topic + Array(":\(taken)/\(offset)".utf8) }
 }
 
-/// A position of an input topic: the newest record of a feed that was taken.
+/// A position of an input topic: the newest applied record of a feed.
 public struct TopicOffset: Sendable, Equatable {
   /// The topic's name as UTF-8.
   public var topic: [UInt8]
   public var offset: Int64
 
-  /// The most topics that a feed's records may come from, as every changeset lists them.
+  /// The maximum number of topics of a feed's records, because every changeset lists them.
   ///
-  /// So head and largest entry, without its data, fit into the 65,536 bytes that `output.maxMessageBytes` is
-  /// more than `limits.maxDataBytes`. At worst, with ids of 255 control characters, which take 2 + 6 * 255 =
-  /// 1,532 bytes each, topics of 249 bytes, and numbers of 19 or 20 digits:
+  /// With this, the head and the largest entry, without its data, fit into the 65,536 bytes by which
+  /// `output.maxMessageBytes` exceeds `limits.maxDataBytes`. At worst, with ids of 255 control characters,
+  /// which take 2 + 6 * 255 = 1,532 bytes each, topics of 249 bytes, and numbers of 19 or 20 digits:
   ///
   ///     2,051  head without topics: the feed's id, the epoch of 292, two revisions, part and parts, names
   ///     7,890  a section with an order: its id, four pointers of 255 control characters, names and brackets; an item has less
@@ -51,7 +50,7 @@ public struct TopicOffset: Sendable, Equatable {
 }
 
 extension TopicOffset {
-  /// Whether a topic's name is of these bytes. Records of one topic mostly share one array, so that a look at them is spared.
+  /// Whether these bytes are a topic's name. Records mostly share one array, whose names need no comparison.
   @inline(__always)
   package static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     let isShared = left.withUnsafeBufferPointer { left in
@@ -101,7 +100,7 @@ extension [TopicOffset] {
 public enum TopicName {
   public static let greatestByteCount = 249
 
-  /// What a name must be, for messages.
+  /// The rule for a name, for messages.
   public static let allowed =
     "1 to \(greatestByteCount) of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\""
 

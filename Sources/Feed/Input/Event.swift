@@ -1,4 +1,4 @@
-/// What an event does: the fifteen operations of the protocol, section 2.2.
+/// The operation of an event: the fifteen of the protocol, section 2.2.
 enum Operation: UInt8 {
   case feedReplace, feedClear, feedDelete, feedReload
   case sectionUpsert, sectionReplace, sectionMove, sectionDelete, sectionReload
@@ -15,7 +15,7 @@ enum Operation: UInt8 {
 
   var name: String { Operation.names[Int(rawValue)] }
 
-  /// The names of the fields that it reads.
+  /// The names of its fields.
   @inline(__always)
   var fieldNames: EventFields.Names {
     switch self {
@@ -32,7 +32,7 @@ enum Operation: UInt8 {
     }
   }
 
-  /// The operation of that name, or nil.
+  /// The operation with a name, or nil.
   init?(name: ByteSpan) {
     guard name.count >= 9, let operation = Operation.named(name) else { return nil }
     self = operation
@@ -82,7 +82,7 @@ struct Event {
 struct ListedItem {
   let id: ByteSpan
   let hash: UInt32
-  // Not all fields: there are many items, and these are those of an item.
+  // Not all fields, because there are many items: only an item's.
   let kind: ByteSpan?
   let data: ByteSpan?
 
@@ -106,17 +106,17 @@ struct ListedSection {
   var items: Range<Int>
 }
 
-/// Where an element goes in its list, counted without the element itself.
+/// The requested position of an element in its list, which does not count the element itself.
 enum Place {
   case first
   case last
   case before(ByteSpan)
   case after(ByteSpan)
-  /// Past the end means last.
+  /// Beyond the end means last.
   case index(Int)
 }
 
-/// The events of one record. Not an array, which would look for other owners with every record.
+/// The events of one record. Not an array, which would check for other owners with every record.
 struct EventList: ~Copyable {
   private var events: UnsafeMutablePointer<Event> = .allocate(capacity: 1)
   private var capacity = 1
@@ -128,25 +128,25 @@ struct EventList: ~Copyable {
 
   subscript(number: Int) -> Event { event(number).pointee }
 
-  /// The event where it stands, which spares a copy; valid until the list is changed.
+  /// The address of an event, which avoids a copy; valid until the list is changed.
   @inline(__always)
   func event(_ number: Int) -> UnsafePointer<Event> {
     precondition(number >= 0 && number < count, "the record has no such event")
     return UnsafePointer(events + number)
   }
 
-  /// Adds an event where it will stand, if the body does not throw.
+  /// Constructs an event in place; it is added if the body does not throw.
   @inline(__always)
   mutating func append<Failure: Error>(
     _ body: (UnsafeMutablePointer<Event>) throws(Failure) -> Void
   ) throws(Failure) {
     if count == capacity { grow() }
-    // It owns nothing.
+    // An event owns nothing.
     try body(events + count)
     count += 1
   }
 
-  /// Forgets the events, which own nothing.
+  /// Removes the events, which own nothing.
   @inline(__always)
   mutating func removeAll() { count = 0 }
 
@@ -160,11 +160,11 @@ struct EventList: ~Copyable {
   }
 }
 
-/// Why an event did nothing: the element that it names does not exist. Counted, not rejected.
+/// Why an event had no effect: the element does not exist. Counted, not rejected.
 public enum NoOpReason: String, Sendable, CaseIterable {
   case unknownItem = "unknown-item"
   case unknownSection = "unknown-section"
   case unknownFeed = "unknown-feed"
-  /// The whole record was published already, and is not applied again.
+  /// The whole record was published already, and is skipped.
   case alreadyApplied = "already-applied"
 }

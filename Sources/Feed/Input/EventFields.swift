@@ -1,7 +1,7 @@
-/// Where each known field's value is in the text of an event, or of an object in an event.
+/// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
   private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
-  /// What the fields are in.
+  /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
   private(set) var names: Names = []
@@ -70,7 +70,7 @@ struct EventFields {
     }
   }
 
-  /// Some of the names, a bit for each.
+  /// A set of names, one bit each.
   struct Names: OptionSet {
     let rawValue: UInt16
     static let op = Names(.op)
@@ -95,8 +95,8 @@ struct EventFields {
     init(_ name: Name) { self.init(rawValue: 1 &<< UInt16(truncatingIfNeeded: name.rawValue)) }
   }
 
-  /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would own, and so count,
-  /// what it is handed.
+  /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would
+  /// own, and so count, its argument.
   @inline(__always)
   mutating func read(_ object: Int, in text: JSONText, _ arena: ScratchArena) {
     if text.isPlain { readPlain(object, text) } else { readAny(object, text, arena) }
@@ -107,7 +107,7 @@ struct EventFields {
     text.forEachMember(of: object, arena: arena) { name, value in set(Name(name), value) }
   }
 
-  /// Does the same for a text without escapes and white space, without a look at what makes those special.
+  /// Reads them from a text without escapes and white space, which needs fewer checks.
   @inline(__always)
   private mutating func readPlain(_ object: Int, _ text: JSONText) {
     let (base, offsets, closings) = (text.bytes.base, text.offsets, text.closings)
@@ -141,6 +141,6 @@ struct EventField {
   @inline(__always)
   var isAbsent: Bool { value.first == 0 }
 
-  /// As messages name it: `items.id`.
+  /// The field's name in messages: `items.id`.
   var path: String { "\(parent.path)\(name)" }
 }

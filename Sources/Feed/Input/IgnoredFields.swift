@@ -1,24 +1,24 @@
-/// The fields of events that have no effect, unknown ones and those of other operations, and how often they occurred.
+/// The fields of events without effect, unknown or belonging to other operations, with their counts.
 ///
-/// Whatever names the input has, memory is bounded.
+/// Its memory is bounded for any input.
 public struct IgnoredFields: Sendable {
   public struct Name: Hashable, Sendable {
     public let operation: String
-    /// Behind what it is in: `items.colour`. Cut if it is long.
+    /// After the name of its object: `items.colour`. Long names are cut.
     public let field: String
   }
 
   public struct Field: Sendable {
     public let name: Name
-    /// How often it occurred.
+    /// The number of occurrences.
     public fileprivate(set) var count = 0
     /// The first record with it.
     public fileprivate(set) var first: (partition: Int32, position: RecordPosition)?
-    /// Its own name, cut.
+    /// The field's own name, cut.
     fileprivate let bytes: [UInt8]
   }
 
-  /// What a field is in.
+  /// The object that contains a field.
   enum Parent: UInt8 {
     case event, place, items, sections, sectionItems
 
@@ -27,14 +27,14 @@ public struct IgnoredFields: Sendable {
 
   /// In the order of their first records; at most ``most``.
   public private(set) var fields: [Field] = []
-  /// How often others occurred.
+  /// The number of occurrences of other fields.
   public private(set) var otherCount = 0
   /// The fields' numbers by operations, parents and hashes of names.
   private var numbers: [UInt64: Int] = [:]
-  /// Whether a record brought a field for the first time, and it is not said yet which.
+  /// Whether the current record has a new field, whose place is not recorded yet.
   private(set) var hasUnlocated = false
 
-  /// How many fields are distinguished.
+  /// The maximum number of distinct fields.
   public static let most = 100
   private static let greatestByteCount = 64
 
@@ -57,15 +57,15 @@ public struct IgnoredFields: Sendable {
     if number < 0 { otherCount += 1 } else { fields[number].count += 1 }
   }
 
-  /// How often each occurred; those for which there was no room have one name.
+  /// The number of occurrences by name; fields beyond the maximum share one name.
   public var counts: [Name: Int] {
     var counts = otherCount > 0 ? [Name(operation: "other", field: "other"): otherCount] : [:]
-    // A field's own name may have a dot.
+    // A field's own name may contain a dot.
     for field in fields { counts[field.name, default: 0] += field.count }
     return counts
   }
 
-  /// Says which record brought the fields that are new.
+  /// Records the position of the record with the new fields.
   @inline(never)
   mutating func locate(_ partition: Int32, _ position: RecordPosition) {
     for number in fields.indices where fields[number].first == nil {

@@ -1,4 +1,4 @@
-/// One record of an input topic. Its bytes belong to the batch it came from.
+/// One record of an input topic. Its bytes belong to its batch.
 public struct InputRecord {
   public var partition: Int32
   public var position: RecordPosition
@@ -6,12 +6,12 @@ public struct InputRecord {
   public var key: ByteSpan?
   public var value: Value
 
-  /// A record's value, in the form in which it is at hand.
+  /// A record's value, parsed or not.
   public enum Value {
     /// A Kafka null.
     case null
     case bytes(ByteSpan)
-    /// Part of a longer text that was validated as a whole. The text is the batch's as well, and its references are not counted.
+    /// Part of a longer, validated text. The batch owns the text; its references are not counted.
     case json(Unmanaged<JSONText>, first: Int, end: Int)
   }
 
@@ -42,15 +42,14 @@ public struct InputRecord {
 }
 
 extension RecordDecoder {
-  /// Decodes a record in whatever form it is at hand.
+  /// Decodes a record, parsed or not.
   ///
-  /// - Parameter feed: the feed that the record is for, if there is one: its lists may be as long as they are already, even
-  ///   beyond the limits.
+  /// - Parameter feed: the record's feed, if it exists: the record's lists may be as long as the feed's.
   public func decode(_ record: InputRecord, for feed: PublishedFeed? = nil) throws(Rejection) {
     try decode(record, itemCount: feed?.itemCount ?? 0, sectionCount: feed?.sectionCount ?? 0)
   }
 
-  /// Decodes a record in whatever form it is at hand, for a feed that has so many items and sections.
+  /// Decodes a record, parsed or not, for a feed with this many items and sections.
   @inline(__always)
   func decode(_ record: InputRecord, itemCount: Int, sectionCount: Int) throws(Rejection) {
     expect(itemCount: itemCount, sectionCount: sectionCount)

@@ -1,8 +1,8 @@
 import Spelling
 
-/// The form of one event: its fields, each checked in the order of the protocol's table.
+/// Decoding of one event: its fields, each checked in the order of the protocol's table.
 extension RecordDecoder {
-  /// What an event does, which is looked at first.
+  /// The operation of an event, which is decoded first.
   @inline(__always)
   func operation(_ fields: EventFields) throws(Rejection) -> Operation {
     let name = try string(present(fields[.op]))
@@ -10,12 +10,12 @@ extension RecordDecoder {
     return operation
   }
 
-  /// Reads an event, if its form is right.
+  /// Reads an event and checks its form.
   ///
   /// - Parameters:
-  ///   - fields: where its fields are in the text.
-  ///   - operation: what it does.
-  ///   - target: memory for it.
+  ///   - fields: the positions of its fields in the text.
+  ///   - operation: its operation.
+  ///   - target: memory for the event.
   @inline(__always)
   func read(
     _ fields: EventFields,
@@ -55,7 +55,7 @@ extension RecordDecoder {
     }
   }
 
-  /// Reads what an event says of a section itself.
+  /// Reads an event's fields of the section itself.
   private func readSection(
     _ fields: EventFields,
     _ operation: Operation,
@@ -116,7 +116,7 @@ extension RecordDecoder {
     Rejection(.duplicateID, field: field.path, "lists \(element) twice", found: id.quotedForMessage())
   }
 
-  /// A field that must not be absent.
+  /// A required field.
   @inline(__always)
   private func present(_ field: EventField) throws(Rejection) -> EventField {
     if field.isAbsent { throw missing(field) }
@@ -155,7 +155,7 @@ extension RecordDecoder {
     return data
   }
 
-  /// An order as it is published; empty for `null`.
+  /// An order in its published spelling; empty for `null`.
   private func order(_ field: EventField) throws(Rejection) -> ByteSpan? {
     if field.isAbsent { return nil }
     let written = text.compactSpan(from: field.value.first, to: field.value.end, arena: arena)
@@ -169,7 +169,7 @@ extension RecordDecoder {
     }
   }
 
-  /// A bound on a section's items; empty for `null`.
+  /// A limit on a section's items; empty for `null`.
   private func keep(_ field: EventField) throws(Rejection) -> ByteSpan? {
     if field.isAbsent { return nil }
     let written = text.span(of: field.value)
@@ -209,7 +209,7 @@ extension RecordDecoder {
     )
   }
 
-  /// A plain decimal integer >= 0; one too large to count is as good as the largest.
+  /// A plain decimal integer >= 0; a number that is too large counts as the largest.
   private func plainIndex(_ field: EventField) -> Int? {
     var index = 0
     for byte in text.span(of: field.value).buffer {
@@ -221,7 +221,7 @@ extension RecordDecoder {
     return index
   }
 
-  /// Reads the members of an object in an event; of duplicates the last counts. Others than the known ones are counted.
+  /// Reads the members of an object in an event; of duplicates the last counts. Unknown members are counted.
   @inline(always)
   private func read(
     _ known: EventFields.Names,
@@ -241,7 +241,7 @@ extension RecordDecoder {
 
   // MARK: Lists
 
-  /// Calls the body with each element of a list, which has the list's name.
+  /// Calls the body with each element of a list, under the list's name.
   @inline(__always)
   private func forEachElement(
     of list: EventField,

@@ -5,8 +5,8 @@
 public final class RecordDecoder {
   let limits: Limits
   private let indexer: JSONIndexer
-  /// The latest record's value, or the text that it is part of. The indexer's; here, as to fetch it from there counts its
-  /// references for every record.
+  /// The latest record's value, or the text that contains it. Owned by the indexer; here, because reading it
+  /// from there counts references for every record.
   let text: JSONText
   let arena = ScratchArena()
 
@@ -14,27 +14,27 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var events = EventList()
   /// The number of events in the latest record.
   public var eventCount: Int { events.count }
-  /// What their `items` lists hold.
+  /// The elements of the events' `items` lists.
   @exclusivity(unchecked) var items: [ListedItem] = []
-  /// What their `sections` lists hold.
+  /// The elements of the events' `sections` lists.
   @exclusivity(unchecked) var sections: [ListedSection] = []
-  /// Whether an event of the latest record had lists, which are forgotten before the next record.
+  /// Whether an event of the latest record had lists, which are cleared before the next record.
   @exclusivity(unchecked) private var hasLists = false
-  /// The longest lists that can be accepted: what the limits allow, or what the feed has if that is more.
+  /// The longest lists that can be accepted: the limit, or the feed's size if that is more.
   @exclusivity(unchecked) private(set) var longestItemList = 0
   @exclusivity(unchecked) private(set) var longestSectionList = 0
-  /// Where the event's listed items begin in `items`.
+  /// The index of the event's first listed item in `items`.
   @exclusivity(unchecked) private var listStart = 0
   /// Bytes of the latest record's value.
   @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.
   @exclusivity(unchecked) var isArray = false
 
-  /// For `item.patch`, which is applied where the item's data is known.
+  /// For `item.patch`, which is applied once the item's data is known.
   @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
 
-  /// The fields without effect of all records so far, rejected ones included.
+  /// The fields without effect in all records so far, including rejected ones.
   @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
 
   @exclusivity(unchecked) private(set) var itemIDs = HashIndex()
@@ -48,7 +48,7 @@ public final class RecordDecoder {
     expect(itemCount: 0, sectionCount: 0)
   }
 
-  /// Says how much the feed has that the next record is for.
+  /// Sets the size of the next record's feed.
   @inline(__always)
   func expect(itemCount: Int, sectionCount: Int) {
     longestItemList = max(limits.maxItems, itemCount)
@@ -69,7 +69,7 @@ public final class RecordDecoder {
       return
     }
     guard value.count <= limits.maxRecordBytes else {
-      // Too long to index for nothing; but bytes that are not UTF-8 are named first.
+      // Too long to index; but bytes that are not UTF-8 are reported first.
       guard JSONIndexer.isUTF8(value) else { throw RecordDecoder.notUTF8("value", value) }
       try checkSizes(key: key, valueCount: value.count)
       return
@@ -105,7 +105,7 @@ public final class RecordDecoder {
       let start = text.bytes.base.distance(to: value.base)
       throw RecordDecoder.notJSON(JSONFault(fault.reason, at: fault.offset - start), value)
     }
-    // The value is not nested deeper than what it is part of.
+    // The value is not nested deeper than the text that contains it.
     if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
     try decodeEvents(from: first, to: end)
   }
@@ -122,7 +122,7 @@ public final class RecordDecoder {
     return Rejection(.invalidJSON, "the value is not JSON: \(problem)")
   }
 
-  /// Forgets the latest record.
+  /// Discards the latest record.
   ///
   /// - Returns: the key of the next one.
   @inline(__always)
@@ -235,16 +235,16 @@ public final class RecordDecoder {
 
   // MARK: Lengths of lists
 
-  /// How many elements an array has; a number that is not more than `bound` may be too small.
+  /// The number of elements of an array; exact if it is more than `bound`.
   private func elementCount(of array: JSONText.Field, ifMoreThan bound: Int) -> Int {
-    // Each element takes a token at least, and a comma.
+    // Each element takes at least a token, and a comma.
     guard (array.end - array.first - 1) / 2 > bound else { return 0 }
     var count = 0
     text.forEachElement(of: array.first) { _ in count += 1 }
     return count
   }
 
-  /// Refuses a list of items that is too long together with those that the event listed before, without reading it.
+  /// Rejects a list of items that is too long together with the event's earlier ones, without reading it.
   func checkItemCount(of list: EventField) throws(Rejection) {
     let listed = items.count - listStart
     let count = listed + elementCount(of: list.value, ifMoreThan: longestItemList - listed)
@@ -253,7 +253,7 @@ public final class RecordDecoder {
     throw Rejection(.limitExceeded, field: list.path, problem)
   }
 
-  /// Refuses a list of sections that is too long, without reading it.
+  /// Rejects a list of sections that is too long, without reading it.
   func checkSectionCount(of list: EventField) throws(Rejection) {
     let count = elementCount(of: list.value, ifMoreThan: longestSectionList)
     guard count > longestSectionList else { return }
@@ -286,13 +286,13 @@ public final class RecordDecoder {
     }
   }
 
-  /// Notes a listed item that is not in the list yet.
+  /// Adds a listed item that is not in the list yet.
   func append(_ item: ListedItem) {
     itemIDs.insert(item.id, item.hash, UInt32(items.count)) { items[Int($0)].id }
     items.append(item)
   }
 
-  /// Notes a listed section that is not in the list yet.
+  /// Adds a listed section that is not in the list yet.
   func append(_ section: ListedSection) {
     sectionIDs.insert(section.id, section.hash, UInt32(sections.count)) { sections[Int($0)].id }
     sections.append(section)

@@ -1,9 +1,9 @@
 /// A record that cannot be applied: it changes nothing and goes to the rejected topic.
 public struct Rejection: Error, Sendable, Equatable {
   public let code: RejectCode
-  /// Names the event's number in an array (from 0), the field, and the value cut to a bound.
+  /// The message: the event's number in an array (from 0), the field, and the value, cut.
   public private(set) var message: String
-  /// Elements that the record had removed with whole lists before it was rejected, and that were put back.
+  /// The number of elements that the record's whole lists had removed, and that were put back.
   public internal(set) var restoredElements = 0
 
   package init(_ code: RejectCode, _ message: String) {
@@ -14,13 +14,13 @@ public struct Rejection: Error, Sendable, Equatable {
   /// A rejection for one field of an event.
   ///
   /// - Parameters:
-  ///   - problem: what is wrong and what is expected.
-  ///   - found: what it is instead, for a message.
+  ///   - problem: the problem and the expected value.
+  ///   - found: the value found, for a message.
   init(_ code: RejectCode, field: String, _ problem: String, found: String? = nil) {
     self.init(code, "field '\(field)' \(problem)" + (found.map { ", found \($0)" } ?? ""))
   }
 
-  /// The same for one event of an array, whose number from 0 the message then names.
+  /// The same rejection with the number, from 0, of an event in an array.
   func inEvent(_ number: Int) -> Rejection {
     let event = "event \(number)"
     let record = "the record"

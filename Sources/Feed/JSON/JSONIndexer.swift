@@ -2,11 +2,11 @@
 public final class JSONIndexer {
   /// The latest text.
   package let text: JSONText
-  /// Where the tokens of the text start.
+  /// The offsets of the text's tokens.
   @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
-  /// Which bracket closes which.
+  /// The closing bracket of each opening one.
   @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
-  /// Numbers that each has room for.
+  /// The capacity of both arrays.
   @exclusivity(unchecked) private var capacity: Int
   /// A copy of a text that is short, or does not end in a bracket.
   @exclusivity(unchecked) private var copy: [UInt8] = []
@@ -25,7 +25,7 @@ public final class JSONIndexer {
     closings.deallocate()
   }
 
-  /// Finds the structure of a text and checks all of it, but for surrogate escapes.
+  /// Finds the structure of a text and checks all of it except surrogate escapes.
   ///
   /// The result is valid until the next call, and as long as the indexer.
   public func validated(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
@@ -33,14 +33,14 @@ public final class JSONIndexer {
     return text
   }
 
-  /// Does the same, and refuses a surrogate escape that has no partner: a string with one is not UTF-8.
+  /// Validates a text, and rejects a surrogate escape without a partner: a string with one is not UTF-8.
   package func validatedWithPairedSurrogates(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
     try index(bytes)
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) { throw fault }
     return text
   }
 
-  /// Makes `text` the description of these bytes, if they are JSON.
+  /// Makes `text` describe these bytes, if they are JSON.
   @inline(__always)
   func index(_ bytes: ByteSpan) throws(JSONFault) {
     var count = bytes.count
@@ -52,7 +52,7 @@ public final class JSONIndexer {
     try index(bytes, as: bytes.base, limit: count, count)
   }
 
-  /// Indexes a copy of the text that a bracket follows.
+  /// Indexes a copy of the text with a bracket after it.
   @inline(never)
   private func indexCopy(of bytes: ByteSpan, _ count: Int) throws(JSONFault) {
     guard count > 0 else { throw JSONFault(.empty, at: 0) }
@@ -89,8 +89,7 @@ public final class JSONIndexer {
     text.describe(bytes, offsets: UnsafePointer(offsets), closings: closings, pass)
   }
 
-  /// What is wrong with a text: of several faults, one of UTF-8, then one of strings, then the first of the grammar, then one of
-  /// escapes.
+  /// The fault of a text: the first of UTF-8, of strings, of the grammar, or of escapes, in this order.
   @inline(never)
   private func fault(in bytes: ByteSpan, _ pass: JSONPass, _ isComplete: Bool) -> JSONFault {
     guard JSONIndexer.isUTF8(bytes) else { return JSONFault(.invalidUTF8, at: 0) }
@@ -107,11 +106,11 @@ public final class JSONIndexer {
   @inline(never)
   private func reserve(_ count: Int) throws(JSONFault) {
     guard count <= UInt32.max else { throw JSONFault(.tooLarge, at: 0) }
-    // What no token needs is not touched.
+    // Memory beyond the tokens is never touched.
     allocate(max(count, min(capacity * 2, 1 << 24)))
   }
 
-  /// Gives memory back after a text much larger than usual.
+  /// Releases memory after a text much larger than usual.
   public func trim() {
     if capacity > 1 << 20 { allocate(JSONIndexer.usualCapacity) }
   }
@@ -171,7 +170,7 @@ public struct JSONFault: Error, Sendable, Equatable {
     self.init(.unterminatedString, at: start)
   }
 
-  /// What is wrong, in words.
+  /// The fault, in words.
   public var explanation: String {
     switch reason {
     case .empty: "the text is empty"

@@ -2,21 +2,21 @@ internal import CTextMarks
 
 /// Indexes a JSON text and checks all of it against the grammar of RFC 8259, in one pass.
 ///
-/// Why no byte past the end is read: what is read has at least 64 bytes, and its last byte is a bracket that closes. A byte that
-/// is no such bracket is not the last, so the next one may be read; after such a bracket the end is checked. Strings are read by
-/// words of marks, one bit for each of 64 bytes, which lie within the text.
+/// No byte beyond the end is read: the text has at least 64 bytes, and its last byte is a closing bracket.
+/// Any other byte is not the last, so the next one may be read; after a closing bracket the end is checked.
+/// Strings are read by words of marks, one bit for each of 64 bytes, which lie within the text.
 ///
-/// Where an open bracket is closed is not known yet, so the bracket around it is kept there meanwhile: nesting costs neither stack
-/// nor memory.
+/// The position of the closing bracket is not known yet, so its slot holds the enclosing bracket meanwhile:
+/// nesting costs neither stack nor memory.
 struct JSONPass {
   private let base: UnsafePointer<UInt8>
-  /// Bytes that may be read; at least `leastLimit`, the last of which is a bracket that closes.
+  /// The number of readable bytes; at least `leastLimit`, the last of which is a closing bracket.
   private let limit: Int
-  /// Bytes of the text without white space at its end.
+  /// The bytes of the text without white space at its end.
   private let count: Int
   /// The next byte.
   private var at = 0
-  /// The stops from `at` on. Where a token begins, those before it were removed.
+  /// The stops from `at` on. At the start of a token, earlier ones were removed.
   private var marks: Marks
 
   private let offsets: UnsafeMutablePointer<UInt32>
@@ -26,13 +26,13 @@ struct JSONPass {
   private var openCount = 0
 
   private(set) var tokenCount = 0
-  /// The most brackets that were open at a time.
+  /// The maximum number of open brackets.
   private(set) var depth = 0
   /// Whether there is white space between tokens or at the end.
   private(set) var hasSpaces: Bool
   var found: Findings { marks.found }
 
-  /// What was found in the text other than ASCII without escapes.
+  /// Whether the text has characters other than ASCII, escapes or white space.
   struct Findings: OptionSet {
     let rawValue: UInt64
     static let nonASCII = Findings(rawValue: 1)
@@ -48,12 +48,12 @@ struct JSONPass {
   /// Reads a text.
   ///
   /// - Parameters:
-  ///   - base: the text's bytes, and others up to `limit`.
-  ///   - limit: at least `leastLimit`; the byte before it is a bracket that closes.
+  ///   - base: the bytes of the text, and more up to `limit`.
+  ///   - limit: at least `leastLimit`; the last byte before it is a closing bracket.
   ///   - count: the bytes of the text without white space at its end.
-  ///   - hasSpaces: whether there is some.
-  ///   - offsets, closings: memory for one number more than there are bytes to read.
-  /// - Returns: what was found, and whether the text is within the grammar but for escapes.
+  ///   - hasSpaces: whether there is white space at the end.
+  ///   - offsets, closings: memory for one number more than there are readable bytes.
+  /// - Returns: the findings, and whether the text fits the grammar, except for escapes.
   static func read(
     _ base: UnsafePointer<UInt8>,
     limit: Int,
@@ -62,7 +62,7 @@ struct JSONPass {
     offsets: UnsafeMutablePointer<UInt32>,
     closings: UnsafeMutablePointer<UInt32>
   ) -> (pass: JSONPass, isComplete: Bool) {
-    // What the pass changes stays in a variable whose address is not taken, and so in registers.
+    // The pass's state stays in a variable whose address is not taken, and so in registers.
     var pass = JSONPass(base, limit, count, hasSpaces, offsets, closings)
     let isComplete = pass.run() && pass.at == pass.count
     return (pass, isComplete)
@@ -86,19 +86,19 @@ struct JSONPass {
     marks = Marks(base, limit)
   }
 
-  /// The byte here.
+  /// The current byte.
   @inline(__always)
   private var byte: UInt8 { base[at] }
 
-  /// Takes a value with all that is in it.
+  /// Reads a value with its contents.
   ///
-  /// - Returns: whether it is one; if not, `at` is where it is wrong.
+  /// - Returns: whether it is a value; if not, `at` is the offset of the fault.
   @inline(__always)
   private mutating func run() -> Bool {
     passSpaces()
     var isInObject = false
     while true {
-      // In an object a name begins here, else a value.
+      // In an object a name begins here, otherwise a value.
       var isBeforeValue = true
       while isInObject {
         guard byte == JSONPass.quote, passString() else { return false }
@@ -111,7 +111,7 @@ struct JSONPass {
           passSpaces()
           break
         }
-        // Most values are strings, with another member behind them.
+        // Most values are strings, followed by another member.
         guard passString() else { return false }
         if byte != UInt8(ascii: ",") || base[at &+ 1] != JSONPass.quote {
           isBeforeValue = false
@@ -132,13 +132,13 @@ struct JSONPass {
           guard passScalar() else { return false }
         }
       }
-      // It ends, and with it perhaps what is around it.
+      // The value ends, and with it perhaps its containers.
       while true {
         if openCount == 0 {
           if at < count { passSpaces() }
           return true
         }
-        // No bracket may have been the last: others are still open.
+        // This bracket cannot be the last byte: others are still open.
         guard at < limit else { return false }
         passSpaces()
         if byte == UInt8(ascii: ",") { break }
@@ -153,14 +153,14 @@ struct JSONPass {
 
   // MARK: Tokens
 
-  /// Records that a token begins here.
+  /// Records the start of a token.
   @inline(__always)
   private mutating func markToken() {
     offsets[tokenCount] = UInt32(truncatingIfNeeded: at)
     tokenCount &+= 1
   }
 
-  /// Records that a token begins here, and takes its first byte.
+  /// Records the start of a token, and reads its first byte.
   @inline(__always)
   private mutating func takeToken() {
     markToken()
@@ -176,7 +176,7 @@ struct JSONPass {
     takeToken()
   }
 
-  /// - Returns: whether the bracket around is an object's.
+  /// - Returns: whether the enclosing bracket is an object's.
   @inline(__always)
   private mutating func pop() -> Bool {
     let closed = Int(open)
@@ -186,11 +186,11 @@ struct JSONPass {
     return openCount > 0 && base[Int(offsets[Int(open)])] == UInt8(ascii: "{")
   }
 
-  /// Takes white space, if there is any. Only where there are bytes to read.
+  /// Skips white space. Only before the last byte.
   @inline(__always)
   private mutating func passSpaces() {
     guard byte <= 0x20 else { return }
-    // The last byte is none.
+    // The last byte is not white space.
     while JSONText.isSpace(byte) { at &+= 1 }
     hasSpaces = true
     marks.remove(before: at)
@@ -198,11 +198,11 @@ struct JSONPass {
 
   // MARK: Strings
 
-  /// Takes a string, which begins here.
+  /// Reads the string that begins here.
   @inline(__always)
   private mutating func passString() -> Bool {
     markToken()
-    // The quote that opens it, and then what is next.
+    // The opening quote, and then the next stop.
     guard marks.takeNext() != nil, let stop = marks.takeNext() else { return false }
     at = stop
     if byte == JSONPass.quote {
@@ -215,9 +215,9 @@ struct JSONPass {
     return true
   }
 
-  /// Reads a string on from a stop that does not end it. By value, so that the pass stays in registers.
+  /// Continues a string after a stop that does not end it. By value, so that the pass stays in registers.
   ///
-  /// - Returns: the place behind the closing quote, with the marks from there on; 0 if the string is none.
+  /// - Returns: the offset after the closing quote, with the marks from there on; 0 if the string is invalid.
   @inline(never)
   private static func endOfString(_ start: Int, _ before: Marks) -> (at: Int, marks: Marks) {
     var (at, marks) = (start, before)
@@ -237,13 +237,13 @@ struct JSONPass {
     return (marks.base[at] == quote ? at + 1 : 0, marks)
   }
 
-  /// Where the bytes are that the contents of strings are not simply made of: quotes, backslashes and control characters.
+  /// The positions of the special bytes in strings: quotes, backslashes and control characters.
   private struct Marks {
     let base: UnsafePointer<UInt8>
     let limit: Int
-    /// Where the 64 bytes begin that `stops` is about.
+    /// The offset of the 64 bytes that `stops` describes.
     private var start = 0
-    /// A bit for each of them, without those that were taken or removed.
+    /// One bit for each of them, without earlier and removed ones.
     private var stops: UInt64 = 0
     var found: Findings = []
 
@@ -256,14 +256,14 @@ struct JSONPass {
 
     @inline(__always)
     private mutating func read() {
-      // At the end, the last 64 bytes, without those before this place.
+      // At the end, the last 64 bytes, without those before this offset.
       let place = min(start, limit &- JSONPass.leastLimit)
       let marks = feedstore_mark64(base + place)
       stops = marks.stops &>> UInt64(truncatingIfNeeded: start &- place)
       if marks.not_ascii != 0 { found.insert(.nonASCII) }
     }
 
-    /// The place of the next stop.
+    /// The offset of the next stop.
     @inline(__always)
     mutating func takeNext() -> Int? {
       while stops == 0 {
@@ -288,7 +288,7 @@ struct JSONPass {
 
   // MARK: Numbers and literals
 
-  /// Takes a scalar.
+  /// Reads a scalar.
   @inline(__always)
   private mutating func passScalar() -> Bool {
     if byte == JSONPass.quote { return passString() }
@@ -298,8 +298,8 @@ struct JSONPass {
     return end > 0
   }
 
-  /// - Returns: the place behind the number or literal that begins at `start`, or 0 if there is none. Neither has a bracket in it,
-  ///   so there is a byte behind it.
+  /// - Returns: the offset after the number or literal that begins at `start`, or 0 if it is invalid. Neither
+  ///   contains a bracket, so a byte follows it.
   @inline(never)
   private static func endOfScalar(_ base: UnsafePointer<UInt8>, _ start: Int, _ limit: Int) -> Int {
     var at = start
@@ -338,20 +338,20 @@ struct JSONPass {
     _ limit: Int
   ) -> Int {
     let end = start &+ literal.utf8CodeUnitCount
-    // Behind it is a bracket at least.
+    // At least a bracket follows it.
     guard end < limit, ByteSpan(base + start, literal.utf8CodeUnitCount).matches(literal) else { return 0 }
     return end
   }
 
   // MARK: Faults
 
-  /// What is wrong with a text that is not valid, but for its strings.
+  /// The fault of an invalid text outside its strings.
   func fault(in text: ByteSpan) -> JSONFault {
     if at >= count { return JSONFault(.unexpectedEnd, at: text.count) }
     guard let token = tokenCount > 0 ? Int(offsets[tokenCount - 1]) : nil else {
       return JSONFault(.unexpectedCharacter, at: at)
     }
-    // A scalar goes on up to white space, or to what may stand behind it.
+    // A scalar ends at white space, or at a byte that may follow it.
     let endsBefore = at > token && (JSONText.isSpace(base[at - 1]) || "{}[],:".utf8.contains(byte))
     if !endsBefore {
       switch base[token] {

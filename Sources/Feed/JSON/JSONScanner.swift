@@ -1,9 +1,9 @@
 import Glibc
 
-/// Steps through JSON that is known to be valid and without white space, as stored data is.
+/// Steps through JSON that is known to be valid and without white space, such as stored data.
 struct JSONScanner {
   let text: ByteSpan
-  /// Bytes that were stepped over so far, each as often as it was.
+  /// The total number of scanned bytes; bytes scanned twice count twice.
   private(set) var scannedBytes = 0
 
   init(_ text: ByteSpan) { self.text = text }

@@ -66,8 +66,7 @@ enum JSONString {
     return count
   }
 
-  /// A string with its escapes, which were validated, resolved: the string itself where it has none, else a copy in
-  /// the arena.
+  /// A string with its validated escapes resolved: itself if it has none, otherwise a copy in the arena.
   static func unescaped(_ raw: ByteSpan, arena: ScratchArena) -> ByteSpan {
     if !raw.contains(UInt8(ascii: "\\")) { return raw }
     let copy = arena.allocate(raw.count)
@@ -76,7 +75,7 @@ enum JSONString {
     return ByteSpan(UnsafePointer(copy), count)
   }
 
-  /// Whether a surrogate escape of this string has no partner.
+  /// Whether the string has a surrogate escape without a partner.
   static func hasUnpairedSurrogate(_ raw: ByteSpan) -> Bool {
     var at = 0
     while at < raw.count {
@@ -134,7 +133,7 @@ enum JSONString {
   static func needsEscapes(_ text: ByteSpan) -> Bool {
     let raw = UnsafeRawPointer(text.base)
     guard text.count >= 8 else { return needsEscapes(shortWord(raw, text.count)) }
-    // Eight bytes at a time, the last of them again where that fills the word. Most strings are short.
+    // Eight bytes at a time; the last word may overlap the previous one. Most strings are short.
     var at = 0
     let last = text.count - 8
     while at < last {
@@ -144,7 +143,7 @@ enum JSONString {
     return needsEscapes(raw.loadUnaligned(fromByteOffset: last, as: UInt64.self))
   }
 
-  /// Fewer than eight bytes as a word, filled up with bytes that need no escape; some of them may be in it twice.
+  /// Fewer than eight bytes as a word, padded with bytes that need no escape; some bytes may occur twice.
   @inline(__always)
   private static func shortWord(_ raw: UnsafeRawPointer, _ count: Int) -> UInt64 {
     if count >= 4 {
@@ -160,7 +159,7 @@ enum JSONString {
   /// Whether one of the word's eight bytes is a quote, a backslash or a control character.
   @inline(__always)
   private static func needsEscapes(_ word: UInt64) -> Bool {
-    // The classic test for a byte below a bound: of those the subtraction borrows for the top bit.
+    // The classic test for a byte below a bound: the subtraction borrows from its top bit.
     let ones: UInt64 = 0x0101_0101_0101_0101
     let quotes = word ^ (ones &* 0x22)
     let backslashes = word ^ (ones &* 0x5C)
@@ -189,7 +188,7 @@ extension ByteWriter {
     append(quoted: text, needsEscapes: JSONString.needsEscapes(text))
   }
 
-  /// The same for a string of which it is known whether it needs escapes.
+  /// Appends a string in quotes if the caller knows whether it needs escapes.
   @inline(__always)
   func append(quoted text: ByteSpan, needsEscapes: Bool) {
     if needsEscapes { appendEscaped(text) } else { append(text, between: UInt8(ascii: "\"")) }

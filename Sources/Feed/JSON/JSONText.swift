@@ -1,29 +1,29 @@
 import Glibc
 
-/// A JSON text with the index of its structure: where every bracket, colon, comma and the start
-/// of every string, number and literal is.
+/// A JSON text with the index of its structure: the positions of every bracket, colon and comma, and of the
+/// start of every string, number and literal.
 ///
 /// A value is named by the position in the index where it starts (a *token*).
 ///
-/// One object serves an indexer's texts one after the other.
+/// An indexer reuses one object for all its texts.
 public final class JSONText {
   /// The text.
   @exclusivity(unchecked) public private(set) var bytes: ByteSpan
-  /// Where each token starts, and after the last one the length of the text.
+  /// The offset of each token, followed by the length of the text.
   @exclusivity(unchecked) private(set) var offsets: UnsafePointer<UInt32>
   @exclusivity(unchecked) package private(set) var offsetCount = 0
-  /// Whether there is a backslash anywhere, and so an escape in some string.
+  /// Whether the text has a backslash, and so an escape in some string.
   @exclusivity(unchecked) private(set) var hasEscapes = false
-  /// For the token of each bracket that opens, the token of the one that closes it.
+  /// For the token of each opening bracket, the token of its closing bracket.
   @exclusivity(unchecked) private(set) var closings: UnsafeMutablePointer<UInt32>
   /// Whether there is white space between tokens or at the end, so that a token may end before the next one starts.
   @exclusivity(unchecked) private var hasSpaces = true
-  /// How deep the text is nested: 0 for a scalar.
+  /// The nesting depth of the text: 0 for a scalar.
   @exclusivity(unchecked) package private(set) var depth = 0
 
-  /// A text of nothing, until `describe` is called.
+  /// An empty text, until `describe` is called.
   ///
-  /// - Parameter closings: memory that is not touched.
+  /// - Parameter closings: memory that is not read.
   init(closings: UnsafeMutablePointer<UInt32>) {
     bytes = .empty
     offsets = UnsafePointer(closings)
@@ -33,8 +33,8 @@ public final class JSONText {
   /// Makes this the description of another text.
   ///
   /// - Parameters:
-  ///   - offsets: where the tokens start, and after them the length of the text.
-  ///   - closings: for each bracket that opens, the one that closes it.
+  ///   - offsets: the tokens' offsets, followed by the length of the text.
+  ///   - closings: for each opening bracket, its closing bracket.
   @inline(__always)
   func describe(
     _ bytes: ByteSpan,
@@ -51,7 +51,7 @@ public final class JSONText {
     depth = pass.depth
   }
 
-  /// Makes this the description of a text with the structure of one that was validated, which may be the same.
+  /// Makes this describe a text with the structure of a validated one, which may be the same.
   @inline(__always)
   func describe(_ bytes: ByteSpan, structuredAs other: JSONText) {
     precondition(bytes.count == other.bytes.count, "texts of one structure are of one length")
@@ -64,8 +64,7 @@ public final class JSONText {
     depth = other.depth
   }
 
-  /// Whether it has neither escapes nor white space between tokens: where a token ends the next one begins, and strings stand for
-  /// themselves.
+  /// Whether the text has neither escapes nor white space: tokens are adjacent, strings need no decoding.
   var isPlain: Bool { !hasEscapes && !hasSpaces }
 
   /// The first byte of a token.
@@ -106,7 +105,7 @@ public final class JSONText {
   private func endOffsetBeforeSpaces(_ token: Int) -> Int {
     let start = Int(offsets[token])
     var end = Int(offsets[token + 1])
-    // Only white space stands between a token's end and the next one, or the text's end.
+    // Only white space is between a token's end and the next one, or the text's end.
     while end > start + 1, JSONText.isSpace(bytes.base[end - 1]) { end -= 1 }
     return end
   }
@@ -118,8 +117,8 @@ public final class JSONText {
     return ByteSpan(bytes.base + start, endOffset(end - 1) - start)
   }
 
-  /// The bytes of the value in tokens `first..<end` without white space between tokens: the text
-  /// itself where there is none, else a copy in the arena.
+  /// The bytes of the value in tokens `first..<end` without white space between tokens: the text itself if
+  /// there is none, otherwise a copy in the arena.
   @inline(__always)
   func compactSpan(from first: Int, to end: Int, arena: ScratchArena) -> ByteSpan {
     hasSpaces ? withoutSpaces(from: first, to: end, arena) : span(from: first, to: end)
@@ -142,20 +141,20 @@ public final class JSONText {
     return ByteSpan(UnsafePointer(copy), count)
   }
 
-  /// What is between a string token's quotes, escapes not resolved.
+  /// The bytes between a string token's quotes, escapes not resolved.
   @inline(__always)
   func rawString(_ token: Int) -> ByteSpan {
     let start = Int(offsets[token]) + 1
     return ByteSpan(bytes.base + start, endOffset(token) - 1 - start)
   }
 
-  /// A string token's content with its escapes resolved: the text itself where it has none.
+  /// A string token's content with its escapes resolved: the text itself if it has none.
   @inline(__always)
   package func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
     hasEscapes ? JSONString.unescaped(rawString(token), arena: arena) : rawString(token)
   }
 
-  /// The number token's value if it is spelled as a plain decimal integer that fits.
+  /// The number token's value if it is a plain decimal integer that fits.
   func integer(_ token: Int) -> Int64? {
     let start = Int(offsets[token])
     let end = endOffset(token)
@@ -177,7 +176,7 @@ public final class JSONText {
     return value
   }
 
-  /// The first string in tokens `first..<end` with a surrogate escape that has no partner.
+  /// The first string in tokens `first..<end` that has a surrogate escape without a partner.
   package func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
     guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
     for token in first..<end where character(token) == UInt8(ascii: "\"") {
@@ -188,7 +187,7 @@ public final class JSONText {
     return nil
   }
 
-  /// The first escape that is invalid, if the rest was found right.
+  /// The first invalid escape of a text that is otherwise valid.
   var invalidEscape: JSONFault? {
     for token in 0..<offsetCount where character(token) == UInt8(ascii: "\"") {
       let string = rawString(token)
@@ -219,8 +218,7 @@ extension JSONText {
   @inline(__always)
   package func span(of field: Field) -> ByteSpan { span(from: field.first, to: field.end) }
 
-  /// Visits the members of the object that starts at a token: the name with its escapes resolved, and the
-  /// value.
+  /// Visits the members of the object at a token: the name with its escapes resolved, and the value.
   @inline(__always)
   package func forEachMember<Failure: Error>(
     of object: Int,

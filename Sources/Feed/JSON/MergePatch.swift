@@ -1,20 +1,20 @@
-/// JSON merge patch (RFC 7396) on text, keeping what is not changed as it was spelled.
+/// JSON merge patch (RFC 7396) on text, which keeps the spelling of unchanged members.
 ///
-/// Unchanged members keep their place, name and value; a replaced one takes the patch's spelling;
-/// new ones are appended in the patch's order. Of duplicate members the last is patched and the
-/// others go; of duplicates in the patch the last counts.
+/// Unchanged members keep their place, name and value; a replaced one takes the patch's spelling; new ones
+/// are appended in the patch's order. Of duplicate members the last is patched and the others are removed; of
+/// duplicates in the patch the last counts.
 ///
-/// Each text is scanned once, whatever its depth: the patch into a tree, then the target into a list of edits. Whether
-/// a nested object changes is known when its end is reached; only then is anything written. Nothing is recursive, and
-/// what is kept meanwhile is for the patch's members and the target's members of the same names.
+/// Each text is scanned once, whatever its depth: the patch into a tree, then the target into a list of
+/// edits. Whether a nested object changes is known when its end is reached; only then is anything written.
+/// Nothing is recursive, and memory is needed only for members that the patch names.
 struct MergePatch: ~Copyable {
-  /// What happens to a member of the target that the patch names.
+  /// A change of a member of the target that the patch names.
   struct Edit {
-    /// Where in the target the member's name begins, with its quote.
+    /// The offset of the member's name in the target, with its quote.
     let start: UInt32
-    /// Where its value begins.
+    /// The offset of its value.
     let valueStart: UInt32
-    /// Where its value ends.
+    /// The offset after its value.
     fileprivate(set) var end: UInt32
     /// The number of the edit after those inside the value.
     fileprivate(set) var next: Int32
@@ -22,19 +22,19 @@ struct MergePatch: ~Copyable {
     let member: Int32
     /// Whether both values are objects.
     let isMerge: Bool
-    /// Whether the value becomes another or goes.
+    /// Whether the value is replaced or removed.
     fileprivate(set) var isChange: Bool
   }
 
-  /// An object of the target that is being compared with one of the patch.
+  /// A comparison of an object of the target with one of the patch.
   private struct Comparison {
     /// The number of the patch's object.
     let object: Int
     /// The number of the first edit inside.
     let firstEdit: Int
-    /// The number of the patch's member that the next one probably is.
+    /// The number of the patch's member that is probably next.
     var expected: Int
-    /// Members of the patch's object that set a member that is there.
+    /// The number of the patch's members that set an existing member.
     var setCount = 0
     var hasChanges = false
   }
@@ -45,8 +45,7 @@ struct MergePatch: ~Copyable {
   var outerObjects: [WrittenObject] = []
   private let arena = ScratchArena(capacity: 1024)
 
-  /// Bytes scanned, names compared and edits made by the latest patch: what its time grows with, but for
-  /// copying the result.
+  /// The cost of the latest patch: bytes scanned, names compared and edits made, without copying the result.
   private(set) var steps = 0
 
   private static let emptyObject = ByteSpan("{}" as StaticString)
@@ -68,7 +67,7 @@ struct MergePatch: ~Copyable {
 
   /// Compares an object with the patch.
   ///
-  /// - Returns: whether it changes.
+  /// - Returns: whether the object changes.
   private mutating func findEdits(in target: ByteSpan) -> Bool {
     edits.removeAll(keepingCapacity: edits.capacity <= MergePatch.usualCapacity)
     outerComparisons.removeAll(keepingCapacity: outerComparisons.capacity <= MergePatch.usualCapacity)
@@ -108,7 +107,7 @@ struct MergePatch: ~Copyable {
         let member = tree.members[found]
         comparison.expected = Int(member.next)
         if Int(member.edit) >= comparison.firstEdit {
-          // The one before goes.
+          // The earlier duplicate is removed.
           comparison.hasChanges = true
         } else if !member.isNull {
           comparison.setCount += 1
@@ -154,7 +153,7 @@ struct MergePatch: ~Copyable {
     return tree.find(unescaped, in: comparison.object, expected: comparison.expected)
   }
 
-  /// Whether a value that is not merged becomes another, or goes.
+  /// Whether a value that is not merged is replaced or removed.
   private func isChanged(by member: PatchTree.Member, _ value: ByteSpan) -> Bool {
     if member.isNull || member.object >= 0 { return true }
     let start = Int(member.valueStart)
@@ -163,19 +162,19 @@ struct MergePatch: ~Copyable {
 }
 
 extension MergePatch {
-  /// An object of the result that is being written.
+  /// An object of the result, partly written.
   struct WrittenObject {
-    /// The edits of the target's object that are still to be made, and the number of the first of all.
+    /// The remaining edits of the target's object, and the number of the first of all.
     var edits: Range<Int>
     let firstEdit: Int
-    /// What of the target's object is still to be copied or left out.
+    /// The part of the target's object that is not copied or left out yet.
     var rest: Range<Int>
     /// The members of the patch's object that may have to be appended.
     var additions: Range<Int>
     var isEmpty = true
   }
 
-  /// Writes the target, an object, with the edits made.
+  /// Writes the target, an object, with the edits.
   mutating func write(_ target: ByteSpan, _ output: ByteWriter) {
     var object = written(0, edits: 0..<edits.count, rest: 1..<target.count - 1)
     output.append(UInt8(ascii: "{"))
@@ -193,9 +192,9 @@ extension MergePatch {
     if outerObjects.capacity > 1 << 12 { outerObjects = [] }
   }
 
-  /// Copies what is left of the target's object, with its edits.
+  /// Copies the rest of the target's object, with its edits.
   ///
-  /// - Returns: an object to write before the rest.
+  /// - Returns: an object to write first.
   private func makeEdits(
     _ object: inout WrittenObject,
     _ target: ByteSpan,
@@ -206,7 +205,7 @@ extension MergePatch {
       let (start, end) = (Int(edit.start), Int(edit.end))
       let member = tree.members[Int(edit.member)]
       object.edits = Int(edit.next)..<object.edits.upperBound
-      // Of duplicates the patch's member knows the last.
+      // The patch's member refers to the last of duplicates.
       let isLast = Int(member.edit) == number
       if isLast, !edit.isChange { continue }
       // Without the comma before this member, and the one after it.
@@ -230,21 +229,21 @@ extension MergePatch {
 
   /// Appends the patch's members that are not in the target's object.
   ///
-  /// - Returns: an object to write before the rest.
+  /// - Returns: an object to write first.
   private func makeAdditions(_ object: inout WrittenObject, _ output: ByteWriter) -> WrittenObject? {
     while let number = object.additions.first {
       let member = tree.members[number]
       object.additions = Int(member.next)..<object.additions.upperBound
-      // An edit of an object before this one, which goes as it is a duplicate, does not count.
+      // An edit in an earlier, removed duplicate of this object does not count.
       if member.isSuperseded || member.isNull || Int(member.edit) >= object.firstEdit { continue }
       if let inner = set(member, &object, output) { return inner }
     }
     return nil
   }
 
-  /// Writes a member as it is in the patch.
+  /// Writes a member in the patch's spelling.
   ///
-  /// - Returns: the member's value if it has parts that must not be written.
+  /// - Returns: the member's value if parts of it must not be written.
   private func set(
     _ member: PatchTree.Member,
     _ object: inout WrittenObject,
@@ -252,7 +251,7 @@ extension MergePatch {
   ) -> WrittenObject? {
     if member.object >= 0, !tree.objects[Int(member.object)].isPlain {
       appendName(of: member, &object, output)
-      // The target has none: all of the patch's members are additions.
+      // The target has no such object: all of the patch's members are additions.
       return written(Int(member.object), edits: .max ..< .max, rest: 0..<0)
     }
     append(tree.text, from: Int(member.start), to: Int(member.end), &object, output)
@@ -267,8 +266,7 @@ extension MergePatch {
     append(tree.text, from: Int(member.start), to: Int(member.valueStart), &object, output)
   }
 
-  /// Appends members, or the beginning of one, after a comma if there are others; nothing if the end is not after the
-  /// start.
+  /// Appends a range with members, or the start of one, after a comma if others precede it; nothing if empty.
   private func append(
     _ text: ByteSpan,
     from start: Int,

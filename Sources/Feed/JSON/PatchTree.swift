@@ -1,36 +1,36 @@
 /// The objects of a merge patch and their members, from one scan of its text.
 ///
-/// Members are numbered in the order of the text, so that those inside a member's value follow it. What a merge never
-/// looks into, an array or a scalar, is a value without members.
+/// Members are numbered in the order of the text, so that those inside a member's value follow it. An array
+/// or a scalar, which is never merged, is a value without members.
 struct PatchTree: ~Copyable {
   /// A member of an object. It is kept small, as a patch may have a member every few bytes.
   struct Member {
     /// The name with its escapes resolved, for comparing.
     let name: ByteSpan
-    /// Where in the text the name's opening quote is.
+    /// The offset of the name's opening quote.
     let start: UInt32
     let valueStart: UInt32
     fileprivate(set) var end: UInt32
-    /// The number of the object that the member is in.
+    /// The number of the enclosing object.
     fileprivate let owner: Int32
     /// The number of the next member of the same object, or that object's `end`.
     fileprivate(set) var next: Int32
     /// The number of the object that is the value, or -1.
     let object: Int32
-    /// The latest edit that this member asked for, or -1.
+    /// The latest edit for this member, or -1.
     fileprivate(set) var edit: Int32 = -1
     let isNull: Bool
-    /// Whether another member of the same name follows, which counts instead of this one.
+    /// Whether a later member of the same name replaces this one.
     fileprivate(set) var isSuperseded = false
   }
 
   struct Object {
-    /// The numbers of the first member and of the one after the last, nested ones included; equal if it is empty.
+    /// The number of the first member, and of the one after the last nested member; equal if empty.
     let first: Int
     fileprivate(set) var end: Int
-    /// How many members the object has after it is merged into an empty one.
+    /// The number of the object's members after it is merged into an empty one.
     fileprivate(set) var resultCount = 0
-    /// Whether it stays as it is spelled when it is merged into an empty object.
+    /// Whether its spelling stays the same when it is merged into an empty object.
     fileprivate(set) var isPlain = true
     /// Finds its members by name, if there are many.
     fileprivate var index: MemberIndex?
@@ -45,9 +45,9 @@ struct PatchTree: ~Copyable {
 
   private(set) var text = ByteSpan.empty
   private(set) var members: [Member] = []
-  /// The outermost is number 0.
+  /// The outermost object is number 0.
   private(set) var objects: [Object] = []
-  /// While the text is read, the members that the current object is inside, outermost first.
+  /// While the text is read: the members that enclose the current object, outermost first.
   private var open: [Int] = []
   private var scannedBytes = 0
   private var comparedNames = 0
@@ -56,7 +56,7 @@ struct PatchTree: ~Copyable {
   var steps: Int { scannedBytes + comparedNames }
 
   private static let mostUnindexed = 12
-  /// What is kept of a list's memory for the next patch.
+  /// The capacity of a list that is kept for the next patch.
   private static let usualCapacity = 1 << 16
 
   /// Reads a patch, an object that is valid and without white space. Names with escapes are resolved into the arena.
@@ -76,7 +76,7 @@ struct PatchTree: ~Copyable {
         members[member].end = UInt32(at)
         members[member].next = Int32(members.count)
         let outer = Int(members[member].owner)
-        // What its parts are not, the whole is not.
+        // An object with a part that is not plain is not plain.
         if !objects[object].isPlain { objects[outer].isPlain = false }
         object = outer
       } else {
@@ -109,10 +109,10 @@ struct PatchTree: ~Copyable {
     scannedBytes = scanner.scannedBytes
   }
 
-  /// The number of an object's member of that name, the last if there are several.
+  /// The number of an object's member by name, the last if there are several.
   ///
-  /// - Parameter expected: the number of the member that is tried first. Names mostly stand in the same order in the patch
-  ///   and in what it is for.
+  /// - Parameter expected: the number of the member to try first: patch and target mostly have the same
+  ///   order.
   @inline(__always)
   mutating func find(_ name: ByteSpan, in number: Int, expected: Int) -> Int? {
     if expected < objects[number].end {
@@ -134,7 +134,7 @@ struct PatchTree: ~Copyable {
 
   // MARK: Members that count
 
-  /// Settles which members of an object count, once all are read.
+  /// Finds the duplicates among an object's members, once all are read.
   private mutating func close(_ number: Int) {
     let first = objects[number].first
     let end = members.count
@@ -179,7 +179,7 @@ struct PatchTree: ~Copyable {
     return nil
   }
 
-  /// Puts a member into an index, in the place of the one of its name, which is returned.
+  /// Puts a member into an index; returns the earlier member of the same name.
   private mutating func exchange(_ name: ByteSpan, _ member: Int, in index: MemberIndex) -> Int? {
     let hash = ByteHash.of(name)
     let earlier = find(name, hash, in: index)

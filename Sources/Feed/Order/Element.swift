@@ -1,19 +1,19 @@
-/// A section or an item: its identity, its content, and where it stands now.
+/// A section or an item: its identity, its content, and its current place.
 ///
-/// 64 bytes, a line of the processor's cache: looking an item up then loads one line, as its identifier is compared.
+/// 64 bytes, one cache line: a lookup loads only one line, because it compares the identifier.
 struct Element {
   /// The identifier; read through `ElementTable.id`. Must stay the first member.
   let id: ShortBytes
-  /// False for one that was destroyed, until its handle is used again.
+  /// False after the element was destroyed, until its handle is reused.
   var isInUse = true
-  /// Whether JSON spells the identifier with escapes.
+  /// Whether the identifier needs escapes in JSON.
   let needsEscapes: Bool
   let hash: UInt32
   /// Owned.
   var content = Content()
-  /// Where its change stands; none when nothing changed since it was published.
+  /// The index of its change; none if nothing changed since the last publication.
   var change = PackedOptional<ChangeIndex>.none
-  /// The list that it is in now; none when it is not in the feed.
+  /// Its current list; none if it is not in the feed.
   var container = PackedOptional<Scope>.none
   /// For passing algorithms; 0 between them.
   var scratch: UInt32 = 0
@@ -26,9 +26,9 @@ struct Element {
   var data: ByteSpan { content.data }
 }
 
-/// Names an element of an ``ElementTable``. An element keeps its handle until it is destroyed; another may then have it.
+/// Names an element of an ``ElementTable``, until the element is destroyed; then it may be reused.
 package struct ElementHandle: Hashable, Sendable {
-  /// Where the element stands in its table.
+  /// The element's index in its table.
   let number: UInt32
 
   @inline(__always)
@@ -38,38 +38,35 @@ package struct ElementHandle: Hashable, Sendable {
   var index: Int { Int(number) }
 }
 
-/// What is known of an element that was touched since the feed was last published: how it was
-/// then. Dropped when the changeset is confirmed.
+/// The published state of an element that was touched since; dropped when the changeset is confirmed.
 struct ElementChange {
   let handle: ElementHandle
-  /// The list that it was published in; none if it was not published.
+  /// The list of the element in the published state; none if it was not published.
   let publishedContainer: PackedOptional<Scope>
-  /// The leaf of its ghost: the entry that counts only in the published order, once the element
-  /// has left that place.
+  /// The leaf of its ghost: the entry of an element that moved, which counts only in the published order.
   var ghostLeaf: OrderNode?
-  /// The published content, owned, once another has replaced it.
+  /// The published content, owned, after another has replaced it.
   var publishedContent: Content?
   var forced = Forced.none
-  /// The journal that remembers the content from before its record; later ones of the same record
-  /// need not be kept.
+  /// The number of the journal with the content from before its record; later ones are not kept.
   var contentJournal: UInt32 = 0
   /// For the difference: positions in the published and in the current list.
   var publishedRank = PackedOptional<Rank>.none
   var currentRank = PackedOptional<Rank>.none
 
-  /// An entry that an event asked for, even if nothing changed.
+  /// An entry that an event requested, even if nothing changed.
   enum Forced: UInt8 {
     case none, reconfigure, reload
   }
 
   var wasPublished: Bool { !publishedContainer.isNone }
-  /// The list of an element that was published.
+  /// The list of a published element.
   var publishedScope: Scope { publishedContainer.known }
 }
 
-/// A value that an optional of it can do without: the optional then takes no more memory than the value.
+/// A type with an unused value, so that an optional takes no more memory than the value.
 protocol Packable: Equatable {
-  /// What stands for nil.
+  /// The value that represents nil.
   static var vacant: Self { get }
 }
 
@@ -98,7 +95,7 @@ struct PackedOptional<Value: Packable>: Equatable {
   @inline(__always)
   var value: Value? { isNone ? nil : stored }
 
-  /// The value where there is one.
+  /// The value, which must exist.
   @inline(__always)
   var known: Value {
     assert(!isNone, "there is no value")
@@ -112,9 +109,8 @@ struct PackedOptional<Value: Packable>: Equatable {
   static func != (one: PackedOptional, other: Value) -> Bool { one.stored != other }
 }
 
-/// Where an element's change stands among its table's.
 struct ChangeIndex: Packable {
-  /// The index plus one, so that memory of zeros is of elements that nothing changed in.
+  /// The index plus one, so that zeroed memory describes unchanged elements.
   private let number: UInt32
 
   @inline(__always)

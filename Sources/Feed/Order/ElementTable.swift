@@ -1,11 +1,10 @@
 import CXxhash
 import Glibc
 
-/// The sections or the items of a feed by handle and by identifier: identity and content apart
-/// from order.
+/// The sections or the items of a feed by handle and by identifier: identity and content, without order.
 ///
-/// An element keeps its handle while it is in the published or the current state, so that one
-/// deleted and made again within a window is recognised.
+/// An element keeps its handle while it is in the published or the current state, so that an element deleted
+/// and created again within a window is recognised.
 final class ElementTable {
   @exclusivity(unchecked) private(set) var elements: UnsafeMutablePointer<Element>
   @exclusivity(unchecked) private var capacity = 0
@@ -13,7 +12,7 @@ final class ElementTable {
   @exclusivity(unchecked) private var free: [ElementHandle] = []
   @exclusivity(unchecked) private(set) var index = HashIndex()
   private let hashKey = ByteHash.key
-  /// What was touched since the last publication, in the order of first touch.
+  /// The changes since the last publication, in the order of the first touch.
   @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
 
   init() {
@@ -29,7 +28,7 @@ final class ElementTable {
     freeElements()
   }
 
-  /// Number of elements, those that are only in the published state included.
+  /// The number of elements, including those that are only in the published state.
   var count: Int { index.count }
 
   @inline(__always)
@@ -58,8 +57,8 @@ final class ElementTable {
     return handle
   }
 
-  // What an element that is sought soon is made of stands in three places, none of which is in the caches as a rule. Each is
-  // loaded while records before it are applied; the next is known once the one before has come.
+  // An element's memory is in three places, mostly in no cache. Each is loaded while earlier records are
+  // applied; the next address is known once the previous one was loaded.
 
   @inline(__always)
   func prefetch(_ handle: ElementHandle) { feedstore_prefetch(elements + handle.index) }
@@ -67,7 +66,7 @@ final class ElementTable {
   @inline(__always)
   func prefetchSlot(_ hash: UInt32) { index.prefetch(hash) }
 
-  /// - Returns: the element's handle, if it seems to be there.
+  /// - Returns: the element's handle, if it probably exists.
   @inline(__always)
   func prefetchElement(_ hash: UInt32) -> ElementHandle? {
     guard let handle = index.candidate(hash).map({ ElementHandle($0) }) else { return nil }
@@ -75,7 +74,7 @@ final class ElementTable {
     return handle
   }
 
-  /// - Parameter handle: from ``prefetchElement(_:)``, since when elements may have been destroyed.
+  /// - Parameter handle: from ``prefetchElement(_:)``; elements may have been destroyed since then.
   @inline(__always)
   func prefetchChange(_ handle: ElementHandle) {
     guard handle.index < used else { return }
@@ -87,11 +86,11 @@ final class ElementTable {
     }
   }
 
-  /// Visits elements of a list. What the next few are made of is loaded meanwhile, as none of it is in the caches as a rule.
+  /// Visits elements of a list. Meanwhile it loads the memory of the next few, which is mostly in no cache.
   ///
   /// - Parameters:
-  ///   - places: where they stand in the list.
-  ///   - readsData: whether the visit reads their data, which is then loaded as well.
+  ///   - places: their positions in the list.
+  ///   - readsData: whether the visit reads their data, which is then loaded too.
   @inline(__always)
   func forEach(
     _ places: [Int],
@@ -110,14 +109,14 @@ final class ElementTable {
     }
   }
 
-  /// A new element, in no list yet and without content; noted as a change.
+  /// Creates an element in no list and without content, and records it as a change.
   func create(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
     let handle = createSettled(id, hash)
     touch(handle)
     return handle
   }
 
-  /// A new element, in no list yet and without content, that does not count as a change.
+  /// Creates an element in no list and without content, which does not count as a change.
   func createSettled(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
     let handle: ElementHandle
     if let recycled = free.popLast() {
@@ -135,7 +134,7 @@ final class ElementTable {
     return handle
   }
 
-  /// Notes that an element is about to change.
+  /// Records that an element is about to change.
   @inline(__always)
   func touch(_ handle: ElementHandle) {
     if elements[handle.index].change.isNone { appendChange(handle) }
@@ -152,13 +151,13 @@ final class ElementTable {
     body(&changes[elements[handle.index].change.known.index])
   }
 
-  /// The changes, to be changed themselves; none may be added meanwhile, nor looked up in another way.
+  /// The changes, for modification; meanwhile, none may be added or looked up in another way.
   @inline(__always)
   func withChanges(_ body: (UnsafeMutableBufferPointer<ElementChange>) -> Void) {
     changes.withUnsafeMutableBufferPointer { body($0) }
   }
 
-  /// Removes an element, whose content was released, for good.
+  /// Removes an element for good. Its content was released before.
   func destroy(_ handle: ElementHandle) {
     index.remove(id(handle), elements[handle.index].hash, handle.number)
     elements[handle.index].id.release()
@@ -166,7 +165,7 @@ final class ElementTable {
     free.append(handle)
   }
 
-  /// Gives memory back once there are no elements.
+  /// Releases memory if there are no elements.
   func compactIfEmpty() {
     guard index.count == 0, capacity > 0 else { return }
     freeElements()
@@ -178,10 +177,10 @@ final class ElementTable {
     index = HashIndex()
   }
 
-  /// The number of changes for which memory is kept: not as many as a feed begins with, which hardly ever change at once again.
+  /// The number of changes whose memory is kept: few of a large feed's elements change at once.
   private var keptChanges: Int { min(4096, max(64, count / 4)) }
 
-  /// Forgets the changes, whose published contents are no longer needed.
+  /// Removes the changes; their published contents are no longer needed.
   func removeChanges() {
     if changes.capacity > keptChanges { changes = [] } else { changes.removeAll(keepingCapacity: true) }
   }
@@ -198,9 +197,9 @@ final class ElementTable {
     if capacity > 0 { Glibc.free(elements) }
   }
 
-  /// Of a table without elements; never looked at.
+  /// The memory of an empty table; never read.
   private static var none: UnsafeMutablePointer<Element> {
-    // The alignment is no null.
+    // The alignment is not null.
     UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.stride)!
   }
 

@@ -1,14 +1,14 @@
 import CXxhash
 
-/// An open-addressing hash table from texts to handles. The texts are the caller's: it lends those of candidates.
+/// An open-addressing hash table from texts to handles. The caller owns the texts.
 ///
-/// A slot holds the hash and the handle, so that a miss touches no other memory. Removal shifts
-/// followers back, so that there are no markers to clean up.
+/// A slot holds the hash and the handle, so that a miss touches no other memory. Removal shifts followers
+/// back, so that no markers need cleaning up.
 ///
-/// No element stands farther than `maxDistance` from where its hash puts it, so that neither a search nor an insertion
-/// passes more slots than that, even for hostile texts. What would stand farther makes the table grow; if it is nearly empty
-/// already, hashes collide as no random ones do, and the table takes a key of its own. Removals pass more slots only
-/// where they bring others nearer to their places: for all of them together, no more than insertions have passed.
+/// No element is farther than `maxDistance` from its hash's slot, so neither a search nor an insertion visits
+/// more slots than that, even for hostile texts. An element that would be farther makes the table grow; if
+/// the table is nearly empty already, the collisions are not random, and the table chooses its own key.
+/// Removals visit more slots only to move elements nearer to theirs: in total, no more than insertions.
 struct HashIndex: ~Copyable {
   private(set) var slots: UnsafeMutablePointer<UInt64>
   private(set) var mask: Int
@@ -16,7 +16,7 @@ struct HashIndex: ~Copyable {
   /// The table's own key; nil while it uses the process's. Chosen after too many collisions.
   private(set) var ownKey: HashKey?
 
-  /// With random hashes and two slots for three of them, one of ten million elements stands farther than 200 slots away.
+  /// With random hashes and load 2/3, one of ten million elements is farther than 200 slots away.
   static let maxDistance = 256
   /// Shared by all empty tables, which allocate nothing.
   nonisolated(unsafe) private static let none: UnsafeMutablePointer<UInt64> = {
@@ -29,8 +29,8 @@ struct HashIndex: ~Copyable {
   var isLarge: Bool { mask >= 1 << 16 }
 
   /// - Parameters:
-  ///   - capacity: for how many elements there is memory from the beginning.
-  ///   - key: another than the process's, taken over; for tests.
+  ///   - capacity: the number of elements with memory from the beginning.
+  ///   - key: a key other than the process's, owned by the table; for tests.
   init(capacity: Int = 0, key: HashKey? = nil) {
     ownKey = key
     slots = HashIndex.none
@@ -70,11 +70,11 @@ struct HashIndex: ~Copyable {
     }
   }
 
-  /// Has the memory loaded at which a search begins.
+  /// Prefetches the memory of a search's first slot.
   @inline(__always)
   func prefetch(_ hash: UInt32) { feedstore_prefetch(slots + (Int(hash) & mask)) }
 
-  /// The first handle of the hash; its text may be another, and nil says nothing of the text that is sought.
+  /// The first handle with the hash; its text may differ, and nil does not mean that the text is absent.
   @inline(__always)
   func candidate(_ hash: UInt32) -> UInt32? {
     var at = Int(hash) & mask
@@ -87,14 +87,14 @@ struct HashIndex: ~Copyable {
     return nil
   }
 
-  /// Adds the handle of a text that is not there.
+  /// Adds the handle of a new text.
   mutating func insert(_ text: ByteSpan, _ hash: UInt32, _ handle: UInt32, textOf: (UInt32) -> ByteSpan) {
     if (count + 1) * 3 > (mask + 1) * 2 { rebuild(max(4, (mask + 1) * 2), textOf) }
     while !place(ownHash(text, hash), handle) { spread(textOf) }
     count += 1
   }
 
-  /// Removes the handle of a text that is there.
+  /// Removes the handle of a text in the table.
   mutating func remove(_ text: ByteSpan, _ hash: UInt32, _ handle: UInt32) {
     let hash = ownHash(text, hash)
     let wanted = HashIndex.slot(hash, handle)
@@ -104,7 +104,7 @@ struct HashIndex: ~Copyable {
     while true {
       at = (at + 1) & mask
       let slot = slots[at]
-      // What stands farther from the hole belongs behind it.
+      // An element farther from the hole belongs behind it.
       if slot == 0 || (at - hole) & mask > HashIndex.maxDistance { break }
       let home = Int(slot >> 32) & mask
       // The follower may fill the hole unless its home lies after the hole.
@@ -117,7 +117,7 @@ struct HashIndex: ~Copyable {
     count -= 1
   }
 
-  /// Forgets everything; a table much larger than the last use gives its memory back.
+  /// Removes everything; a table much larger than its last use releases its memory.
   mutating func removeAll() {
     ownKey?.release()
     ownKey = nil
@@ -150,7 +150,7 @@ struct HashIndex: ~Copyable {
     return slots
   }
 
-  /// - Returns: false if that would be too far from where the hash puts it.
+  /// - Returns: false if that would be too far from the hash's slot.
   @inline(__always)
   private func place(_ hash: UInt32, _ handle: UInt32) -> Bool {
     var at = Int(hash) & mask
@@ -164,7 +164,7 @@ struct HashIndex: ~Copyable {
     return true
   }
 
-  /// Brings elements nearer to where their hashes put them.
+  /// Moves elements nearer to their hashes' slots.
   @inline(never)
   private mutating func spread(_ textOf: (UInt32) -> ByteSpan) {
     if HashIndex.isFilled(count, mask + 1) {
@@ -174,10 +174,10 @@ struct HashIndex: ~Copyable {
     }
   }
 
-  /// Whether elements may stand far from their places for want of room, and not because of their hashes.
+  /// Whether large distances are due to a full table, and not to colliding hashes.
   private static func isFilled(_ count: Int, _ size: Int) -> Bool { count * 4 >= size }
 
-  /// Inserts all elements into new slots: more of them, or under another key.
+  /// Inserts all elements into new slots, more of them or with another key.
   @inline(never)
   private mutating func rebuild(_ size: Int, takingKey: Bool = false, _ textOf: (UInt32) -> ByteSpan) {
     let (old, oldMask) = (slots, mask)

@@ -1,6 +1,6 @@
-/// Names a list of a feed: that of its sections, or that of one section's items.
+/// Names a list of a feed: the sections, or one section's items.
 struct Scope: Hashable {
-  /// Where the list stands among the state's: that of the sections first.
+  /// The list's index among the state's lists: the sections' list is first.
   private let number: UInt32
 
   @inline(__always)
@@ -18,7 +18,7 @@ struct Scope: Hashable {
   @inline(__always)
   var isSections: Bool { number == 0 }
 
-  /// The section whose items the list has.
+  /// The section of a list of items.
   @inline(__always)
   var section: ElementHandle {
     assert(!isSections, "the list of sections is in no section")
@@ -36,51 +36,49 @@ extension Scope: Packable {
   }
 }
 
-/// A list of a feed: its sections, or the items of one section, with what is kept up to date
-/// beside the order.
+/// A list of a feed, its sections or one section's items, with values that are kept up to date.
 struct OrderedList {
   var tree = OrderTree()
-  /// The sum of the checksum's terms of the list's elements, now and as published.
+  /// The sum of the checksum terms of the list's elements, current and published.
   var checksum: UInt32 = 0
   var publishedChecksum: UInt32 = 0
-  /// Whether the order changed since it was published.
+  /// Whether the order changed since the last publication.
   var isReordered = false
-  /// Whether the whole list was replaced since it was published.
+  /// Whether the whole list was replaced since the last publication.
   var isReplaced = false
-  /// Whether the fewest moves must be found over the whole list, because the list was replaced and
-  /// its order changed in some other way too.
+  /// Whether the fewest moves need the whole list: it was replaced, and its order also changed otherwise.
   var needsWholeOrder = false
-  /// Of a section: how its items are sorted, and how many it keeps; nil if it says neither.
+  /// Of a section: the order and the limit of its items; nil if it has neither.
   var settings: SectionSettings?
   var publishedSettings: SectionSettings?
-  /// Whether the items of an ordered section stand in its order, and their keys are known.
+  /// Whether the items of an ordered section are sorted, with known keys.
   var isSorted = false
   /// Where searches for places in an ordered section begin.
   var landmarks: Landmarks?
-  /// For the difference: how many changes concern this list, and its section's positions.
+  /// For the difference: the number of changes in this list, and its section's positions.
   var touchCount: Int32 = 0
   var publishedRank = PackedOptional<Rank>.none
   var currentRank = PackedOptional<Rank>.none
 
-  /// Whether the section says something else of its items than was published.
+  /// Whether the section's order or limit differs from the published one.
   var hasNewSettings: Bool {
     settings !== publishedSettings && !SectionSettings.areEqual(settings, publishedSettings)
   }
 
-  /// Notes that single elements were inserted, moved or removed.
+  /// Records that single elements were inserted, moved or removed.
   mutating func noteSingleChange() {
     if isReplaced { needsWholeOrder = true }
     isReordered = true
   }
 
-  /// Notes that the list was replaced, if only by what it held.
+  /// Records that the list was replaced, even if by the same elements.
   mutating func noteReplacement() {
     if isReordered { needsWholeOrder = true }
     isReplaced = true
   }
 }
 
-/// How many elements of a list stand before one, in one of its two orders.
+/// The number of elements before one in a list, in one of its two orders.
 package struct Rank: Comparable, Sendable {
   let number: Int32
 
@@ -125,7 +123,7 @@ package struct CurrentCursor {
   private let tree: OrderTree
   private var leaf: OrderNode?
   private var index: Int
-  /// Elements that are left to step to, so that ghosts behind the last one are not visited.
+  /// The number of remaining elements, so that ghosts after the last one are not visited.
   private var remaining: Int32
 
   /// Before the first element.
@@ -145,12 +143,12 @@ package struct CurrentCursor {
     remaining = Int32.max
   }
 
-  /// The next element, or nil at the end. O(log n) at most, whatever ghosts are before it.
+  /// The next element, or nil at the end. O(log n) at most, for any number of ghosts before it.
   package mutating func peek() -> ElementHandle? {
     guard remaining > 0 else { return nil }
     while let node = leaf {
       if node.entryCounts.current == 0 {
-        // Many more leaves of nothing but ghosts may follow, so they are not passed one by one.
+        // Many more leaves with only ghosts may follow, so they are not visited one by one.
         let next = tree.select(current: tree.ranks(OrderTree.Position(leaf: node, index: 0)).current)
         (leaf, index) = (next?.leaf, next?.index ?? 0)
         return next?.entry.handle
@@ -166,13 +164,13 @@ package struct CurrentCursor {
     return nil
   }
 
-  /// Goes past the element that `peek` returned.
+  /// Advances past the element that `peek` returned.
   mutating func advance() {
     index += 1
     remaining -= 1
   }
 
-  /// The next element, which the cursor goes past; nil at the end.
+  /// Returns the next element and advances; nil at the end.
   package mutating func next() -> ElementHandle? {
     let handle = peek()
     if handle != nil { advance() }
@@ -180,10 +178,9 @@ package struct CurrentCursor {
   }
 }
 
-/// Which elements of a sequence of distinct numbers can stay where they are, so that the fewest
-/// must move: a longest increasing subsequence, by patience sorting with binary search
-/// (Fredman, "On computing the length of longest increasing subsequences", 1975): O(n log n),
-/// O(n) where the sequence is sorted already.
+/// Finds the elements of a sequence of distinct numbers that can stay, so that the fewest must move: a
+/// longest increasing subsequence, by patience sorting with binary search (Fredman, "On computing the length
+/// of longest increasing subsequences", 1975): O(n log n), O(n) if the sequence is already sorted.
 enum LongestIncreasingSubsequence {
   /// True at the positions of one longest increasing subsequence; the same one for the same input.
   static func membership(_ values: [Int32]) -> [Bool] {

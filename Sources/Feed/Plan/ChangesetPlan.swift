@@ -4,7 +4,7 @@
 /// A changeset that needed no comparison has no plan: one with only `reconfigure` entries, a deletion, and a reload
 /// with the reason `initial`, `requested` or `disjoint`.
 public enum ChangesetPlan: Sendable, Equatable {
-  /// A difference, or a reload that took its place.
+  /// A difference, or a reload that replaced it.
   case weighed(WeighedDifference)
   /// A keyframe.
   case keyframe(DueKeyframe)
@@ -43,7 +43,7 @@ public enum ChangesetPlan: Sendable, Equatable {
     output.append(UInt8(ascii: "}"))
   }
 
-  /// A threshold in the fewest digits that are read back as the same number; whole ones without a fraction.
+  /// A threshold in the fewest digits that represent the same number; whole numbers without a fraction.
   package static func text(_ number: Double) -> String {
     let text = number.description
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -60,8 +60,8 @@ public enum ChangesetPlan: Sendable, Equatable {
 extension ChangesetPlan {
   /// Reads the header's value. Unknown members are ignored.
   ///
-  /// Nil if the value is not a plan: not JSON, too long, or without one of the figures. A plan only explains a
-  /// changeset, so followers ignore such a header.
+  /// Nil if the value is not a plan: not JSON, too long, or incomplete. A plan only explains a changeset, so
+  /// followers ignore such a header.
   public init?(_ value: ByteSpan, indexer: JSONIndexer) {
     guard value.count <= ChangesetPlan.greatestByteCount, let text = try? indexer.validated(value),
       text.character(0) == UInt8(ascii: "{")
@@ -93,7 +93,7 @@ private protocol PlanFigures {
 }
 
 extension PlanFigures {
-  /// - Parameter members: the members of the header's object, as they are spelled; nil results if one is missing.
+  /// - Parameter members: the header's members, in their spelling; nil results if one is missing.
   init?(_ members: [String: String]) {
     self.init()
     var isComplete = true

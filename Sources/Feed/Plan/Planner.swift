@@ -1,4 +1,4 @@
-/// What is known of a changeset before its difference is computed.
+/// The known properties of a changeset before its difference is computed.
 struct PlannedChange {
   var isInitial: Bool
   var isReloadRequested: Bool
@@ -6,7 +6,7 @@ struct PlannedChange {
   var itemCount: Int
   var tally: DifferenceTally
 
-  /// The reason for a reload whatever its cost is; with nil the difference must be weighed.
+  /// The reason for a reload at any cost; with nil the difference must be weighed.
   var certainReason: ReloadReason? {
     if isInitial { return .initial }
     if isReloadRequested { return .requested }
@@ -15,21 +15,21 @@ struct PlannedChange {
 }
 
 extension WeighedDifference {
-  /// The reason for a reload in place of a difference that is more than `reconfigure` entries: the first that holds
-  /// (protocol, section 4.4); nil to publish the difference.
+  /// The reason for a reload instead of a difference with entries other than `reconfigure`: the first that
+  /// applies (protocol, section 4.4); nil to publish the difference.
   package var reason: ReloadReason? {
-    // A large change is no reason to send what is much larger still.
+    // A large change does not justify a reload that is much larger still.
     let isWorthwhile = Double(reloadBytes) <= thresholds.maxReloadRatio * Double(differenceBytes)
     if isWorthwhile {
       if weight > thresholds.maxChanges { return .changes }
-      // Of no items any weight is more than every fraction: the quotient is infinite.
+      // Without items, any weight exceeds every fraction: the quotient is infinite.
       if items >= thresholds.minimumItems,
         Double(weight) / Double(items) > thresholds.maxChangedFraction
       {
         return .fraction
       }
     }
-    // Where no item results, none changed its kind.
+    // If no items result, none changed its kind.
     if items >= thresholds.minimumItems, itemsAfter > 0,
       Double(changedKinds) / Double(itemsAfter) > thresholds.maxKindFraction
     {
@@ -45,19 +45,19 @@ public struct PlannerThresholds: Sendable, Equatable {
   public var maxChanges = 5000
   /// Reload when weight divided by the larger item count is greater than this, if ``maxReloadRatio`` allows it.
   public var maxChangedFraction = 0.5
-  /// A large weight is no reason for a reload of more than this many times the difference's bytes.
+  /// A large weight is not a reason for a reload of more than this many times the difference's bytes.
   public var maxReloadRatio = 3.0
   /// The fractions apply only to feeds of at least this many items, before or after.
   public var minimumItems = 50
-  /// Reload when the items that changed their kind are more than this fraction of the resulting items.
+  /// Reload when more than this fraction of the resulting items changed their kind.
   public var maxKindFraction = 0.5
   /// Reload when the difference's bytes are more than this many times the reload's.
   public var maxBytesRatio = 1.5
 
   public init() {}
 
-  /// Calls one of the closures with each threshold and its name, in the order of the header `feedstore.plan`. The
-  /// header, the configuration and the status have the thresholds that are listed here.
+  /// Calls one of the closures with each threshold and its name, in the order of the header `feedstore.plan`.
+  /// This list defines the thresholds of the header, the configuration and the status.
   package mutating func forEachFigure<Failure>(
     count: (StaticString, inout Int) throws(Failure) -> Void,
     ratio: (StaticString, inout Double) throws(Failure) -> Void
@@ -73,11 +73,11 @@ public struct PlannerThresholds: Sendable, Equatable {
 
 /// How a client should apply a changeset.
 public enum ChangesetMode: String, Sendable, CaseIterable {
-  /// Content changed; what clients have prepared stays.
+  /// Content changed; clients' prepared views stay valid.
   case reconfigure
   /// Elements were inserted, deleted, moved or reloaded.
   case diff
-  /// The whole feed, regardless of what the replica has.
+  /// The whole feed, regardless of the replica's state.
   case reload
   /// The feed was deleted.
   case delete
@@ -85,7 +85,7 @@ public enum ChangesetMode: String, Sendable, CaseIterable {
 
 /// Why a feed is published as a whole: the reasons of the protocol, section 4.4.
 public enum ReloadReason: String, Sendable, CaseIterable {
-  /// Nothing of this epoch was published before.
+  /// The epoch was not published before.
   case initial
   /// `feed.reload` asked for it.
   case requested
@@ -99,14 +99,14 @@ public enum ReloadReason: String, Sendable, CaseIterable {
   case kinds
   /// The difference would be larger than `planner.maxBytesRatio` times the reload.
   case bytes
-  /// The state is written out again, so that the compacted topic stays small.
+  /// The state is written again, so that the compacted topic stays small.
   case keyframe
 
-  /// Whether a reload for this reason has a plan that says what was compared; nil if it may have one.
+  /// Whether a reload for this reason has a plan with the compared figures; nil if it may have one.
   package var needsPlan: Bool? {
     switch self {
     case .changes, .fraction, .kinds, .keyframe: true
-    // In place of a difference that would take a number that no key may have, nothing need have been weighed.
+    // A reload may also replace a difference whose number is too large for a key; then nothing was weighed.
     case .bytes: nil
     case .initial, .requested, .disjoint: false
     }
@@ -129,15 +129,15 @@ public struct WeighedDifference: Sendable, Equatable {
   /// The thresholds that the figures were compared with.
   public var thresholds = PlannerThresholds()
 
-  /// The items that fractions count against: those before or after, whichever are more.
+  /// The items that fractions refer to: those before or after, whichever are more.
   public var items: Int { max(itemsBefore, itemsAfter) }
 
   public init() {}
 
-  /// What exceeded a threshold for a reason, and the threshold, in words.
+  /// The figure that exceeded a threshold for a reason, and the threshold, in words.
   ///
-  /// - Parameter count: spells a number.
-  /// - Returns: nil for reasons that are not weighed; `figures` is nil if it was the weight.
+  /// - Parameter count: formats a number.
+  /// - Returns: nil for reasons that are not weighed; `figures` is nil for the weight.
   package func words(
     for reason: ReloadReason,
     count: (Int) -> String

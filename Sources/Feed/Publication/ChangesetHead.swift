@@ -1,4 +1,4 @@
-/// The fields before a changeset's lists, in the order of the protocol, but for `part` and `parts`.
+/// The fields before a changeset's lists, in the order of the protocol, without `part` and `parts`.
 package struct ChangesetHead {
   package var feed: ByteSpan
   var epoch: [UInt8]
@@ -13,7 +13,7 @@ package struct ChangesetHead {
   private static var partName: StaticString { ",\"part\":" }
   private static var partsName: StaticString { ",\"parts\":" }
 
-  /// Appends the head, its object left open.
+  /// Appends the head, and leaves its object open.
   func write(part: (number: Int, count: Int)?, to output: ByteWriter) {
     writeBeforeBase(to: output)
     output.append(decimal: base)
@@ -79,8 +79,8 @@ extension ChangesetHead {
   /// The head of a record.
   ///
   /// - Parameters:
-  ///   - time: that of the record, in milliseconds since 1970.
-  ///   - through: that of the record.
+  ///   - time: the record's time, in milliseconds since 1970.
+  ///   - through: the record's `through`.
   package init(_ record: DecodedChangeset, time: Int64, through: [TopicOffset]) {
     self.init(
       feed: record.feed,
@@ -95,7 +95,7 @@ extension ChangesetHead {
     )
   }
 
-  /// Whether another part of a changeset of the same feed has the same head.
+  /// Whether another part of the feed's changeset has the same head.
   package func isSame(as other: ChangesetHead) -> Bool {
     (epoch, revision, base, mode) == (other.epoch, other.revision, other.base, other.mode)
       && (reason, time, through, checksum) == (other.reason, other.time, other.through, other.checksum)
@@ -115,7 +115,7 @@ public enum TimestampFormat {
     min(max(milliseconds, range.lowerBound), range.upperBound)
   }
 
-  /// Appends the text; a time outside of `range` is written as the nearest inside.
+  /// Appends the text; a time outside of `range` becomes the nearest inside.
   public static func append(_ milliseconds: Int64, to output: ByteWriter) {
     let milliseconds = nearest(milliseconds)
     let dayLength: Int64 = 86_400_000
@@ -154,7 +154,7 @@ public enum TimestampFormat {
 
   // MARK: Reading
 
-  /// The time of such a text; nil if it has another form, or the date does not exist.
+  /// The time of such a text; nil if its form is wrong or the date does not exist.
   package static func milliseconds(_ text: ByteSpan) -> Int64? {
     guard text.count == byteCount, hasSeparators(text),
       let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
@@ -162,7 +162,7 @@ public enum TimestampFormat {
       let fraction = number(text, 20, 3), (1...12).contains(month), hour < 24, minute < 60, second < 60
     else { return nil }
     let days = dayNumber(year, month, day)
-    // The 30th of February is a day of March.
+    // For example, the 30th of February is a day of March.
     guard civil(days) == (year, month, day) else { return nil }
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
   }

@@ -1,8 +1,8 @@
-/// Writes what changed in one feed after another: plans, encodes, splits, and names the records so
-/// that the compacted topic always describes the current state.
+/// Writes the changes of one feed after another: plans, encodes, splits, and names the records so that the
+/// compacted topic always describes the current state.
 ///
-/// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The
-/// records come in the order of the protocol, section 3.2.
+/// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The records
+/// are in the order of the protocol, section 3.2.
 public final class ChangesetPublisher {
   private let planner: PlannerThresholds
   private let keyframes: KeyframePolicy
@@ -10,7 +10,7 @@ public final class ChangesetPublisher {
 
   @exclusivity(unchecked) private var body = DifferenceBody()
   private let scratch = ByteWriter(capacity: 1024)
-  /// What remains to be written for the feed under way.
+  /// The remaining steps of the current feed.
   @exclusivity(unchecked) private var steps: [Step] = []
   private var feed: PublishedFeed?
   @exclusivity(unchecked) private var version = PublishedVersion(epoch: [], revision: 0, through: [])
@@ -30,10 +30,10 @@ public final class ChangesetPublisher {
     maxMessageBytes = output.maxMessageBytes
   }
 
-  /// Nulls that are written in one step.
+  /// The number of nulls that one step writes.
   private static let nullsAtOnce = 10_000
 
-  /// Plans a feed's changeset. Nil when there is nothing to publish.
+  /// Plans a feed's changeset. Nil if nothing has changed.
   public func begin(_ feed: PublishedFeed) -> PublicationOutcome? {
     self.feed = feed
     steps.removeAll()
@@ -43,8 +43,8 @@ public final class ChangesetPublisher {
     return feed.exists ? planChange(feed) : planDeletion(feed)
   }
 
-  /// Writes what comes next: a difference with all its parts, one part of a reload, or some nulls. False when
-  /// the feed is done.
+  /// Writes the next records: a difference with all its parts, one part of a reload, or some nulls. False
+  /// when the feed is done.
   public func writeNext(to output: RecordBuffer) -> Bool {
     guard let feed, let step = steps.first else {
       feed = nil
@@ -147,7 +147,7 @@ public final class ChangesetPublisher {
     return weighed
   }
 
-  /// Whether keys have no numbers for all parts of the difference, and for a deletion after it.
+  /// Whether keys lack numbers for all parts of the difference and a deletion after it.
   private func mayPassGreatestNumber(
     _ difference: FeedDifference,
     of state: FeedState,
@@ -194,7 +194,7 @@ public final class ChangesetPublisher {
 
   // MARK: Writing
 
-  /// Writes a step or a part of it; true when it is done.
+  /// Writes a step or a part of it; true at its end.
   private func write(_ step: Step, _ feed: PublishedFeed, _ output: RecordBuffer) -> Bool {
     switch step {
     case .difference(let difference, let head, let headBytes, let plan):
@@ -243,7 +243,7 @@ public final class ChangesetPublisher {
     let start = output.bytes.count
     head.write(part: nil, to: output.bytes)
     var mayBeWhole = true
-    // What was weighed may be known to be too long.
+    // The difference's size may be known already, and be too large.
     if case .weighed(let weighed)? = plan { mayBeWhole = weighed.differenceBytes <= maxMessageBytes }
     // The closing brace is one more byte.
     let most = maxMessageBytes - headBytes - 1
@@ -267,7 +267,7 @@ public final class ChangesetPublisher {
     appendReload(feed, keyframe, isKeyframe: true, .keyframe(due))
   }
 
-  /// Adds a record whose value was written from a place on.
+  /// Adds a record whose value was written from an offset on.
   private func noteDelta(
     part: Int,
     _ start: Int,
@@ -290,7 +290,7 @@ public final class ChangesetPublisher {
 
   /// Adds a record.
   ///
-  /// - Parameter valueStart: from where to the end of the buffer its value was written; nil for a null.
+  /// - Parameter valueStart: the offset of its value, which ends with the buffer; nil for a null.
   private func append(
     _ keyPrefix: StaticString,
     _ number: Int,
@@ -315,7 +315,7 @@ public final class ChangesetPublisher {
 
   private func dueKeyframe(_ feed: PublishedFeed, _ head: ChangesetHead) -> DueKeyframe? {
     let isDueByBytes = keyframes.isDue(deltaBytes: version.deltaBytes, lastReloadBytes: version.reloadBytes)
-    // Only one of the two needs the keyframe's size, which its head has to be spelled for.
+    // The keyframe's size requires its head, and only one of the two conditions needs it.
     guard isDueByBytes || version.deltaCount >= keyframes.maxDeltas else { return nil }
     var due = DueKeyframe()
     due.deltas = version.deltaCount
@@ -332,7 +332,7 @@ public final class ChangesetPublisher {
   }
 }
 
-/// What a feed published in a flush, for the counters.
+/// The publication of a feed in a flush, for the counters.
 public struct PublicationOutcome: Sendable, Equatable {
   public var mode: ChangesetMode
   public var reason: ReloadReason?

@@ -1,5 +1,4 @@
-/// The encoded entries of a difference, one after the other, from which one value or several
-/// parts are put together.
+/// The encoded entries of a difference, from which one value or several parts are composed.
 struct DifferenceBody {
   /// A list of the document.
   struct List: Equatable {
@@ -30,9 +29,9 @@ struct DifferenceBody {
     }
   }
 
-  /// Writes a difference's lists in one value, brackets included, unless that takes more than so many bytes.
+  /// Writes a difference's lists in one value, brackets included, unless it is longer than a limit.
   ///
-  /// - Returns: whether it did; if not, what it has written is not whole.
+  /// - Returns: whether it did; if not, the output is incomplete.
   static func write(
     _ difference: FeedDifference,
     of state: FeedState,
@@ -61,7 +60,7 @@ struct DifferenceBody {
       for (position, entry) in entries[kind].enumerated() {
         if position > 0 { sink.append(UInt8(ascii: ",")) }
         encode(entry, List(isOfItems: isOfItems, kind: kind), state, to: &sink)
-        // So that memory for what is split anyway stays bounded.
+        // Bounds the memory for a value that will be split anyway.
         if sink.count > end { return false }
       }
       sink.append(UInt8(ascii: "]"))
@@ -89,7 +88,7 @@ struct DifferenceBody {
     return counter.count
   }
 
-  /// Forgets the entries, and gives back memory beyond the usual.
+  /// Removes the entries, and releases memory beyond the usual.
   mutating func removeAll() {
     bytes.removeAll(keepCapacity: 1 << 20)
     entries.removeAll(keepingCapacity: entries.capacity < 1 << 16)
@@ -162,7 +161,7 @@ struct DifferenceBody {
 
   private func start(_ entry: Int) -> Int { entry == 0 ? 0 : entries[entry - 1].end }
 
-  /// Bytes that an entry adds to a part after the entry before it in that part, all brackets included.
+  /// Bytes that an entry adds to a part after the previous entry, all brackets included.
   private func cost(_ entry: Int, isFirst: Bool) -> Int {
     let list = entries[entry].list
     let length = entries[entry].end - start(entry)
@@ -179,16 +178,16 @@ struct DifferenceBody {
     entries.indices.reduce(0) { $0 + cost($1, isFirst: $1 == 0) }
   }
 
-  /// How many entries there are, which are more than parts or as many.
+  /// The number of entries, at least the number of parts.
   var entryCount: Int { entries.count }
 
-  /// How many values it takes; 1 if it is not split.
+  /// The number of values; 1 if it is not split.
   func partCount(headBytes: Int, limit: Int) -> Int {
     guard headBytes + byteCount + 1 > limit else { return 1 }
     return PartPlan.count { partEnds(limit: limit, headBytes: headBytes, countDigits: $0).count }
   }
 
-  /// Where each part ends, greedily.
+  /// The end of each part, computed greedily.
   private func partEnds(limit: Int, headBytes: Int, countDigits: Int) -> [Int] {
     // With the value's closing brace.
     func partHeadBytes(_ part: Int) -> Int {
@@ -215,8 +214,8 @@ struct DifferenceBody {
   ///
   /// - Parameters:
   ///   - headBytes: bytes of the head without part fields.
-  ///   - limit: the most bytes of one value.
-  ///   - isWritten: called after each value with the part's number and where the value starts.
+  ///   - limit: the maximum bytes of one value.
+  ///   - isWritten: called after each value with the part's number and the value's offset.
   func write(
     head: ChangesetHead,
     headBytes: Int,
@@ -280,13 +279,12 @@ extension ByteSink {
   }
 }
 
-/// Splits a document that is too large for one record: greedily, in order, into parts of at most
-/// a given size.
+/// Splits a document that is too large for one record: greedily, in order.
 enum PartPlan {
-  /// The number of parts, given how many result when the count has so many digits.
+  /// The number of parts, given the result for each number of its digits.
   ///
-  /// Each part names the number of parts, so that the count's digits take room that may in turn
-  /// take another part: more digits are tried until they are enough.
+  /// Each part contains the number of parts, whose digits take room: more digits are tried until they
+  /// suffice.
   static func count(_ partsWithCountDigits: (Int) -> Int) -> Int {
     var digits = 1
     while true {

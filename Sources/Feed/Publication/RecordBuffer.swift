@@ -3,7 +3,7 @@ public final class RecordBuffer {
   public let bytes = ByteWriter(capacity: 64 << 10)
   @exclusivity(unchecked) public private(set) var records: [OutputRecord] = []
 
-  /// The partition of the records that are appended next.
+  /// The partition of the next records.
   public var partition: Int32 = 0
 
   public init() {}
@@ -62,19 +62,19 @@ public final class RecordBuffer {
   }
 }
 
-/// One record for the changesets topic; its bytes are in the buffer it came with.
+/// One record for the changesets topic; its bytes are in its buffer.
 public struct OutputRecord: Sendable, Equatable {
   /// The partition of the feed's input, and so of its changesets.
   public var partition: Int32
-  /// Where the key is in the buffer.
+  /// The range of the key in the buffer.
   public var key: Range<Int>
-  /// Where the value is in the buffer; nil for a Kafka null.
+  /// The range of the value in the buffer; nil for a Kafka null.
   public var value: Range<Int>?
-  /// Where the feed's id is in the buffer.
+  /// The range of the feed's id in the buffer.
   public var feed: Range<Int>
-  /// Where the CloudEvents id is in the buffer; empty for a null, which has no headers.
+  /// The range of the CloudEvents id in the buffer; empty for a null, which has no headers.
   public var eventID: Range<Int>
-  /// Where the header `feedstore.plan` is in the buffer; empty where there is none.
+  /// The range of the header `feedstore.plan` in the buffer; empty without one.
   public var plan: Range<Int>
   /// The changeset's time in milliseconds since 1970, also for nulls.
   public var time: Int64

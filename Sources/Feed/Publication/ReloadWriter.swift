@@ -10,7 +10,7 @@ struct ReloadWriter {
   let partCount: Int
   private var walk: Walk
 
-  /// Where the next part begins.
+  /// The position of the next part.
   private struct Walk {
     var sections: CurrentCursor
     var items: CurrentCursor?
@@ -83,7 +83,7 @@ struct ReloadWriter {
     return part
   }
 
-  /// Goes on to the end of one part, writing it where there is an output.
+  /// Advances to the end of one part, and writes it if there is an output.
   private static func advance(
     _ walk: inout Walk,
     _ state: FeedState,
@@ -98,7 +98,7 @@ struct ReloadWriter {
     while !isFull, let section = walk.sections.peek() {
       let isContinued = walk.isContinued
       var items = walk.items ?? CurrentCursor(state.list(.items(of: section)).pointee.tree)
-      // The section's own entry, with the brackets of the list where it is the first.
+      // The section's own entry, with the brackets of the list if it is the first.
       let sectionCost =
         state.sizeOfSection(section, withData: !isContinued)
         + (isFirstSection
@@ -117,7 +117,7 @@ struct ReloadWriter {
           : state.sizeOfItem(item)
             + (isFirstItem
               ? ReloadText.listFrame(ReloadText.itemsOpening) : ReloadText.comma.utf8CodeUnitCount)
-        // A part holds one entry at least.
+        // A part has at least one entry.
         if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
           isFull = true
           break
@@ -148,10 +148,10 @@ struct ReloadWriter {
   }
 }
 
-/// How a reload spells what it lists.
+/// The spelling of a reload's elements.
 ///
-/// The same code writes to a buffer and counts, and brackets are counted from their own text, so that text and count cannot
-/// disagree.
+/// The same code writes to a buffer and counts, and brackets are counted from their text, so that text and
+/// count cannot differ.
 enum ReloadText {
   static var sectionsOpening: StaticString { ",\"sections\":[" }
   static var itemsOpening: StaticString { ",\"items\":[" }
@@ -159,15 +159,15 @@ enum ReloadText {
   static var listEnd: StaticString { "]" }
   static var objectEnd: StaticString { "}" }
 
-  /// Bytes that a list takes besides its elements and the commas between them.
+  /// The bytes of a list without its elements and the commas between them.
   @inline(__always)
   static func listFrame(_ opening: StaticString) -> Int {
     opening.utf8CodeUnitCount + listEnd.utf8CodeUnitCount
   }
 
-  /// Appends an element but for a section's items and the end of its object.
+  /// Appends an element without a section's items and the end of its object.
   ///
-  /// - Parameter fields: none where the section continues an earlier part's.
+  /// - Parameter fields: none if the section continues an earlier part's.
   @inline(__always)
   static func append<Sink: ByteSink>(
     _ id: ByteSpan,
@@ -198,8 +198,8 @@ extension Snapshot {
   /// - Parameters:
   ///   - feed: the feed's id.
   ///   - version: the revision of the content.
-  ///   - timeMilliseconds: the `time` of that revision, since 1970.
-  ///   - window: what is written; nil for everything.
+  ///   - timeMilliseconds: the `time` of the revision, since 1970.
+  ///   - window: the part of the feed to write; nil for everything.
   public func reload(
     of feed: String,
     version: PublishedVersion,
@@ -220,7 +220,7 @@ extension Snapshot {
         checksum: window.map { state.checksum(of: $0) } ?? checksum
       )
       if let window { return state.writeReload(of: window, head: head, to: output) }
-      // A part without a limit is everything, however many bytes the head has.
+      // A part without a limit contains everything, for any size of the head.
       var writer = ReloadWriter(state, head: head, headBytes: 0, limit: .max)
       _ = writer.writePart(to: output)
     }

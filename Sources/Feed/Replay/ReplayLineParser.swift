@@ -1,21 +1,21 @@
-/// Reads the lines of replay files: one record a line, in the envelope of `kcat -J` (protocol,
-/// section 7). Remembers what later lines default to.
+/// Reads the lines of replay files: one record a line, in the envelope of `kcat -J` (protocol, section 7).
+/// Later lines default to earlier values.
 public final class ReplayLineParser {
   private let indexer = JSONIndexer()
-  /// The line that was parsed last. The indexer's.
+  /// The latest line, owned by the indexer.
   private let text: JSONText
   private let arena = ScratchArena()
   @exclusivity(unchecked) private var lastTimestamp: Int64 = 0
   @exclusivity(unchecked) private var lastOffsets: [TopicPartition: Int64] = [:]
-  // The topic-partition of the line before, so that most lines look up nothing.
+  // The previous line's topic-partition, so that most lines need no lookup.
   @exclusivity(unchecked) private var recent: TopicPartition
   @exclusivity(unchecked) private var recentOffset: Int64 = -1
-  /// Where the fields of the line are that was parsed last; nil if it is no record.
+  /// The positions of the latest line's fields; nil if it is not a record.
   @exclusivity(unchecked) private var recentFields: Envelope?
-  /// Whether the line before took so much memory that it is given back.
+  /// Whether the previous line took so much memory that it is released.
   @exclusivity(unchecked) private var wasLarge = false
 
-  /// The topic of lines that name none.
+  /// The topic of lines without one.
   private let defaultTopic: [UInt8]
   /// The topics of the lines so far.
   @exclusivity(unchecked) private var topics: Set<[UInt8]> = []
@@ -25,7 +25,7 @@ public final class ReplayLineParser {
     var partition: Int32
   }
 
-  /// - Parameter defaultTopic: the topic of lines that name none.
+  /// - Parameter defaultTopic: the topic of lines without one.
   public init(defaultTopic: String = "feeds.items") {
     text = indexer.text
     self.defaultTopic = Array(defaultTopic.utf8)
@@ -48,7 +48,7 @@ public final class ReplayLineParser {
     var value: Field = (0, 0)
   }
 
-  /// The record of a line; nil for a blank one. It is valid until the next line, and as long as the parser.
+  /// The record of a line; nil for a blank one. Valid until the next line, and as long as the parser.
   public func parse(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord? {
     if line.buffer.allSatisfy(JSONText.isSpace) { return nil }
     recentFields = nil
@@ -105,8 +105,7 @@ public final class ReplayLineParser {
     )
   }
 
-  /// The headers of the record that was parsed last: names and values by turns, nil for a null. They are valid
-  /// until the next line.
+  /// The headers of the latest record: names and values alternate, nil for a null. Valid until the next line.
   public var headers: [ByteSpan?] {
     guard let fields = recentFields, fields.headers.first != 0, !isNull(fields.headers) else { return [] }
     var headers: [ByteSpan?] = []
@@ -116,7 +115,7 @@ public final class ReplayLineParser {
     return headers
   }
 
-  /// The first field that a replay writes and that the line that was parsed last does not have.
+  /// The first field of replay files that the latest line lacks.
   public var omittedField: String? {
     guard let fields = recentFields else { return nil }
     let written = [
@@ -128,7 +127,7 @@ public final class ReplayLineParser {
 
   // MARK: Fields
 
-  /// Notes where each field is; of duplicates the last counts.
+  /// Finds the fields; of duplicates the last counts.
   private func readFields() -> Envelope {
     var envelope = Envelope()
     text.forEachMember(of: 0, arena: arena) { name, field in
@@ -174,7 +173,7 @@ public final class ReplayLineParser {
       throw wrongType("topic", "a string", field)
     }
     let name = text.string(field.first, arena: arena)
-    // Before the first line the recent topic is empty, which no name is.
+    // Before the first line the recent topic is empty, unlike any name.
     if !name.isEmpty, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) }) {
       return recent.topic
     }
@@ -184,7 +183,7 @@ public final class ReplayLineParser {
     return try admitted(Array(name.buffer))
   }
 
-  /// A topic that another line has named, or for which there is room.
+  /// The topic, if another line has named it, or if there is room for it.
   private func admitted(_ topic: [UInt8]) throws(ReplayLineError) -> [UInt8] {
     if topics.contains(topic) { return topic }
     guard topics.count < TopicOffset.greatestCount else {
@@ -297,15 +296,15 @@ public final class ReplayLineParser {
 
 /// A line of a replay file that is not a record's envelope.
 public struct ReplayLineError: Error, Sendable, Equatable {
-  /// What is wrong, naming the field.
+  /// The problem, with the field's name.
   public let problem: String
 
   init(_ problem: String) { self.problem = problem }
 }
 
-/// Base64 of RFC 4648, section 4: with padding, and nothing that it does not need.
+/// Base64 of RFC 4648, section 4: with padding, and in canonical form.
 enum Base64 {
-  /// The bytes that a text stands for, in the arena; nil where it is not Base64.
+  /// The decoded bytes, in the arena; nil if the text is not Base64.
   static func decoded(_ text: ByteSpan, arena: ScratchArena) -> ByteSpan? {
     guard text.count % 4 == 0 else { return nil }
     if text.isEmpty { return .empty }
@@ -322,7 +321,7 @@ enum Base64 {
         group = group << 6 | digit
       }
       let count = isLast ? 3 - padding : 3
-      // Bits that stand for nothing must be 0, so that no bytes have two spellings.
+      // The unused bits must be 0, so that each byte sequence has one spelling.
       if group & ((1 << UInt32(8 * (3 - count))) - 1) != 0 { return nil }
       for index in 0..<count {
         bytes[written + index] = UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * index))

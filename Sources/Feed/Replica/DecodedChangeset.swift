@@ -1,9 +1,9 @@
-/// The head of a changeset record, and where its lists are in the text.
+/// The head of a changeset record, and the positions of its lists in the text.
 package struct DecodedChangeset {
   package typealias Field = JSONText.Field
 
-  /// The greatest revision, offset and position: the greatest that every reader of JSON has exactly, and so far off that the
-  /// next one can always be written.
+  /// The greatest revision, offset and position: the greatest integer that every JSON reader represents
+  /// exactly, and too large to be reached.
   static let greatestNumber: Int64 = 1 << 53 - 1
 
   package let text: JSONText
@@ -16,7 +16,7 @@ package struct DecodedChangeset {
   package private(set) var parts = 1
   package private(set) var mode = ChangesetMode.diff
   package private(set) var reason: ReloadReason?
-  /// The same as it is spelled, with its quotation marks; empty if there is none.
+  /// The reason's JSON string; empty if there is none.
   package private(set) var reasonText = ByteSpan.empty
   package private(set) var time = ByteSpan.empty
   private var through: Field = (0, 0)
@@ -37,7 +37,7 @@ package struct DecodedChangeset {
     guard text.character(0) == UInt8(ascii: "{") else {
       throw ReplicaFault("the value is not a JSON object")
     }
-    // By field, as one may stand twice.
+    // One bit per field, because a field may occur twice.
     var required: UInt8 = 0
     try forEachMember((0, text.tokenAfterValue(0))) { name, field throws(ReplicaFault) in
       if let number = try read(name, field) { required |= 1 << number }
@@ -52,14 +52,14 @@ package struct DecodedChangeset {
     }
   }
 
-  /// Takes a field; the number, from 0 to 7, of one that every changeset has.
+  /// Reads a field; returns the number, from 0 to 7, of a required field.
   private mutating func read(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> UInt8? {
     if name.matches("feed") {
       feed = try string(name, field)
       return 0
     } else if name.matches("epoch") {
       epoch = try string(name, field)
-      // A topic, a colon, milliseconds, a slash and an offset.
+      // The topic, a colon, milliseconds, a slash and an offset.
       guard epoch.count <= TopicName.greatestByteCount + 41 else { throw invalid(name, field) }
       return 1
     } else if name.matches("revision") {
@@ -82,7 +82,7 @@ package struct DecodedChangeset {
       return 6
     } else if name.matches("checksum") {
       let digits = try string(name, field)
-      // Eight digits in lower case, as it is spelled.
+      // Eight lower-case digits, as specified.
       guard digits.count == 8, digits.buffer.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }),
         let checksum = UInt32(digits.text, radix: 16)
       else { throw invalid(name, field) }
@@ -100,7 +100,7 @@ package struct DecodedChangeset {
     } else if name.matches("parts") {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
-      // A later minor version may have others; a reload is a reload.
+      // A later minor version may have other reasons; the reload is valid anyway.
       reason = ReloadReason(rawValue: try string(name, field).text)
       reasonText = data(field)
     } else if name.matches("sections") {
@@ -116,14 +116,14 @@ package struct DecodedChangeset {
     try text.forEachMember(of: field.first, arena: arena) { topic, offset throws(ReplicaFault) in
       _ = try integer(topic, offset)
       count += 1
-      // Otherwise what a store goes on from could be too large for its changesets.
+      // Otherwise a store that continues from this state could have too large changesets.
       guard TopicName.isLegal(topic), count <= TopicOffset.greatestCount else { throw invalid(name, field) }
     }
     through = field
   }
 
-  /// Lets a list be the changeset's newest records by topic. Most changesets name the topics of the one
-  /// before: their names are not copied again.
+  /// Sets a list to the changeset's newest records by topic. Most changesets name the same topics as their
+  /// predecessor: their names are not copied again.
   package func takeThrough(to offsets: inout [TopicOffset]) {
     var count = 0
     text.forEachMember(of: through.first, arena: arena) { topic, field in
@@ -161,7 +161,7 @@ package struct DecodedChangeset {
     return value
   }
 
-  /// The members of an object: name, and where the value is.
+  /// The members of an object: name, and position of the value.
   @inline(__always)
   package func forEachMember(
     _ field: Field,
@@ -178,7 +178,7 @@ package struct DecodedChangeset {
     }
   }
 
-  /// Whether an object has a member of a name behind the value of one.
+  /// Whether an object has a second member of a name after a value.
   @inline(never)
   private func isRepeated(_ name: ByteSpan, after value: Field) -> Bool {
     var token = value.end

@@ -1,6 +1,6 @@
 /// The entries of a difference, joined from all its parts. Spans point into the records.
 package struct DecodedEntries {
-  /// One entry; what its list does not have stays empty or -1.
+  /// One entry; fields that its list lacks stay empty or -1.
   package struct Entry {
     package var id = ByteSpan.empty
     package var fromSection = ByteSpan.empty
@@ -15,7 +15,7 @@ package struct DecodedEntries {
   package private(set) var sections = Lists()
   package internal(set) var items = Lists()
 
-  /// What the planner weighs: the entries other than reconfigures.
+  /// The weight for the planner: the entries other than reconfigures.
   package var weight: Int { sections.weight + items.weight }
   package var itemReloadCount: Int { items[.reload].count }
 
@@ -38,7 +38,7 @@ package struct DecodedEntries {
     isOfItems: Bool,
     to lists: inout Lists
   ) throws(ReplicaFault) {
-    // Taken out, not copied.
+    // Moved, not copied.
     var read = Lists()
     swap(&read, &lists)
     var starts = InlineArray<5, Int>(repeating: 0)
@@ -65,7 +65,7 @@ package struct DecodedEntries {
   ) throws(ReplicaFault) -> Entry {
     var entry = Entry()
     let hasContent = kind != .delete && kind != .move
-    // A field that is not needed may be anything.
+    // The value of an ignored field is not checked.
     try record.forEachMember(element) { name, field throws(ReplicaFault) in
       if name.matches("id") {
         entry.id = try record.string(name, field)
@@ -90,7 +90,7 @@ package struct DecodedEntries {
     return entry
   }
 
-  /// What is inserted, reconfigured or reloaded has data, and an item that is made its kind.
+  /// Inserted, reconfigured and reloaded elements need data, and new items a kind.
   private static func checkContent(
     _ entry: Entry,
     _ kind: EntryKind,

@@ -1,10 +1,10 @@
-/// What the keys of one feed on the changesets topic hold, recovered by reading them: what a store
-/// must know to go on writing that feed.
+/// The values under the keys of one feed on the changesets topic, recovered by reading them. A store needs
+/// them to continue writing the feed.
 struct FeedKeys {
-  /// The revision, and what it goes through, are the replica's.
+  /// The replica has the revision and `through`.
   private var version: PublishedVersion
 
-  /// The reload that is being read.
+  /// The reload of the parts that were read last.
   private var partRevision: UInt64 = 0
   private var partReason: ReloadReason?
   private var partsRead = 0
@@ -14,7 +14,7 @@ struct FeedKeys {
     version = PublishedVersion(epoch: Array(epoch.buffer), revision: 0, through: [])
   }
 
-  /// Those of a feed that a store has given up.
+  /// The keys of a feed that a store has given up.
   init(_ version: PublishedVersion) {
     self.version = version
     self.version.through = []
@@ -45,7 +45,7 @@ struct FeedKeys {
       partsRead = 0
       partBytes = 0
     } else if record.revision != partRevision || record.reason != partReason || record.part != partsRead {
-      // What compaction has left of an older reload.
+      // Compaction has left this part of an older reload.
       return
     }
     partsRead += 1
@@ -57,14 +57,14 @@ struct FeedKeys {
     version.reloadParts = record.parts
   }
 
-  /// The same without shared memory.
+  /// A copy without shared memory.
   func copy() -> FeedKeys {
     var copy = self
     copy.version.epoch = epoch.copy()
     return copy
   }
 
-  /// The version that a feed goes on from.
+  /// The version from which a feed continues.
   func version(of replica: Replica) -> PublishedVersion {
     var version = version
     version.epoch = replica.epoch
@@ -83,11 +83,10 @@ public struct RecordKey {
     case delta
   }
 
-  /// The greatest number in a key. A deletion nulls all keys up to the greatest that was used, so that a greater
-  /// one in the topic could make that take as long as its writer likes.
+  /// The greatest number in a key. A deletion nulls all keys up to the greatest used: this is a bound.
   public static let greatestNumber = 1_000_000
 
-  /// What keys look like, for messages about one that does not.
+  /// The form of keys, for messages.
   package static let form =
     "k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to \(greatestNumber) and no zeros before them"
 
@@ -95,7 +94,7 @@ public struct RecordKey {
   public let number: Int
   public let feed: ByteSpan
 
-  /// Nil if the bytes are no such key.
+  /// Nil if the bytes do not have this form.
   public init?(_ key: ByteSpan) {
     guard key.count >= 4 else { return nil }
     switch key[0] {
@@ -107,7 +106,7 @@ public struct RecordKey {
     var at = 1
     while at < key.count, key[at] != UInt8(ascii: "/") {
       let digit = key[at] &- 0x30
-      // "k01/a" would be another key than "k1/a", and a deletion would leave it.
+      // "k01/a" would be another key than "k1/a", and a deletion would not remove it.
       guard digit < 10, at == 1 || number > 0 else { return nil }
       number = number * 10 + Int(digit)
       guard number <= RecordKey.greatestNumber else { return nil }

@@ -1,17 +1,16 @@
 extension FeedState {
-  /// Applies a difference, checking every position against it. The caller confirms, or rolls back
-  /// after an error.
+  /// Applies a difference, and checks all its positions. The caller confirms, or rolls back after an error.
   ///
-  /// Base positions are looked up in the published order, which stays as it was while the current
-  /// one changes. Places are those of the entries; who edits an ordered section next finds the keys of its items again.
+  /// Base positions refer to the published order, which stays constant meanwhile. Entries determine the
+  /// places, so the keys of an ordered section's items are computed again before its next edit.
   ///
-  /// - Parameter forcing: whether an entry counts as a change, even if it changes nothing: an event had asked for it.
+  /// - Parameter forcing: whether an entry without effect counts as a change, because an event requested it.
   func apply(_ entries: DecodedEntries, forcing: Bool = false) throws(ReplicaFault) {
     for entry in entries.items[.delete] { try remove(entry, from: items, isMove: false) }
     for entry in entries.items[.move] { try remove(entry, from: items, isMove: true) }
     for entry in entries.sections[.delete] {
       let section = try remove(entry, from: sections, isMove: false)
-      // The items still in it go with it, without being listed.
+      // The section's remaining items are deleted with it, without entries.
       setOrder(.items(of: section), [])
     }
     for entry in entries.sections[.move] { try remove(entry, from: sections, isMove: true) }
@@ -37,7 +36,7 @@ extension FeedState {
     }
   }
 
-  /// Inserted and moved elements, each list's in the order of their result positions, which must differ.
+  /// Inserted and moved elements, each list's in the order of their result positions, which must be distinct.
   private static func byResult(
     _ lists: DecodedEntries.Lists
   ) throws(ReplicaFault) -> [DecodedEntries.Entry] {
@@ -55,7 +54,7 @@ extension FeedState {
     return placed
   }
 
-  /// Takes an element out of its list, if its base position is right.
+  /// Removes an element from its list, if its base position is right.
   @discardableResult
   private func remove(
     _ entry: DecodedEntries.Entry,
@@ -65,7 +64,7 @@ extension FeedState {
     guard let handle = table.findPresent(entry.id) else { throw FeedState.unknown(entry, "deletes or moves") }
     let scope = table[handle].scope
     if !scope.isSections {
-      // The section may have been taken out already, but it is known by its identifier.
+      // The section may have been removed already, but its identifier is known.
       guard sections.id(scope.section).hasSameBytes(as: entry.fromSection) else {
         throw ReplicaFault(
           .position,
@@ -104,7 +103,7 @@ extension FeedState {
     list(scope).pointee.isSorted = false
   }
 
-  /// The handle of an element that is inserted, or moved and therefore in no list now.
+  /// The handle of an inserted element, or of a moved one, which is in no list now.
   private func placeable(
     _ entry: DecodedEntries.Entry,
     _ table: ElementTable,
@@ -150,8 +149,8 @@ extension FeedState {
   }
 
   /// - Parameters:
-  ///   - position: what the changeset says.
-  ///   - expected: what the feed has, or allows.
+  ///   - position: the changeset's position.
+  ///   - expected: the feed's position, or its range.
   private static func misplaced(_ id: ByteSpan, at position: Int32, expected: String) -> ReplicaFault {
     ReplicaFault(
       .position,
@@ -161,10 +160,10 @@ extension FeedState {
 }
 
 extension FeedState {
-  /// Appends a part of a reload to a state that was empty before its first part; a section listed again with its id alone is
-  /// continued. The caller confirms after the last part.
+  /// Appends a part of a reload to a state that was empty before its first part; a section that is listed
+  /// again with only its id is continued. The caller confirms after the last part.
   ///
-  /// - Throws: what is wrong with the part. The state is not valid then.
+  /// - Throws: the fault of the part. The state is then invalid.
   package func append(reload record: DecodedChangeset) throws(ReplicaFault) {
     guard record.sections.first != 0 else { return }
     try record.forEachElement(record.sections) { section throws(ReplicaFault) in
@@ -217,7 +216,7 @@ extension FeedState {
     if count == 0 { totals.filledSectionCount += 1 }
   }
 
-  /// An item that is in no list yet, and does not count as changed.
+  /// Creates an item in no list, which does not count as changed.
   private func makeItem(
     _ record: DecodedChangeset,
     _ element: DecodedChangeset.Field

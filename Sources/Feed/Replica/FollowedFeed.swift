@@ -1,18 +1,17 @@
-/// What is known of one feed of a partition that is followed: its replica, the parts of a changeset that have
-/// arrived, and what its keys hold.
+/// One feed of a followed partition: its replica, the received parts of a changeset, and its keys.
 final class FollowedFeed {
   let id: ByteText
   private let ownedID: OwnedSpan
-  /// The feed as it was last known; nil before the first reload and after a deletion.
+  /// The last known state of the feed; nil before the first reload and after a deletion.
   @exclusivity(unchecked) var replica: Replica?
   /// Nil if it is not stale.
   @exclusivity(unchecked) var staleness: Staleness? { didSet { replica?.isStale = staleness != nil } }
-  /// The changeset of which parts are missing.
+  /// The incomplete changeset.
   @exclusivity(unchecked) var pending: PendingParts?
-  /// Nil if all that was read is nulls.
+  /// Nil if only nulls were read.
   @exclusivity(unchecked) var keys: FeedKeys?
-  /// What was published of the epoch of `keys` up to this revision counts in them already, although it may be read again.
-  /// 0 if nothing was taken over from a store.
+  /// `keys` already includes changesets of its epoch up to this revision, although they may be read again. 0
+  /// if nothing was taken over from a store.
   @exclusivity(unchecked) var knownRevision: UInt64 = 0
 
   init(_ id: ByteSpan) {
@@ -20,8 +19,8 @@ final class FollowedFeed {
     ownedID = OwnedSpan(id)
   }
 
-  /// The same feed for another thread: only the state and the parts that have arrived are shared. O(1) in the size of the feed,
-  /// except while it is reading a reload in parts, of which the state is copied.
+  /// The same feed for another thread, which shares only the state and the received parts. O(1) in the size
+  /// of the feed, except during a reload in parts, whose state is copied.
   init(sharing other: FollowedFeed) {
     id = ByteText(other.bytes)
     ownedID = OwnedSpan(other.bytes)
@@ -32,24 +31,24 @@ final class FollowedFeed {
     knownRevision = other.knownRevision
   }
 
-  /// The bytes of the id; they live as long as this.
+  /// The bytes of the id; valid as long as the feed.
   var bytes: ByteSpan { ownedID.span }
 
-  /// Whether a record, of the epoch of `keys`, counts in them already.
+  /// Whether `keys` already includes a record of its epoch.
   func knowsKeys(of record: DecodedChangeset) -> Bool {
     guard record.revision <= knownRevision, let replica else { return false }
     return replica.isOfEpoch(record)
   }
 
-  /// What its partition's sum contains of it: ``stateBytes`` after the last record.
+  /// The feed's share of its partition's sum: ``stateBytes`` after the last record.
   @exclusivity(unchecked) var countedBytes = 0
 
-  /// What it counts as for a bound on state.
+  /// The feed's bytes for a limit on state.
   var stateBytes: Int {
     (replica.map { StateSize.feed + $0.state.measure.bytes } ?? 0) + (pending?.heldBytes ?? 0)
   }
 
-  /// What it lacks to be gone on from, in words; nil if it is complete.
+  /// The missing data, in words, without which a store cannot continue from the feed; nil if it is complete.
   var lack: String? {
     guard let keys else { return nil }
     if let pending {
@@ -64,7 +63,7 @@ final class FollowedFeed {
   }
 }
 
-/// The parts of one changeset that have arrived so far.
+/// The received parts of one changeset.
 struct PendingParts {
   private(set) var epoch: [UInt8]
   let revision: UInt64
@@ -76,9 +75,9 @@ struct PendingParts {
   private(set) var byteCount = 0
   /// The values of a difference's parts, which are applied together.
   var values: [OwnedSpan] = []
-  /// A reload as far as it has come.
+  /// The received part of a reload.
   private(set) var state: FeedState?
-  /// What is wrong with its entries, which counts once all parts have arrived.
+  /// A fault of its entries, which is reported after all parts were received.
   private(set) var fault: ReplicaFault?
 
   init(_ record: DecodedChangeset) {
@@ -105,7 +104,7 @@ struct PendingParts {
     }
   }
 
-  /// The same for another thread, which shares only the bytes of the parts. O(n) for a reload of which n elements have arrived.
+  /// A copy for another thread, which shares the parts' bytes. O(n) for a reload with n received elements.
   func copy() -> PendingParts {
     var copy = self
     copy.epoch = epoch.copy()
@@ -114,7 +113,7 @@ struct PendingParts {
     return copy
   }
 
-  /// What it counts as for a bound on state.
+  /// The bytes for a limit on state.
   var heldBytes: Int { state?.measure.bytes ?? byteCount }
 
   func continues(with record: DecodedChangeset) -> Bool {
@@ -124,12 +123,12 @@ struct PendingParts {
   }
 }
 
-/// Why the state of a feed, if it has one, is not the newest (protocol, section 11.2).
+/// Why a feed does not have the newest state (protocol, section 11.2).
 package enum Staleness: Sendable, Equatable {
   case gap(revision: UInt64?, base: UInt64)
   case otherEpoch
   case missingParts(revision: UInt64, before: Int)
-  /// A record is malformed, or does not fit.
+  /// A record is malformed, or does not apply.
   case fault(ReplicaFault)
 
   /// The reason in words.
@@ -146,19 +145,19 @@ package enum Staleness: Sendable, Equatable {
   }
 }
 
-/// What a record means for a feed.
+/// The effect of a record on a feed.
 enum ReplicaDecision {
-  /// The feed does not exist any more.
+  /// The feed was deleted.
   case remove
   case ignore
   case take
-  /// The state is wrong; what follows replaces it.
+  /// The state is wrong; the record replaces it.
   case replace(ReplicaFault)
   case becomeStale(Staleness)
 }
 
 extension FollowedFeed {
-  /// The table of the protocol, section 11.3, for a record with a value. Those who restore and those who follow go by it.
+  /// The table of the protocol, section 11.3, for a record with a value. Both restoring and following use it.
   func decision(on record: DecodedChangeset) -> ReplicaDecision {
     let isSame = replica?.isOfEpoch(record)
     switch record.mode {
@@ -167,7 +166,7 @@ extension FollowedFeed {
       guard let replica, isSame == true else { return .take }
       if record.revision < replica.revision { return .ignore }
       if record.revision > replica.revision || staleness != nil { return .take }
-      // A keyframe changes nothing for a replica in step; it is a chance to notice that it is not.
+      // A keyframe does not change a correct replica; it reveals an incorrect one.
       return record.checksum == replica.checksum
         ? .ignore : .replace(Replica.mismatch(of: replica.checksum, record))
     case .diff, .reconfigure:
@@ -180,8 +179,7 @@ extension FollowedFeed {
     }
   }
 
-  /// The same table for a null. Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs
-  /// to it.
+  /// The same table for a null. Only a deletion nulls deltas: records of an absent feed belong to it.
   func decision(onNull key: RecordKey) -> ReplicaDecision {
     switch key.kind {
     case .reload: key.number == 0 ? .remove : .ignore
@@ -190,19 +188,18 @@ extension FollowedFeed {
   }
 }
 
-/// The feeds of a ``ReplicaPartition`` at one moment, for another partition of replicas that continues from them on another
-/// thread.
+/// The feeds of a ``ReplicaPartition`` at one moment, for one that continues from them on another thread.
 ///
 /// Both sides read the same states; the side that changes a feed first copies it. One of the two sides changes feeds under a
 /// lock. The other side keeps this value for as long as it may read a shared state: the references to the states are released
 /// under that lock, so no state is changed in place while the other side still reads it.
 ///
-/// Unchecked: it changes only when one thread takes the feeds, and when no thread has it any more.
+/// Unchecked: it changes only when one thread takes the feeds, and when no thread refers to it.
 package final class SharedFeeds: @unchecked Sendable {
-  /// Copies of everything but the states, until ``take()``.
+  /// Copies of everything except the states, until ``take()``.
   private var feeds: [FollowedFeed]
   private var states: [SnapshotStorage]
-  /// Parts of incomplete changesets, which both sides have.
+  /// Parts of incomplete changesets, which both sides use.
   private var parts: [OwnedSpan]
   private let locked: (() -> Void) -> Void
 
@@ -222,7 +219,7 @@ package final class SharedFeeds: @unchecked Sendable {
     }
   }
 
-  /// Hands the feeds out, once.
+  /// Returns the feeds, once.
   func take() -> [FollowedFeed] {
     defer { feeds = [] }
     return feeds

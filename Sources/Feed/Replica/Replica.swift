@@ -2,17 +2,17 @@
 public final class Replica {
   /// The feed's id.
   public let feed: String
-  /// The epoch of the state that the replica has.
+  /// The epoch of the replica's state.
   @exclusivity(unchecked) public private(set) var epoch: [UInt8]
-  /// The revision of the state that the replica has.
+  /// The revision of the replica's state.
   @exclusivity(unchecked) public private(set) var revision: UInt64
-  /// For each input topic, the newest record that the state includes.
+  /// For each input topic, the newest record in the state.
   @exclusivity(unchecked) public private(set) var through: [TopicOffset] = []
   /// Whether deltas were missed, so that nothing can be applied until the next reload.
   @exclusivity(unchecked) public internal(set) var isStale = false
-  /// The greatest timestamp of what the state's changeset includes, in milliseconds since 1970.
+  /// The greatest timestamp of the records in the state's changeset, in milliseconds since 1970.
   @exclusivity(unchecked) public private(set) var timeMilliseconds: Int64
-  /// Shared with the snapshots that were taken, until the next changeset.
+  /// Shared with snapshots until the next changeset.
   @exclusivity(unchecked) private var storage: SnapshotStorage
 
   /// A replica from a complete reload.
@@ -26,7 +26,7 @@ public final class Replica {
     state.confirm()
   }
 
-  /// A replica of the published state of a feed that a store has given up. When that was published, the store does not know.
+  /// A replica of the published state of a feed that a store has given up. Its time is unknown.
   init(continuing feed: PublishedFeed, _ version: PublishedVersion) {
     self.feed = feed.id.text
     storage = SnapshotStorage(feed.state)
@@ -36,7 +36,7 @@ public final class Replica {
     timeMilliseconds = 0
   }
 
-  /// Another replica of the same feed with the same state, which the one that is changed first copies.
+  /// A replica of the same feed that shares the state; the first to change copies it.
   init(sharing other: Replica, feed: String) {
     self.feed = feed
     storage = other.storage
@@ -47,7 +47,7 @@ public final class Replica {
     timeMilliseconds = other.timeMilliseconds
   }
 
-  /// The state, for keeping it unchanged.
+  /// The state, to keep it unchanged.
   var sharedStorage: SnapshotStorage { storage }
 
   /// The state, for reading.
@@ -65,15 +65,15 @@ public final class Replica {
 
   public var itemCount: Int { state.totals.itemCount }
   public var sectionCount: Int { state.sectionCount }
-  /// The checksum of the state that the replica has.
+  /// The checksum of the replica's state.
   public var checksum: UInt32 { state.totals.checksum }
 
-  /// Whether a record is of the epoch that the replica has.
+  /// Whether a record belongs to the replica's epoch.
   package func isOfEpoch(_ record: DecodedChangeset) -> Bool {
     epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
   }
 
-  /// Takes over a complete reload of whatever epoch.
+  /// Replaces the replica's state by a complete reload of any epoch.
   package func replace(with state: FeedState, _ record: DecodedChangeset) {
     state.confirm()
     storage = SnapshotStorage(state)
@@ -85,8 +85,8 @@ public final class Replica {
 
   /// Applies a complete difference whose base is the replica's revision.
   ///
-  /// - Parameter windows: note what changes in them.
-  /// - Throws: the mismatch; the replica is then as it was.
+  /// - Parameter windows: record the changes in them.
+  /// - Throws: the mismatch; the replica is then unchanged.
   package func apply(
     _ entries: DecodedEntries,
     _ record: DecodedChangeset,
@@ -109,7 +109,7 @@ public final class Replica {
     storage.state.confirm()
   }
 
-  /// The member `window` of what a window shows: JSON text.
+  /// The member `window` of a window's content: JSON text.
   package func totals(of window: FeedWindow) -> [UInt8] {
     let output = ByteWriter()
     state.writeTotals(of: window, to: output)
@@ -124,7 +124,7 @@ public final class Replica {
     )
   }
 
-  /// A checksum as changesets spell it: eight lower-case hexadecimal digits.
+  /// A checksum in its spelling in changesets: eight lower-case hexadecimal digits.
   package static func hexadecimal(_ value: UInt32) -> String {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits
@@ -137,42 +137,42 @@ public enum ReplicaOutcome: Sendable, Equatable {
   case applied(ReplicaChange)
   /// The feed was deleted and its replica dropped.
   case removed(feed: String)
-  /// The replica has that revision already, or the record is a null that means nothing.
+  /// The replica already has the revision, or the record is a null without effect.
   case skipped
   /// More parts of the same changeset are needed.
   case waitingForParts(received: Int, of: Int)
   /// The delta's base is not the replica's revision; nothing can be applied until the next reload.
   case gap(replica: UInt64?, base: UInt64)
-  /// The delta belongs to another epoch than the replica; nothing can be applied until its reload.
+  /// The delta belongs to another epoch; nothing can be applied until that epoch's reload.
   case otherEpoch
-  /// The changeset does not fit what the replica has: a fault of the topic or of the replica. The
-  /// replica keeps its last good state; nothing can be applied until the next reload.
+  /// The changeset does not apply to the replica: a fault of the topic or of the replica. The replica keeps
+  /// its last valid state; nothing can be applied until the next reload.
   case mismatch(ReplicaFault)
 }
 
 /// The change that a replica applied from one changeset.
 public struct ReplicaChange: Sendable, Equatable {
   public let feed: String
-  /// Shared with the replica. Texts are made where they are read: restoring reads none.
+  /// Shared with the replica. Texts are created on demand: restoring reads none.
   let epochBytes: [UInt8]
   public let revision: UInt64
   public let base: UInt64
   public let mode: ChangesetMode
-  /// Why it is a reload; nil for other modes, and for a reason that is not known.
+  /// The reason for a reload; nil for other modes, and for unknown reasons.
   public let reason: ReloadReason?
   let timeMilliseconds: Int64
-  /// The time as it is spelled, if that is not how this package spells times.
+  /// The time's spelling, if it is not this package's.
   let foreignTime: String?
   /// The entries of a difference by kind; none for a reload.
   public let counts: PublicationOutcome.EntryCounts
-  /// What changed; nil for a reload, which replaces everything, and where it was not asked for.
+  /// The changes; nil for a reload, which replaces everything, and if they were not requested.
   public let difference: SnapshotDifference?
-  /// Bytes of the changeset's values, all parts together.
+  /// Bytes of the changeset's values in all parts.
   public let byteCount: Int
 
   public var epoch: String { String(decoding: epochBytes, as: UTF8.self) }
 
-  /// RFC 3339 text.
+  /// The time as RFC 3339 text.
   public var time: String {
     if let foreignTime { return foreignTime }
     let output = ByteWriter(capacity: TimestampFormat.byteCount)
@@ -184,22 +184,22 @@ public struct ReplicaChange: Sendable, Equatable {
 /// Why a record could not be applied.
 public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Code: String, Sendable {
-    /// The record's key is none of the changesets topic's.
+    /// The record's key does not have the form of the changesets topic.
     case invalidKey = "invalid-key"
     /// The value is not a changeset.
     case invalidChangeset = "invalid-changeset"
-    /// An entry names what is not there, or is there already.
+    /// An entry names a missing element, or inserts an existing one.
     case unknownElement = "unknown-element"
-    /// An element is not where the changeset says.
+    /// An element is not at the changeset's position.
     case position
-    /// The result's checksum is not the changeset's.
+    /// The result's checksum differs from the changeset's.
     case checksum
-    /// The records of a feed lack something, so that its state is not known.
+    /// Records of the feed are missing, so its state is unknown.
     case incomplete
   }
 
   public let code: Code
-  /// Names the feed, the revision and the entry, with what was expected and what was found.
+  /// The feed, the revision and the entry, with the expected and the found value.
   public let message: String
   /// The feed of an ``Code/incomplete`` fault.
   public let feed: String?
@@ -210,7 +210,7 @@ public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible 
     self.feed = feed
   }
 
-  /// What is wrong with a changeset itself.
+  /// A fault of the changeset itself.
   package init(_ message: String) { self.init(.invalidChangeset, message) }
 
   public var description: String { message }

@@ -1,21 +1,21 @@
 /// The replicas of one partition of the changesets topic, fed record by record in offset order.
 public final class ReplicaPartition {
-  /// By the bytes of the feed's id: as strings, ids that differ could be equal.
+  /// By the bytes of the feed's id: as strings, different ids could be equal.
   @exclusivity(unchecked) private var feeds: [BytesKey: FollowedFeed] = [:]
-  /// Those that are handed out.
+  /// The feeds that ``takeFeeds(most:)`` still has to return.
   private var leaving: [FollowedFeed] = []
-  /// Keeps states unchanged that another thread has as well; nil if none are shared, or if this is the side that locks.
+  /// Keeps states that another thread shares; nil without any, or if these replicas change under the lock.
   private var loan: SharedFeeds?
   @exclusivity(unchecked) private var indexer: JSONIndexer
-  /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
+  /// For the earlier parts of a changeset, while the other indexer holds the last one; created on demand.
   private lazy var partIndexer = JSONIndexer()
   private let arena = ScratchArena()
-  /// The size of the replicas' state in bytes, by the formula of ``StateSize``, with what has come of changesets in parts.
+  /// The bytes of the replicas' state, by the formula of ``StateSize``, with received parts of changesets.
   @exclusivity(unchecked) public private(set) var stateBytes = 0
 
   /// Whether outcomes describe the change; this copies every entry.
   public var describesChanges: Bool
-  /// The windows of the next record's feed that readers have open.
+  /// The open windows of the next record's feed.
   package var windows: OpenWindows?
 
   /// - Parameters:
@@ -27,15 +27,15 @@ public final class ReplicaPartition {
     self.indexer = indexer
   }
 
-  /// Goes on from the published state of feeds that a store has given up, which is taken over.
+  /// Continues from the published state of feeds that a store has given up, and takes it over.
   ///
-  /// Records that the state includes already may be applied again, from any offset on, if all that follow them are, too.
+  /// Records that the state includes may be applied again, from any offset, if all later ones are, too.
   ///
-  /// - Parameter directory: must not be used any more.
+  /// - Parameter directory: must not be used afterwards.
   public convenience init(continuing directory: FeedDirectory, indexer: JSONIndexer = JSONIndexer()) {
     self.init(describesChanges: false, indexer: indexer)
     for feed in directory.feeds {
-      // The pool stays with the store, and belongs to its thread.
+      // The store and its thread keep the pool.
       feed.state.blocks = nil
       guard feed.exists, let version = feed.version else { continue }
       let followed = followed(feed.id)
@@ -48,8 +48,8 @@ public final class ReplicaPartition {
 
   /// Continues from the feeds of another partition of replicas.
   ///
-  /// - Parameter isLocked: whether these replicas are changed under the lock of ``SharedFeeds``. If not, each feed is copied
-  ///   before it is changed or handed out.
+  /// - Parameter isLocked: whether these replicas are changed under the lock of ``SharedFeeds``. If not, each
+  ///   feed is copied before it is changed or returned.
   package convenience init(sharing shared: SharedFeeds, isLocked: Bool) {
     self.init(describesChanges: false)
     for feed in shared.take() {
@@ -60,15 +60,15 @@ public final class ReplicaPartition {
   }
 
   deinit {
-    // Before the loan.
+    // Released before the loan.
     feeds = [:]
     leaving = []
   }
 
-  /// The feeds as they are now, for another thread. O(n) for n feeds, whatever their size.
+  /// The current feeds, for another thread. O(n) for n feeds of any size.
   ///
   /// - Parameters:
-  ///   - isLocked: whether these replicas are changed under the lock. Exactly one of the two sides is.
+  ///   - isLocked: whether these replicas are changed under the lock. True for exactly one of the two sides.
   ///   - locked: calls its argument under that lock.
   package func share(isLocked: Bool, locked: @escaping (() -> Void) -> Void) -> SharedFeeds {
     let shared = SharedFeeds(feeds.values, locked: locked)
@@ -76,10 +76,10 @@ public final class ReplicaPartition {
     return shared
   }
 
-  /// Uses another indexer from now on, that of another thread.
+  /// Uses the indexer of another thread from now on.
   public func use(_ indexer: JSONIndexer) { self.indexer = indexer }
 
-  /// The replicas that exist now, sorted by the bytes of their feeds' ids.
+  /// The existing replicas, sorted by the bytes of their feeds' ids.
   public var replicas: [Replica] { sortedFeeds.compactMap(\.replica) }
 
   private var sortedFeeds: [FollowedFeed] { feeds.values.sorted { $0.bytes.precedes($1.bytes) } }
@@ -89,11 +89,11 @@ public final class ReplicaPartition {
     ByteText(feed).withBytes { feeds[BytesKey($0)]?.replica }
   }
 
-  /// What the records of a feed that has a replica say of its keys on the topic; nil if it has none.
+  /// The version of a feed and its keys, from its records; nil without a replica or known keys.
   public func version(of feed: String) -> PublishedVersion? {
     ByteText(feed).withBytes { id in
       guard let feed = feeds[BytesKey(id)], let replica = feed.replica else { return nil }
-      // A replica that waits for the reload of another epoch has no keys of its own any more.
+      // A replica that waits for the reload of another epoch has no keys any more.
       guard let keys = feed.keys, keys.epoch == replica.epoch else {
         return PublishedVersion(epoch: replica.epoch, revision: replica.revision, through: replica.through)
       }
@@ -104,11 +104,11 @@ public final class ReplicaPartition {
   /// Returns feeds from which a store can continue, in no particular order, and removes them. No record may be applied
   /// after the first call.
   ///
-  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that has to be copied counts again
-  ///   for each five items.
-  /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas without their
-  ///   reload, a gap, or a changeset that lacks parts. In that case nothing is removed, and nothing was returned
-  ///   before.
+  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that must be copied
+  ///   counts one more for each five items.
+  /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas
+  ///   without their reload, a gap, or a changeset that lacks parts. In that case nothing was removed or
+  ///   returned.
   public func takeFeeds(most: Int = .max) throws(ReplicaFault) -> [PublishedFeed] {
     if leaving.isEmpty {
       let incomplete = feeds.values.filter { $0.lack != nil }
@@ -135,12 +135,12 @@ public final class ReplicaPartition {
   /// Whether ``takeFeeds(most:)`` has not returned all feeds yet.
   public var hasFeedsLeft: Bool { !leaving.isEmpty }
 
-  /// To copy so many items takes about as long as to take over a feed that is not copied.
+  /// Copying this many items takes about as long as taking over a feed that is not copied.
   private static let copiedItemsPerFeed = 5
 
   // MARK: Staleness
 
-  /// Whether the last record made a feed stale that was not.
+  /// Whether the last record made a feed stale.
   package private(set) var hasBecomeStale = false
 
   /// Why a feed is stale; nil if it is not.
@@ -159,7 +159,7 @@ public final class ReplicaPartition {
     }
   }
 
-  /// What a feed's records lack for its state to be the newest, in words; nil if nothing, or if there is no such feed.
+  /// The missing data, in words, without which a feed's state is not the newest; nil if none is missing.
   package func lack(of feed: ByteText) -> String? {
     feed.withBytes { feeds[BytesKey($0)]?.lack }
   }
@@ -171,8 +171,8 @@ public final class ReplicaPartition {
   /// - Parameters:
   ///   - key: the record's key.
   ///   - value: the changeset, or nil for a Kafka null.
-  /// - Throws: a ``ReplicaFault`` for a record that does not belong on a changesets topic. If its key names a feed, the feed is
-  ///   stale then.
+  /// - Throws: a ``ReplicaFault`` for a record that does not belong to a changesets topic. If its key names a
+  ///   feed, the feed is then stale.
   public func apply(key: ByteSpan, value: ByteSpan?) throws(ReplicaFault) -> ReplicaOutcome {
     hasBecomeStale = false
     guard let recordKey = RecordKey(key) else {
@@ -213,7 +213,7 @@ public final class ReplicaPartition {
     return feed
   }
 
-  /// The changeset in a value, if it is one of the key's feed.
+  /// The changeset in a value, which must belong to the key's feed.
   private func decode(_ value: ByteSpan, under key: RecordKey) throws(ReplicaFault) -> DecodedChangeset {
     let record = try DecodedChangeset(value, indexer, arena: arena)
     guard record.feed.hasSameBytes(as: key.feed) else {
@@ -232,7 +232,7 @@ public final class ReplicaPartition {
     return record
   }
 
-  /// Makes the feed of a malformed record stale, unless its id is not UTF-8, so that there is no such feed.
+  /// Makes the feed of a malformed record stale, unless its id is not UTF-8: then it does not exist.
   private func recordMalformed(_ id: ByteSpan, _ fault: ReplicaFault) {
     guard ByteText(id).withBytes({ $0.hasSameBytes(as: id) }) else { return }
     let feed = followed(id)
@@ -240,7 +240,7 @@ public final class ReplicaPartition {
     recount(feed)
   }
 
-  /// Records that changes of a feed were missed. The first reason stays until a reload ends it.
+  /// Records that changes of a feed were missed. The first reason applies until the next reload.
   @discardableResult
   private func becomeStale(_ feed: FollowedFeed, _ staleness: Staleness) -> ReplicaOutcome {
     if feed.staleness == nil {
@@ -256,7 +256,7 @@ public final class ReplicaPartition {
     }
   }
 
-  /// Takes what has changed of a feed's size into the sum.
+  /// Adds the change of a feed's size to the sum.
   @inline(__always)
   private func recount(_ feed: FollowedFeed) {
     let bytes = feed.stateBytes
@@ -273,7 +273,7 @@ public final class ReplicaPartition {
     return remove(feed)
   }
 
-  /// Forgets a feed, and whatever was read of it.
+  /// Forgets a feed and its records.
   private func remove(_ feed: FollowedFeed) -> ReplicaOutcome {
     let wasKnown = feed.replica != nil || feed.staleness != nil
     feed.pending = nil
@@ -334,8 +334,7 @@ public final class ReplicaPartition {
     return apply(parts.values, record, replica, feed, byteCount: parts.byteCount)
   }
 
-  /// The parts that a record belongs to, with it, taken out of the pending ones; nil if it is a later part of a changeset
-  /// whose first parts were missed.
+  /// The pending parts with the record as the next one; nil if the first parts were missed.
   private func nextParts(_ record: DecodedChangeset, _ feed: FollowedFeed, _ value: ByteSpan) -> PendingParts?
   {
     var parts = feed.pending.take()
@@ -358,7 +357,7 @@ public final class ReplicaPartition {
   ) -> ReplicaOutcome {
     var entries = DecodedEntries()
     do throws(ReplicaFault) {
-      // The lists point to the bytes of their parts, whose index is not needed any more.
+      // The lists point to the parts' bytes; their index is no longer needed.
       for part in earlier { try entries.append(DecodedChangeset(part.span, partIndexer, arena: arena)) }
       try entries.append(last)
       try replica.apply(entries, last, windows)
@@ -368,7 +367,7 @@ public final class ReplicaPartition {
     return applied(last, replica, byteCount: byteCount, entries)
   }
 
-  /// - Parameter entries: those of a difference.
+  /// - Parameter entries: the entries of a difference.
   private func applied(
     _ record: DecodedChangeset,
     _ replica: Replica,

@@ -1,7 +1,7 @@
 /// The content of a feed at one moment: its sections, their items, and the order of both.
 ///
-/// The vocabulary is that of UIKit's `NSDiffableDataSourceSnapshot`, with content beside the identifiers: an item has a kind and
-/// data, a section has data. A snapshot is read, and takes the differences of changesets.
+/// The vocabulary is that of UIKit's `NSDiffableDataSourceSnapshot`, with content beside the identifiers: an
+/// item has a kind and data, a section has data. The differences of changesets apply to it.
 ///
 /// A snapshot is a value. Copies share their storage until a difference is applied to one of them, which then copies it, in O(n)
 /// for a snapshot of n elements.
@@ -17,15 +17,15 @@ public struct Snapshot: Sendable {
   /// A snapshot without sections and items.
   public init() { storage = SnapshotStorage(FeedState()) }
 
-  /// A snapshot of a state that another owner shares, and copies before changing it.
+  /// A snapshot of a shared state, whose owner copies it before changing it.
   init(sharing storage: SnapshotStorage) { self.storage = storage }
 
   var state: FeedState { storage.state }
 
   /// Applies a difference that starts from this snapshot's content.
   ///
-  /// - Throws: ``SnapshotError/Code/mismatch`` if an entry names what is not there, is there already, or
-  ///   stands elsewhere; the snapshot is then as it was.
+  /// - Throws: ``SnapshotError/Code/mismatch`` if an entry names a missing element, inserts an existing one,
+  ///   or has a wrong position; the snapshot is then unchanged.
   /// - Complexity: O(k log n) for k entries and their sections' deleted items.
   public mutating func apply(_ difference: SnapshotDifference) throws(SnapshotError) {
     if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
@@ -42,23 +42,23 @@ public struct Snapshot: Sendable {
 }
 
 extension Snapshot {
-  /// A section, as what a ``SectionIdentifier`` names.
+  /// The type of a ``SectionIdentifier``'s element.
   public enum Section {}
 
-  /// An item, as what an ``ItemIdentifier`` names.
+  /// The type of an ``ItemIdentifier``'s element.
   public enum Item {}
 }
 
 extension Snapshot {
   // MARK: Counts
 
-  /// How many items there are in all sections. O(1).
+  /// The number of items in all sections. O(1).
   public var numberOfItems: Int { state.totals.itemCount }
 
-  /// How many sections there are. O(1).
+  /// The number of sections. O(1).
   public var numberOfSections: Int { state.sectionCount }
 
-  /// How many items a section has. O(1).
+  /// The number of items in a section. O(1).
   ///
   /// - Throws: ``SnapshotError/Code/unknownSection``.
   public func numberOfItems(inSection section: SectionIdentifier) throws(SnapshotError) -> Int {
@@ -93,14 +93,13 @@ extension Snapshot {
 
   // MARK: Positions
 
-  /// Where a section stands among the sections; nil if there is no such section. O(log s) for
-  /// s sections.
+  /// The index of a section; nil if it does not exist. O(log s) for s sections.
   public func indexOfSection(_ section: SectionIdentifier) -> Int? {
     storage.find(section).map { Int(state.currentRank($0, .sections).number) }
   }
 
-  /// Where an item stands in the whole snapshot, counted through all sections as UIKit does; nil if
-  /// there is no such item. O(log n + s) for s sections; ``position(ofItem:)`` needs no walk over them.
+  /// The index of an item in the whole snapshot, counted through all sections as UIKit does; nil if it does
+  /// not exist. O(log n + s) for s sections; ``position(ofItem:)`` does not visit them.
   public func indexOfItem(_ item: ItemIdentifier) -> Int? {
     guard let handle = storage.find(item) else { return nil }
     let scope = state.items[handle].scope
@@ -113,7 +112,7 @@ extension Snapshot {
     return index
   }
 
-  /// The section an item is in and where it stands there; nil if there is no such item. O(log n).
+  /// The section of an item, and its index there; nil if the item does not exist. O(log n).
   public func position(ofItem item: ItemIdentifier) -> ItemPosition? {
     guard let handle = storage.find(item) else { return nil }
     let scope = state.items[handle].scope
@@ -123,38 +122,37 @@ extension Snapshot {
     )
   }
 
-  /// The section an item is in; nil if there is no such item. O(1).
+  /// The section of an item; nil if the item does not exist. O(1).
   public func sectionIdentifier(containingItem item: ItemIdentifier) -> SectionIdentifier? {
     storage.find(item).map { storage.sectionIdentifier(state.items[$0].scope.section) }
   }
 
   // MARK: Content
 
-  /// An item's kind; nil if there is no such item. O(1).
+  /// An item's kind; nil if the item does not exist. O(1).
   public func kind(ofItem item: ItemIdentifier) -> ItemKind? {
     storage.find(item).map { ItemKind(state.kind($0)) }
   }
 
-  /// An item's data; nil if there is no such item. O(1), but for the copy.
+  /// An item's data; nil if the item does not exist. O(1), except for the copy.
   public func data(ofItem item: ItemIdentifier) -> JSONData? {
     storage.find(item).map { JSONData(checked: state.items[$0].data) }
   }
 
-  /// A section's data; nil if there is no such section. O(1), but for the copy.
+  /// A section's data; nil if the section does not exist. O(1), except for the copy.
   public func data(ofSection section: SectionIdentifier) -> JSONData? {
     storage.find(section).map { JSONData(checked: state.sections[$0].data) }
   }
 
-  /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4.3).
-  /// O(1).
+  /// The checksum over identifiers, kinds and order in a changeset (protocol, section 4.3). O(1).
   public var checksum: UInt32 { state.totals.checksum }
 }
 
-/// Why a snapshot cannot be read as asked, or does not take a difference. The snapshot is then as it was before.
+/// Why a snapshot cannot return the requested value, or apply a difference. The snapshot is then unchanged.
 public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of misuse.
   public enum Code: String, Sendable, CaseIterable {
-    /// There is no such section.
+    /// The section does not exist.
     case unknownSection = "unknown-section"
     /// An identifier has 1 to 255 UTF-8 bytes.
     case invalidIdentifier = "invalid-identifier"
@@ -162,9 +160,9 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
     case mismatch
   }
 
-  /// What went wrong; stable.
+  /// The kind of error; stable.
   public let code: Code
-  /// Names the identifier or value, and what to do.
+  /// The identifier or value, and a remedy.
   public let message: String
 
   /// Code and message.

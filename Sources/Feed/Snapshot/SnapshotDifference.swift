@@ -1,68 +1,68 @@
 import Glibc
 
-/// What turns one snapshot into another: the entries of a changeset (protocol, section 4.2).
+/// The changes from one snapshot to another: the entries of a changeset (protocol, section 4.2).
 ///
-/// Moves are the fewest possible. Deleting a section deletes the items still in it without listing them, an item that leaves it
-/// is a move, and an inserted section is empty until inserts and moves fill it.
+/// Moves are the fewest possible. A deleted section's remaining items are deleted without entries; an item
+/// that leaves it is a move. An inserted section is empty until inserts and moves fill it.
 public struct SnapshotDifference: Sendable, Hashable {
-  /// What happened to sections.
+  /// The changes of sections.
   public var sections = SectionChanges()
-  /// What happened to items.
+  /// The changes of items.
   public var items = ItemChanges()
 
   /// Whether nothing has changed.
   public var isEmpty: Bool { sections.isEmpty && items.isEmpty }
 
-  /// How many entries there are.
+  /// The number of entries.
   public var count: Int { sections.count + items.count }
 }
 
-/// The entries of a difference that are about sections, or those that are about items.
+/// The entries of a difference for sections, or those for items.
 ///
-/// Positions of `deletes` and `from` count in the snapshot that the difference starts from, all others
-/// in its result. `deletes` are sorted by the former, all other lists by the latter.
+/// Positions of `deletes` and `from` refer to the first snapshot, all others to the result. `deletes` are
+/// sorted by the former, all other lists by the latter.
 public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hashable>: Sendable, Hashable {
   /// An element that only the first snapshot has.
   public struct Delete: Sendable, Hashable {
     /// Names the element.
     public var id: ID
-    /// Where it stood in the first snapshot.
+    /// Its position in the first snapshot.
     public var position: Position
   }
 
-  /// An element with its place and its content in the result.
+  /// An element with its position and its content in the result.
   public struct Entry: Sendable, Hashable {
     /// Names the element.
     public var id: ID
-    /// Where it stands in the result.
+    /// Its position in the result.
     public var position: Position
-    /// Its kind in the result, if it is an item that is inserted or reloaded.
+    /// Its kind in the result, for inserted and reloaded items.
     public var kind: ItemKind?
     /// Its data in the result.
     public var data: JSONData
-    /// What a section's items are ordered by in the result, as changesets spell it; nil if their places are given.
+    /// A section's order in the result, in its spelling in changesets; nil for given positions.
     public var order: JSONData?
-    /// The greatest number of a section's items; nil for any.
+    /// The maximum number of a section's items; nil for no limit.
     public var keep: Int?
   }
 
-  /// An element that both snapshots have and that stands elsewhere in the result.
+  /// An element of both snapshots with another position in the result.
   public struct Move: Sendable, Hashable {
     /// Names the element.
     public var id: ID
-    /// Where it stood in the first snapshot.
+    /// Its position in the first snapshot.
     public var from: Position
-    /// Where it stands in the result.
+    /// Its position in the result.
     public var to: Position
   }
 
-  /// Elements that only the first snapshot has, but for the items of a deleted section.
+  /// Elements that only the first snapshot has, without the items of a deleted section.
   public var deletes: [Delete] = []
   /// Elements that only the result has.
   public var inserts: [Entry] = []
-  /// Elements that changed their place: the fewest that explain the new order.
+  /// Elements with a new position: the fewest that explain the new order.
   public var moves: [Move] = []
-  /// Elements whose data alone changed, and items that an event asked to reconfigure.
+  /// Elements of which only the data changed, and items that an event asked to reconfigure.
   public var reconfigures: [Entry] = []
   /// Items whose kind changed, and elements that an event asked to reload.
   public var reloads: [Entry] = []
@@ -70,26 +70,26 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
   /// Whether there are no entries.
   public var isEmpty: Bool { count == 0 }
 
-  /// How many entries there are.
+  /// The number of entries.
   public var count: Int {
     deletes.count + inserts.count + moves.count + reconfigures.count + reloads.count
   }
 }
 
-/// Entries about sections, whose positions are indexes among the sections.
+/// Entries for sections, with their indexes as positions.
 public typealias SectionChanges = ElementChanges<SectionIdentifier, Int>
 
-/// Entries about items.
+/// Entries for items.
 public typealias ItemChanges = ElementChanges<ItemIdentifier, ItemPosition>
 
-/// Where an item stands: its section, and its index among that section's items.
+/// The position of an item: its section, and its index among the section's items.
 public struct ItemPosition: Sendable, Hashable {
-  /// The section that the item is in.
+  /// The item's section.
   public var section: SectionIdentifier
-  /// Counted from 0 within the section.
+  /// The index within the section, from 0.
   public var index: Int
 
-  /// The `index`-th place of a section.
+  /// The `index`-th position of a section.
   public init(section: SectionIdentifier, index: Int) {
     self.section = section
     self.index = index
@@ -99,7 +99,7 @@ public struct ItemPosition: Sendable, Hashable {
 // MARK: - Entries of a changeset
 
 extension SnapshotDifference {
-  /// The entries of a changeset, with copies of what they name.
+  /// The entries of a changeset, with copies of its texts.
   init(_ entries: DecodedEntries) {
     sections = SectionChanges(entries.sections, SectionIdentifier.init) { _, index in Int(index) }
     items = ItemChanges(entries.items, ItemIdentifier.init) { section, index in
@@ -156,7 +156,7 @@ final class DifferenceBytes {
     }
   }
 
-  /// A position as entries count them; what is out of their range fits no list.
+  /// A position for entries; an index outside of their range fits no list.
   private func index(_ index: Int) -> Int32 { index < 0 ? Int32.max : Int32(clamping: index) }
 
   private func lists<ID, Position>(

@@ -1,14 +1,14 @@
-/// What the copies of a snapshot share: a feed's state.
+/// The state that the copies of a snapshot share.
 ///
-/// Nothing in the state counts as changed since it was published: applying a difference ends with `confirm`, or with `rollBack`
-/// where it fails. Reading therefore writes nothing, and storage that several snapshots share, perhaps in several threads, is
-/// only read: its owner first makes sure that the storage is its own. That is why it may be called `Sendable`.
+/// The state has no unpublished changes: applying a difference ends with `confirm`, or with `rollBack` if it
+/// fails. Reading therefore writes nothing, and storage that several snapshots share, perhaps in several
+/// threads, is only read: an owner copies shared storage before changing it. So it is `Sendable`.
 final class SnapshotStorage: @unchecked Sendable {
   let state: FeedState
 
   init(_ state: FeedState) { self.state = state }
 
-  /// Storage of its own with the same content. O(n).
+  /// A copy with separate storage. O(n).
   func copy() -> SnapshotStorage { SnapshotStorage(state.copyOfCurrent()) }
 
   // MARK: Finding
@@ -32,8 +32,7 @@ final class SnapshotStorage: @unchecked Sendable {
 }
 
 extension FeedState {
-  /// Another state with the current content of this one, none of it changed since it was published.
-  /// O(n), at the cost of an allocation an element, and one more for each long identifier.
+  /// A copy of the current content, as published. O(n), with an allocation or two per element.
   func copyOfCurrent() -> FeedState {
     let copy = FeedState()
     let sectionHandles = currentHandles(.sections)

@@ -1,10 +1,10 @@
-/// Names an item or a section within a feed; an item whichever section it is in.
+/// Names an item or a section within a feed; an item in any of its sections.
 ///
 /// Identifiers have 1 to 255 bytes of UTF-8 and are compared by these bytes: two spellings that
 /// Unicode calls equivalent are different identifiers, and `<` is the order of the bytes.
 ///
-/// A string literal is an identifier too; one that is empty or too long is a mistake in the program
-/// and stops it. Text from elsewhere goes through ``init(validating:)``.
+/// A string literal is an identifier too; an empty or too long one is a programming error and stops the
+/// process. Use ``init(validating:)`` for other text.
 public struct ElementIdentifier<Element>: Sendable, Hashable, Comparable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {
@@ -24,10 +24,10 @@ public struct ElementIdentifier<Element>: Sendable, Hashable, Comparable, Expres
     precondition((1...255).contains(text.count), "an identifier has 1 to 255 UTF-8 bytes")
   }
 
-  /// An identifier that a state holds, and that was therefore checked.
+  /// An identifier from a state, which is valid.
   init(_ bytes: ByteSpan) { text = ByteText(bytes) }
 
-  /// The identifier as text. Compare identifiers and not these: strings compare differently.
+  /// The identifier as text. Compare identifiers, not these texts: strings compare differently.
   public var description: String { text.string }
 
   /// Whether the left one comes first in the order of the bytes.
@@ -40,10 +40,10 @@ public typealias ItemIdentifier = ElementIdentifier<Snapshot.Item>
 /// Names a section.
 public typealias SectionIdentifier = ElementIdentifier<Snapshot.Section>
 
-/// What a client renders an item with: its cell type.
+/// The kind of an item, by which a client chooses how to render it: its cell type.
 ///
-/// At most 255 bytes of UTF-8, compared as bytes. An item without a kind has the empty one. A string
-/// literal is a kind too; one that is too long is a mistake in the program and stops it.
+/// At most 255 bytes of UTF-8, compared as bytes. An item without a kind has the empty one. A string literal
+/// is a kind too; a too long one is a programming error and stops the process.
 public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   let text: ByteText
 
@@ -53,21 +53,21 @@ public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     precondition(text.count <= 255, "a kind has at most 255 UTF-8 bytes")
   }
 
-  /// A kind that a state holds, and that was therefore checked.
+  /// A kind from a state, which is valid.
   init(_ bytes: ByteSpan) { text = ByteText(bytes) }
 
   /// The kind as text.
   public var description: String { text.string }
 }
 
-/// The data of an item or a section: one JSON value as it is spelled.
+/// The data of an item or a section: the text of one JSON value.
 ///
-/// White space between tokens is removed; member order, duplicate members, number spelling and
-/// escapes stay. Compared by bytes: `1.0` and `1` are different data.
+/// White space between tokens is removed; member order, duplicate members, number spelling and escapes stay
+/// the same. Compared by bytes: `1.0` and `1` are different data.
 public struct JSONData: Sendable, Hashable, CustomStringConvertible {
   let text: ByteText
 
-  /// The JSON value `null`, which is what an element without data has.
+  /// The JSON value `null`, the data of an element without data.
   public static let null = JSONData(checked: ByteSpan("null" as StaticString))
 
   /// A JSON string: the text, quoted.
@@ -77,7 +77,7 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
     text = ByteText(output.written)
   }
 
-  /// Data that a state holds, and that was therefore checked.
+  /// Data from a state, which is valid.
   init(checked bytes: ByteSpan) { text = ByteText(bytes) }
 
   /// The JSON text, without white space between tokens.
@@ -86,8 +86,8 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
 
 /// Text that is compared by its UTF-8 bytes.
 ///
-/// Swift compares strings by canonical equivalence, so that "é" in one scalar equals "é" in two.
-/// Identifiers are compared as they are, without normalisation (protocol, section 1.2).
+/// Swift compares strings by canonical equivalence, so that "é" in one scalar equals "é" in two. Identifiers
+/// are compared without normalisation (protocol, section 1.2).
 package struct ByteText: Sendable, Hashable, Comparable {
   package let string: String
 
@@ -119,7 +119,7 @@ package struct ByteText: Sendable, Hashable, Comparable {
 
   package func hash(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: $0.rawBuffer) }
-    // No text's bytes are the beginning of another's with this at the end.
+    // This byte occurs in no text, so that no text's bytes are a prefix of another's.
     hasher.combine(0xFF as UInt8)
   }
 

@@ -1,18 +1,18 @@
-/// A JSON Pointer (RFC 6901): where a value is in another.
+/// A JSON Pointer (RFC 6901): the path to a value in another.
 package struct JSONPointer: Equatable, Sendable {
-  /// The pointer's length in bytes, at most.
+  /// The maximum length of a pointer, in bytes.
   package static let maxBytes = 255
 
   /// Its reference tokens, with `~0` and `~1` resolved.
   package let tokens: [[UInt8]]
 
-  /// A pointer to members of members by their names; without any, to the value itself.
+  /// A pointer through members with these names; without names, to the value itself.
   package init(members names: [String]) { tokens = names.map { Array($0.utf8) } }
 
-  /// The pointer to the member that it leads into.
+  /// The pointer to the member at the beginning of its path.
   package var column: JSONPointer { JSONPointer(tokens: Array(tokens.prefix(1))) }
 
-  /// As it is written.
+  /// The text of the pointer.
   package var text: String {
     tokens.map { token in
       "/" + String(decoding: token, as: UTF8.self).replacing("~", with: "~0").replacing("/", with: "~1")
@@ -43,15 +43,15 @@ package struct JSONPointer: Equatable, Sendable {
     self.tokens = tokens
   }
 
-  /// Finds the value in one pass over a text, however deep it is nested. Of repeated members the last counts.
+  /// Finds the value in one pass over a text, at any depth. Of repeated members the last counts.
   ///
   /// - Parameter text: valid JSON without white space.
-  /// - Returns: the offset at which the value begins; nil if there is none.
+  /// - Returns: the offset of the value; nil if it does not exist.
   func find(in text: ByteSpan) -> Int? {
     if tokens.isEmpty { return 0 }
     var scanner = JSONScanner(text)
     var found: Int?
-    // For each container that the pointer leads into: whether it is an array, and how many elements were passed.
+    // For each container on the path: whether it is an array, and the number of elements before.
     var path: [(isArray: Bool, index: Int)] = []
     guard enter(text[0], &path) else { return nil }
     var at = 1
@@ -91,7 +91,7 @@ package struct JSONPointer: Equatable, Sendable {
 
   /// Finds the value in a part of an indexed text. Of repeated members the last counts.
   ///
-  /// - Parameter start: the token at which the part begins.
+  /// - Parameter start: the first token of the part.
   package func find(in text: JSONText, from start: Int) -> JSONText.Field? {
     var field: JSONText.Field = (start, text.tokenAfterValue(start))
     for token in tokens {
@@ -135,7 +135,7 @@ package struct JSONPointer: Equatable, Sendable {
     return true
   }
 
-  /// The position that a token names in an array: digits without a leading zero.
+  /// The array index in a token: digits without a leading zero.
   private static func index(_ token: [UInt8]) -> Int? {
     guard let first = token.first, token.count == 1 || first != UInt8(ascii: "0"),
       token.allSatisfy({ (0x30...0x39).contains($0) })
@@ -144,15 +144,15 @@ package struct JSONPointer: Equatable, Sendable {
   }
 }
 
-/// The bytes of a JSON string's text with its escapes resolved, one after the other.
+/// The bytes of a JSON string with its escapes resolved, one by one.
 struct UnescapedBytes: IteratorProtocol {
   let raw: ByteSpan
   private var at = 0
-  /// Bytes of the last escape that were not handed out, the next in the lowest byte; and how many they are.
+  /// The remaining bytes of the last escape, the next in the lowest byte, and their number.
   private var pending: UInt32 = 0
   private var pendingCount = 0
 
-  /// - Parameter raw: the text between the quotes, whose escapes are valid.
+  /// - Parameter raw: the text between the quotes, with valid escapes.
   init(_ raw: ByteSpan) { self.raw = raw }
 
   mutating func next() -> UInt8? {

@@ -1,10 +1,10 @@
-/// What a section says of its items besides listing them: how they are sorted, and how many it keeps.
+/// The order and the limit of a section's items.
 package final class SectionSettings {
   /// The greatest bound; protocol, section 2.3.
   package static let greatestBound = Int(Int32.max)
 
   let order: SectionOrder?
-  /// The greatest number of items, if there is one.
+  /// The maximum number of items, if limited.
   let keep: Int?
   private let keepBytes: OwnedSpan
 
@@ -26,7 +26,7 @@ package final class SectionSettings {
     (one?.orderText ?? .empty).hasSameBytes(as: other?.orderText ?? .empty) && one?.keep == other?.keep
   }
 
-  /// A bound, from its digits; nil if it is none.
+  /// A limit from its digits; nil if they are invalid.
   static func bound(_ text: ByteSpan) -> Int? {
     guard text.buffer.allSatisfy({ $0 &- 0x30 < 10 }), let bound = Int(text.text),
       (1...greatestBound).contains(bound)
@@ -35,13 +35,13 @@ package final class SectionSettings {
   }
 }
 
-/// How a section's items are sorted: by one to four values in their data.
+/// The order of a section's items: by one to four values in their data.
 package struct SectionOrder {
   static let maxKeys = 4
 
   struct Key {
     var pointer: JSONPointer
-    /// The pointer as it was given, with JSON's escapes resolved.
+    /// The pointer, with JSON's escapes resolved.
     var by: [UInt8]
     var isDescending: Bool
   }
@@ -50,10 +50,10 @@ package struct SectionOrder {
   /// The canonical spelling: `by`, then `direction` if it is descending.
   package private(set) var text = OwnedSpan(.empty)
 
-  /// Why a value is no order.
+  /// Why a value is not an order.
   package struct Fault: Error {
     package let problem: String
-    /// The value that is wrong.
+    /// The wrong value.
     package let value: ByteSpan
   }
 
@@ -112,7 +112,7 @@ package struct SectionOrder {
     return Key(pointer: pointer, by: path, isDescending: isDescending)
   }
 
-  /// The bytes of a JSON string; nil if the value is none.
+  /// The bytes of a JSON string; nil if the value is not a string.
   private static func string(_ value: ByteSpan) -> [UInt8]? {
     guard value[0] == UInt8(ascii: "\"") else { return nil }
     var bytes = UnescapedBytes(ByteSpan(value.base + 1, value.count - 2))

@@ -1,14 +1,14 @@
 import CXxhash
 import Glibc
 
-/// What an item is sorted by: where its keys are in its data, and the beginning of the first.
+/// The sort key of an item: the positions of its values in its data, and the beginning of the first.
 ///
-/// 24 bytes. The keys are found once for each change of the data, and most comparisons only read `prefix`.
+/// 24 bytes. The values are found once for each change of the data, and most comparisons only read `prefix`.
 struct SortKey: Equatable {
-  /// The offset of a key that the item does not have: its value is missing, `null`, an array or an object.
+  /// The offset of a missing value: absent, `null`, an array or an object.
   private static let none = UInt32.max
 
-  /// Orders most items: the one whose is less comes first. If both are the same, the values decide.
+  /// Decides most comparisons: the item with the lesser one is first. If both are equal, the values decide.
   private(set) var prefix: UInt64 = 0
   private var offsets = InlineArray<4, UInt32>(repeating: none)
 
@@ -29,7 +29,7 @@ struct SortKey: Equatable {
     SortValue(data, at: offsets[number] == Self.none ? nil : Int(offsets[number]))
   }
 
-  /// How an item's keys compare with another's: less than 0 if it comes first, 0 if all of them are equal.
+  /// Compares two items' keys: less than 0 if the first item precedes the second, 0 if all values are equal.
   static func compare(
     _ left: SortKey,
     _ leftData: @autoclosure () -> ByteSpan,
@@ -43,21 +43,21 @@ struct SortKey: Equatable {
       let (one, other) = (left.value(number, in: leftData), right.value(number, in: rightData))
       let result = one.compare(other)
       if result == 0 { continue }
-      // What cannot be compared comes last in either direction.
+      // Values that cannot be compared are last in either direction.
       return key.isDescending && one.kind != .none && other.kind != .none ? -result : result
     }
     return 0
   }
 }
 
-/// The keys of a feed's items by their handles; takes memory as soon as a section is ordered.
+/// The keys of a feed's items by their handles; allocated when a section becomes ordered.
 struct SortKeys: ~Copyable {
   private var keys: UnsafeMutablePointer<SortKey>?
   private var capacity = 0
 
   deinit { free(keys) }
 
-  /// Only of an item that was given one.
+  /// Only for items with a key.
   subscript(item: ElementHandle) -> SortKey {
     get { keys.unsafelyUnwrapped[item.index] }
     set {
@@ -70,7 +70,7 @@ struct SortKeys: ~Copyable {
   @inline(__always)
   func prefetch(_ item: ElementHandle) { feedstore_prefetch(keys.unsafelyUnwrapped + item.index) }
 
-  /// Does not touch the memory of items that have no key, so that most of it is none.
+  /// Does not touch the memory of items without a key, so that the system need not provide most of it.
   private mutating func grow(to count: Int) {
     guard let memory = realloc(keys, count * MemoryLayout<SortKey>.stride) else {
       fatalError("out of memory")
@@ -80,32 +80,32 @@ struct SortKeys: ~Copyable {
   }
 }
 
-/// Some items of an ordered section in order, with the beginnings of their keys: a search begins at the last one before its place.
+/// Some items of an ordered section in order, with the beginnings of their keys: where searches begin.
 ///
-/// A tree of a million items has ten thousand leaves, and a search from its root would look at dozens of items that are in no
-/// cache; this array has one item of each leaf side by side. It is not kept up to date: an item that has moved is
-/// recognised by its key, and when searches have met as many of these as there are landmarks, the array is made again.
+/// A tree of a million items has ten thousand leaves, and a search from its root would visit dozens of items
+/// that are in no cache; this array has one item of each leaf. It is not kept up to date: the key of a moved
+/// item differs, and after as many of these as landmarks, searches rebuild the array.
 final class Landmarks {
   private(set) var items: [(prefix: UInt64, handle: ElementHandle)] = []
   private var steps = 0
 
-  /// How many leaves a search may pass before it leaves a landmark behind.
+  /// The number of leaves that a search may pass before it adds a landmark.
   static let mostPassedLeaves = 2
 
-  /// Whether searches have taken about as many extra steps as it takes to make the array again.
+  /// Whether searches have taken about as many extra steps as a new array costs.
   var areWorn: Bool { steps > items.count + 64 }
 
-  /// Notes steps of a search that better landmarks would have spared.
+  /// Adds the steps of a search that better landmarks would have avoided.
   func wear(by count: Int) { steps += count }
 
   func append(_ item: ElementHandle, _ prefix: UInt64) { items.append((prefix, item)) }
 
-  /// - Parameter number: how many have a prefix less than the new one.
+  /// - Parameter number: the number of landmarks with a lesser prefix.
   func insert(_ item: ElementHandle, _ prefix: UInt64, at number: Int) {
     items.insert((prefix, item), at: number)
   }
 
-  /// How many have a prefix less than one.
+  /// The number of landmarks with a lesser prefix.
   func count(below prefix: UInt64) -> Int {
     var (low, high) = (0, items.count)
     while low < high {
@@ -123,10 +123,10 @@ struct SortValue {
   }
 
   let kind: Kind
-  /// The value, and what follows it.
+  /// The value, with the text after it.
   fileprivate let text: ByteSpan
 
-  /// - Parameter offset: where the value begins; nil if there is none.
+  /// - Parameter offset: the offset of the value; nil if it does not exist.
   init(_ data: ByteSpan, at offset: Int?) {
     text = offset.map { ByteSpan(data.base + $0, data.count - $0) } ?? .empty
     guard !text.isEmpty else {
@@ -160,7 +160,7 @@ struct SortValue {
   private static let payloadBits: UInt64 = 61
   private static let payloadMask: UInt64 = 1 << payloadBits - 1
 
-  /// The value's kind and the beginning of the value, so that what is less comes first or is the same.
+  /// The value's kind and beginning as a number: a lesser value has a lesser or the same prefix.
   func prefix(isDescending: Bool) -> UInt64 {
     let payload: UInt64
     switch kind {
@@ -176,14 +176,14 @@ struct SortValue {
   }
 }
 
-/// A JSON number by its exact value, however it is spelled: 0.d₁d₂d₃… × 10^exponent.
+/// A JSON number by its exact value, independent of its spelling: 0.d₁d₂d₃… × 10^exponent.
 private struct DecimalNumber {
   private let isNegative: Bool
-  /// The digits from the first that is not 0 on, perhaps with a point; empty for zero.
+  /// The digits from the first nonzero one, perhaps with a point; empty for zero.
   private let digits: ByteSpan
   private let exponent: DecimalExponent
 
-  /// - Parameter text: the number, and what follows it.
+  /// - Parameter text: the number, with the text after it.
   init(_ text: ByteSpan) {
     isNegative = text[0] == UInt8(ascii: "-")
     var at = isNegative ? 1 : 0
@@ -204,7 +204,7 @@ private struct DecimalNumber {
     }
     digits = ByteSpan(text.base + start, at - start)
     let pointAt = point ?? at
-    // A digit before the point counts once, one after it not at all; leading zeros after it count against it.
+    // Digits before the point raise the exponent; leading zeros after it lower the exponent.
     let shift = start < pointAt ? pointAt - start : pointAt + 1 - start
     var written = ByteSpan.empty
     if at < text.count, text[at] | 0x20 == UInt8(ascii: "e") {
@@ -243,7 +243,7 @@ private struct DecimalNumber {
   private static let digitBits: UInt64 = 47
   private static let greatestExponent: Int64 = 4_094
 
-  /// 61 bits: sign, exponent and 14 digits. Numbers with exponents beyond the greatest have the same.
+  /// 61 bits: sign, exponent and 14 digits. All numbers with larger exponents have the same prefix.
   var prefix: UInt64 {
     let middle: UInt64 = 1 << 60
     if isZero { return middle }
@@ -258,7 +258,7 @@ private struct DecimalNumber {
     return isNegative ? middle - magnitude : middle + magnitude
   }
 
-  /// The digits of a number one after the other, without the point; zeros follow them.
+  /// The digits of a number one by one, without the point, followed by zeros.
   private struct Digits {
     private let text: ByteSpan
     private var at = 0
@@ -278,11 +278,11 @@ private struct DecimalNumber {
 
 /// A decimal exponent of any length, and a number of places added to it.
 private struct DecimalExponent {
-  /// Exponents of so many digits are computed with; longer ones digit by digit.
+  /// The maximum number of digits for arithmetic; longer exponents are compared digit by digit.
   private static let mostDigits = 17
 
   private let isNegative: Bool
-  /// Its digits if they do not fit into `value`, which then is the least or the greatest; empty otherwise.
+  /// The digits if they do not fit into `value`, which then is the least or greatest integer; else empty.
   private let digits: [UInt8]
   private let value: Int64
 

@@ -1,17 +1,16 @@
 import Glibc
 
-/// The fields of an element besides its id and its place: an item has a kind and data; a section has data, and may have an order
-/// and a bound.
+/// The fields of an element other than its id and its place: an item has a kind and data; a section has data,
+/// and may have an order and a bound.
 ///
-/// What the fields are, and how changesets spell them, is said in this file alone. A field that is nil is absent: it keeps
-/// what the element has.
+/// Only this file defines the fields and their spelling in changesets. A nil field keeps the element's value.
 package struct ElementFields {
   /// Items only.
   package var kind: ByteSpan?
   package var data: ByteSpan?
-  /// Sections only, as ``SectionOrder`` spells it; empty for none.
+  /// Sections only, in the spelling of ``SectionOrder``; empty for none.
   package var order: ByteSpan?
-  /// Sections only: the greatest number of items, in digits; empty for none.
+  /// Sections only: the maximum number of items, in digits; empty for none.
   package var keep: ByteSpan?
 
   package init(
@@ -26,9 +25,9 @@ package struct ElementFields {
     self.keep = keep
   }
 
-  /// What an item has that was given nothing.
+  /// The default fields of an item.
   static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null) }
-  /// What a section has that was given nothing.
+  /// The default fields of a section.
   static var ofNewSection: ElementFields {
     ElementFields(data: FeedState.null, order: .empty, keep: .empty)
   }
@@ -36,13 +35,13 @@ package struct ElementFields {
   @inline(__always)
   package var isEmpty: Bool { kind == nil && data == nil && order == nil && keep == nil }
 
-  /// Whether all fields are there that an element always has.
+  /// Whether all required fields of an element are present.
   package func isWhole(isItem: Bool) -> Bool { data != nil && (kind != nil || !isItem) }
 
-  /// Whether no field is longer than it may be.
+  /// Whether no field is too long.
   var isWithinLimits: Bool { (kind?.count ?? 0) <= 255 }
 
-  /// The same, with another's fields where these are absent.
+  /// These fields, with another's in place of absent ones.
   @inline(__always)
   func filled(from other: ElementFields) -> ElementFields {
     ElementFields(
@@ -53,14 +52,14 @@ package struct ElementFields {
     )
   }
 
-  /// The same fields but for the kind.
+  /// These fields without the kind.
   var withoutKind: ElementFields {
     var fields = self
     fields.kind = nil
     return fields
   }
 
-  /// The same for a section with data: it has no order and no bound unless they are said.
+  /// These fields for a section with data: absent order and limit mean none.
   var ofWholeSection: ElementFields { data == nil ? self : filled(from: .ofNewSection) }
 
   // MARK: Text
@@ -86,7 +85,7 @@ package struct ElementFields {
     }
   }
 
-  /// Takes a member of an element in a changeset.
+  /// Reads a member of an element in a changeset.
   ///
   /// - Returns: whether it is one of the fields.
   @inline(__always)
@@ -101,7 +100,7 @@ package struct ElementFields {
     } else if isItem, name.matches("kind") {
       kind = try record.string(name, field)
     } else if !isItem, name.matches("order") {
-      // A later version may have more members, which are ignored. What a follower does not understand is none.
+      // A later version may have more members, which are ignored. An invalid order counts as none.
       let known = try? SectionOrder(record.data(field))
       order = known.map { known in withExtendedLifetime(known.text) { record.arena.copy($0.span) } } ?? .empty
     } else if !isItem, name.matches("keep") {
@@ -113,7 +112,7 @@ package struct ElementFields {
     return true
   }
 
-  /// The first field that differs from what is expected: its name, what it is, and what it should be.
+  /// The first field that differs from the expected fields: its name, its value, and the expected value.
   package func mismatch(with expected: ElementFields) -> (name: String, found: String, expected: String)? {
     let (kind, expectedKind) = (kind ?? .empty, expected.kind ?? .empty)
     if !kind.hasSameBytes(as: expectedKind) {
@@ -133,11 +132,11 @@ package struct ElementFields {
   }
 }
 
-/// A section or an item as a reload lists it.
+/// A section or an item of a reload.
 package struct ReloadedElement {
   package private(set) var id = ByteSpan.empty
   package private(set) var fields = ElementFields()
-  /// Where a section's items are; from token 0 on if it lists none.
+  /// The position of a section's items; starts with token 0 if there are none.
   package private(set) var items: DecodedChangeset.Field = (0, 0)
 
   @inline(__always)
@@ -159,26 +158,26 @@ package struct ReloadedElement {
   }
 }
 
-/// The fields as an element holds them: data, and an item's kind. Its keeper owns its bytes and a use of its kind, and gives
-/// them back with `FeedState.release`.
+/// The stored fields of an element: data, and an item's kind. The owner of the content owns its bytes and one
+/// use of its kind, and releases them with `FeedState.release`.
 struct Content {
-  /// The data in a block of its own; nil as long as nothing was set.
+  /// The data in a separate block; nil before the first content is set.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
   private var dataCount: UInt32 = 0
   /// Distinguishes most data without reading the old bytes, which are in no cache.
   private(set) var fingerprint: UInt32 = 0
-  /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
+  /// The number of an item's kind in the feed's `KindTable`; for a section, the empty kind's.
   private(set) var kind = KindTable.empty
 
-  /// Nothing.
+  /// No content.
   init() {}
 
-  /// A copy of all fields but the kind.
+  /// A copy of all fields except the kind.
   ///
   /// - Parameters:
-  ///   - old: has the fields that are absent.
-  ///   - kind: its number; taken over.
-  ///   - blocks: where the memory comes from, if not from the allocator.
+  ///   - old: provides the absent fields.
+  ///   - kind: its number; the content takes over one use.
+  ///   - blocks: the source of the memory; nil for the allocator.
   init(
     copying fields: ElementFields,
     over old: Content,
@@ -197,14 +196,14 @@ struct Content {
 
   var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
 
-  /// Whether something was set.
+  /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
-  /// All fields but the kind.
+  /// All fields except the kind.
   @inline(__always)
   var fields: ElementFields { ElementFields(data: data) }
 
-  /// Bytes that differ from content to content, other than those of the kind.
+  /// Bytes that vary between contents, without the kind's.
   @inline(__always)
   var byteCount: Int { Int(dataCount) }
 
@@ -212,15 +211,15 @@ struct Content {
 
   // MARK: Comparing
 
-  /// The fingerprint once it has these fields.
+  /// The fingerprint of the content with these fields.
   @inline(__always)
   func fingerprint(with fields: ElementFields) -> UInt32 {
     fields.data == nil && bytes != nil ? fingerprint : DataFingerprint.of(fields.data ?? .empty)
   }
 
-  /// Whether it has these fields already, apart from the kind.
+  /// Whether the content has these fields already, apart from the kind.
   ///
-  /// - Parameter fingerprint: that of the content with these fields.
+  /// - Parameter fingerprint: the fingerprint of the content with these fields.
   @inline(__always)
   func has(_ fields: ElementFields, fingerprint: UInt32) -> Bool {
     bytes != nil && fields.data.map { hasSameData(as: $0, fingerprint: fingerprint) } ?? true

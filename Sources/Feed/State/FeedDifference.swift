@@ -1,16 +1,16 @@
-/// What distinguishes a feed's current state from its published one, in handles and positions.
+/// The difference between a feed's published and current state, in handles and positions.
 ///
-/// Positions of `delete` and `from` count in the published state, all others in the current one.
-/// Every list is sorted: `deletes` by published position, the others by current position.
+/// Positions of `delete` and `from` refer to the published state, all others to the current one. Every list
+/// is sorted: `deletes` by published position, the others by current position.
 struct FeedDifference {
-  /// A section or an item with the positions that its list of entries has; the others are not set.
+  /// A section or an item with the positions of its list of entries; other positions are not set.
   struct Entry {
     var handle: ElementHandle
     var fromScope = Scope.sections
     var from = Rank.first
     var toScope = Scope.sections
     var to = Rank.first
-    /// Section order, then index.
+    /// By section order, then index.
     var sortKey: UInt64 = 0
   }
 
@@ -24,11 +24,11 @@ struct FeedDifference {
   var isEmpty: Bool { sections.isEmpty && items.isEmpty }
   /// Entries of all kinds.
   var entryCount: Int { sections.count + items.count }
-  /// Whether there is nothing but reconfigures.
+  /// Whether all entries are reconfigures.
   var isReconfigureOnly: Bool { weight == 0 }
 }
 
-/// What an entry of a difference says of its element; in the order of the document.
+/// The kinds of entries of a difference, in the order of the document.
 package enum EntryKind: Int, CaseIterable {
   case delete, insert, move, reconfigure, reload
 
@@ -77,14 +77,14 @@ extension FeedDifference.Entries {
     if at < entries.count { sortMany(&entries) }
   }
 
-  /// The most bits of a digit.
+  /// The maximum number of bits of a digit.
   private static var mostDigitBits: Int { 10 }
 
-  /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
+  /// Sorts by the keys' digits, the least significant first: keys are positions, mostly with few digits.
   private static func sortMany(_ entries: inout [Entry]) {
     let differing = entries.reduce(0 as UInt64) { $0 | ($1.sortKey ^ entries[0].sortKey) }
     let bits = min(mostDigitBits, UInt64.bitWidth - differing.leadingZeroBitCount)
-    // Counting digits pays if there are not many more of them than entries.
+    // Counting pays if there are not many more digits than entries.
     guard entries.count << 4 >= 1 << bits else { return entries.sort { $0.sortKey < $1.sortKey } }
     if differing >> UInt64(bits) == 0 { return sortByOneDigit(&entries, bits) }
     let digitBits = UInt64(bits)
@@ -116,11 +116,11 @@ extension FeedDifference.Entries {
     entries = entries.withUnsafeBufferPointer { entries in source.map { entries[Int($0.index)] } }
   }
 
-  /// Sorts keys that differ in their lowest bits alone: counts them, and brings each entry where it belongs.
+  /// Sorts keys that differ only in their lowest bits: counts them, and moves each entry to its position.
   private static func sortByOneDigit(_ entries: inout [Entry], _ bits: Int) {
     let digits = 1 << bits
     withUnsafeTemporaryAllocation(of: Int32.self, capacity: digits + entries.count) { numbers in
-      // Where the entries of each digit begin, and where each entry belongs.
+      // The start of each digit's entries, and each entry's position.
       let starts = numbers.baseAddress.unsafelyUnwrapped
       let places = starts + digits
       starts.initialize(repeating: 0, count: digits)
@@ -145,17 +145,17 @@ extension FeedDifference.Entries {
   }
 }
 
-/// What a difference will amount to, counted from the touched elements without looking up a
-/// position: enough to know early that a reload is certain.
+/// Figures of a difference, counted from the touched elements without looking up positions: enough to decide
+/// early that a reload is certain.
 struct DifferenceTally {
   /// Entries that are certain, other than reconfigures.
   var certainWeight = 0
   /// Elements that may turn out to have moved within their list.
   var possibleMoves = 0
   var reconfigureCount = 0
-  /// Items that are in both states and changed their kind.
+  /// Items in both states that changed their kind.
   var changedKindCount = 0
-  /// Items that are in both states.
+  /// Items in both states.
   var commonItemCount = 0
 
   var isEmpty: Bool { certainWeight == 0 && possibleMoves == 0 && reconfigureCount == 0 }

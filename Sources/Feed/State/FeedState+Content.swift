@@ -4,10 +4,10 @@ extension FeedState {
   /// The kind of an item.
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
-  /// Gives an item other fields.
+  /// Sets an item's fields.
   func setContent(item handle: ElementHandle, _ fields: ElementFields) { setContent(handle, items, fields) }
 
-  /// Gives a section other fields. Another order does not sort its items yet.
+  /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
     if fields.order != nil || fields.keep != nil { setSettings(handle, fields) }
     setContent(handle, sections, fields.withoutKind)
@@ -25,15 +25,15 @@ extension FeedState {
     retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 
-  /// Gives back what a content owns.
+  /// Releases a content's memory.
   func release(_ content: Content) {
     kinds.release(content.kind)
     content.giveBack(to: blocks)
   }
 
-  /// Exchanges the content and keeps the totals right.
+  /// Replaces the content and updates the totals.
   ///
-  /// - Returns: the old one, which the caller owns now.
+  /// - Returns: the old one, which the caller then owns.
   func replaceContent(_ handle: ElementHandle, _ table: ElementTable, with new: Content) -> Content {
     let old = table[handle].content
     let isPresent = table[handle].isPresent
@@ -58,7 +58,7 @@ extension FeedState {
     addChecksum(sign > 0 ? term : 0 &- term, scope)
   }
 
-  /// Content that was replaced is kept if it is the published one, or if the record may be undone.
+  /// Keeps replaced content if it is the published one, or if the record may be undone.
   private func retireContent(_ handle: ElementHandle, _ table: ElementTable, _ old: Content) {
     let becomesPublished = table.withChange(handle) { change in
       guard change.wasPublished, change.publishedContent == nil else { return false }
@@ -88,7 +88,7 @@ extension FeedState {
     setForced(handle, table, forced, old: old)
   }
 
-  /// Forgets a forced entry, because what it names is deleted.
+  /// Removes a forced entry, because its element is deleted.
   func forgetForced(_ handle: ElementHandle, _ table: ElementTable) {
     if table[handle].change.isNone { return }
     let old = table.withChange(handle) { $0.forced }
@@ -107,13 +107,13 @@ extension FeedState {
 }
 
 extension FeedState {
-  /// Notes from here on how to undo each step.
+  /// Records from here on how to undo each step.
   func beginJournal() {
     journal = []
     journalNumber &+= 1
   }
 
-  /// What was noted is not needed any more.
+  /// Discards the journal.
   func endJournal() {
     guard let steps = journal else { return }
     journal = nil
@@ -150,26 +150,26 @@ extension FeedState {
   }
 }
 
-/// How to undo one step of a record, so that a record with several events is applied as a whole
-/// or not at all. Undone in reverse order.
+/// A step of a record, with the data to undo it, so that a record with several events is applied as a whole
+/// or not at all. Steps are undone in reverse order.
 enum Undo {
   case attached(ElementHandle, Scope)
   case detached(ElementHandle, Scope, rank: Rank, leftGhost: Bool)
-  /// Content that was replaced and that only the journal remembers.
+  /// Replaced content that only the journal keeps.
   case content(ElementHandle, isItem: Bool, Content)
-  /// Content that was replaced and became the published content.
+  /// Replaced content that is the published content.
   case publishedContent(ElementHandle, isItem: Bool)
   case forced(ElementHandle, isItem: Bool, ElementChange.Forced)
   /// The order of a whole list.
   case order(Scope, [ElementHandle])
   case settings(section: ElementHandle, SectionSettings?)
 
-  /// The content that the step owns; nil if it owns none.
+  /// The content that the step owns, if any.
   var ownedContent: Content? {
     if case .content(_, _, let content) = self { content } else { nil }
   }
 
-  /// The item that may have another sort key once the step is undone.
+  /// The item whose sort key may change when the step is undone.
   var item: ElementHandle? {
     switch self {
     case .attached(let handle, let scope), .detached(let handle, let scope, _, _):

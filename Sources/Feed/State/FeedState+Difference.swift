@@ -1,10 +1,10 @@
 extension FeedState {
-  /// How an element's content differs from what was published.
+  /// The difference between an element's content and its published content.
   enum ContentChange {
     case none, reconfigure, reload
   }
 
-  /// The entry that an element in both states needs for its content.
+  /// The entry for the content of an element in both states.
   private func contentChange(_ element: Element, _ change: ElementChange, isItem: Bool) -> ContentChange {
     if change.forced == .reload { return .reload }
     if !isItem, list(.items(of: change.handle)).pointee.hasNewSettings { return .reconfigure }
@@ -21,7 +21,7 @@ extension FeedState {
 
   // MARK: Tally
 
-  /// Counts what changed, at a cost that follows the touched elements.
+  /// Counts the changes, at a cost proportional to the touched elements.
   func tally() -> DifferenceTally {
     var tally = DifferenceTally()
     tally.commonItemCount = publishedTotals.itemCount
@@ -40,7 +40,7 @@ extension FeedState {
       case (true, false):
         if areItems {
           tally.commonItemCount -= 1
-          // A deleted section's items are not listed.
+          // A deleted section's items have no entries.
           if sections[change.publishedScope.section].isPresent { tally.certainWeight += 1 }
         } else {
           tally.certainWeight += 1
@@ -65,8 +65,8 @@ extension FeedState {
 
   // MARK: Difference
 
-  /// The difference between the published and the current state. Costs O(k log n) for k touched
-  /// elements; a list of which a large part was touched is walked once instead.
+  /// The difference between the published and the current state. Costs O(k log n) for k touched elements; a
+  /// list with many touched elements is walked once instead.
   func difference() -> FeedDifference {
     var difference = FeedDifference()
     findRanks(sections)
@@ -112,15 +112,14 @@ extension FeedState {
     list(scope).pointee.currentRank = .none
   }
 
-  /// Where a section stands in both orders, for sorting.
+  /// Finds a section's rank in both orders, for sorting.
   private func findSectionRanks(_ section: ElementHandle) {
     let list = list(.items(of: section))
     list.pointee.publishedRank = rank(section, .sections, published: true).map { PackedOptional($0) } ?? .none
     list.pointee.currentRank = rank(section, .sections, published: false).map { PackedOptional($0) } ?? .none
   }
 
-  /// Whether a list is walked as a whole, because much of it was touched, or because the fewest
-  /// moves demand it.
+  /// Whether to walk a whole list: many of its elements were touched, or the fewest moves require it.
   private func isWalked(_ scope: Scope) -> Bool {
     let list = list(scope)
     let touches = scope.isSections ? Int32(sections.changes.count) : list.pointee.touchCount
@@ -149,7 +148,7 @@ extension FeedState {
     }
   }
 
-  /// Notes the positions of touched elements while walking their list.
+  /// Records the positions of touched elements while walking their list.
   private func walkForRanks(_ scope: Scope) {
     let table = table(scope)
     let elements = table.elements
@@ -167,7 +166,7 @@ extension FeedState {
     }
   }
 
-  /// By the published order: first the section's place, then the element's. Sections are in no section.
+  /// The published order: first by the section's position, then by the element's. Sections are in no section.
   private func publishedKey(_ scope: Scope, _ rank: Rank) -> UInt64 {
     let section = scope.isSections ? .first : list(scope).pointee.publishedRank.known
     return FeedState.sortKey(section, rank)
@@ -183,7 +182,7 @@ extension FeedState {
     UInt64(UInt32(bitPattern: section.number)) << 32 | UInt64(UInt32(bitPattern: rank.number))
   }
 
-  /// Everything but the moves within a list.
+  /// Collects all entries except the moves within a list.
   private func collect(_ table: ElementTable, _ entries: inout FeedDifference.Entries) {
     let areItems = table === items
     for change in table.changes {
@@ -200,7 +199,7 @@ extension FeedState {
         switch contentChange(element, change, isItem: areItems) {
         case .none: break
         case .reconfigure:
-          // Where there is one there are mostly many.
+          // If there is one, there are mostly many.
           if entries[.reconfigure].isEmpty {
             entries[.reconfigure].reserveCapacity(min(table.changes.count, 1024))
           }
@@ -213,7 +212,7 @@ extension FeedState {
           entries[.move].append(entry)
         }
       } else if change.wasPublished {
-        // A deleted section's items go with it.
+        // A deleted section's items are deleted with it.
         if areItems, !sections[change.publishedScope.section].isPresent { continue }
         entry.fromScope = change.publishedScope
         entry.from = change.publishedRank.known
@@ -241,7 +240,7 @@ extension FeedState {
     if hasSparseLists { findSparseMoves(table, &entries) }
   }
 
-  /// Whether a list has entries that count in one of the two orders only; without any, nothing has moved.
+  /// Whether a list has entries that count in only one of the two orders; otherwise nothing has moved.
   private func hasChangedOrder(_ scope: Scope) -> Bool {
     let tree = list(scope).pointee.tree
     return tree.entryCount > tree.publishedCount || tree.entryCount > tree.currentCount
@@ -255,8 +254,7 @@ extension FeedState {
     move(change.handle, scope, from: change.publishedRank.known, to: change.currentRank.known)
   }
 
-  /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
-  /// increasing subsequence.
+  /// Finds the fewest moves in a whole list: all elements outside of a longest increasing subsequence.
   private func walkForMoves(_ scope: Scope, _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
     var before = OrderCounts()
     var handles: [ElementHandle] = []
@@ -285,8 +283,8 @@ extension FeedState {
     }
   }
 
-  /// Moves in the lists that are not walked. Of the elements that left their place, those stay that
-  /// have as many unmoved elements before them as they had, and are in order among themselves.
+  /// Finds moves in the lists that are not walked. Of the elements that left their position, those stay that
+  /// have as many unmoved elements before them as before, and are in order among themselves.
   private func findSparseMoves(_ table: ElementTable, _ entries: inout FeedDifference.Entries) {
     struct Touch {
       var key: UInt64

@@ -1,14 +1,13 @@
 extension FeedState {
-  /// The data of what was given none.
+  /// The data of an element without data.
   static let null = ByteSpan("null" as StaticString)
 
   /// Applies a section or item event.
   ///
   /// - Parameters:
   ///   - decoder: holds the event's lists.
-  /// - Returns: the reason why nothing was to be done, or nil.
-  /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before anything is changed by
-  ///   this event.
+  /// - Returns: the reason why the event had no effect, or nil.
+  /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before the event changes anything.
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
     case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
@@ -87,7 +86,7 @@ extension FeedState {
     return Rejection(.unknownAnchor, field: field, "names nothing else in that list", found: found)
   }
 
-  /// Moves an element within its list, if it is not there already.
+  /// Moves an element within its list, unless it is there already.
   private func move(_ handle: ElementHandle, _ scope: Scope, to rank: Rank) {
     if currentRank(handle, scope) == rank { return }
     detach(handle, scope)
@@ -96,7 +95,7 @@ extension FeedState {
 
   // MARK: Sections
 
-  /// Creates, changes or moves the section that an event names.
+  /// Creates, changes or moves the section of an event.
   private func putSection(_ event: Event) throws(Rejection) -> ElementHandle {
     let scope = Scope.sections
     if let section = sections.findPresent(event.section) {
@@ -120,14 +119,14 @@ extension FeedState {
 
   // MARK: Items
 
-  /// Creates, changes or moves the item that an event names; `item` is its handle if it exists.
+  /// Creates, changes or moves the item of an event; `item` is its handle if it exists.
   private func putItem(_ event: UnsafePointer<Event>, _ item: ElementHandle?) throws(Rejection) {
     let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
       scope = items[item].scope
     } else if let item, sections.id(items[item].scope.section).hasSameBytes(as: event.pointee.section) {
-      // The usual case, without a look into the index.
+      // The usual case, without a lookup in the index.
       scope = items[item].scope
     } else {
       scope = sections.findPresent(event.pointee.section).map { .items(of: $0) }
@@ -179,7 +178,7 @@ extension FeedState {
     return handle
   }
 
-  /// Does the same for an item that will be in an ordered section.
+  /// Creates, changes or moves an item into an ordered section.
   @inline(never)
   private func putItem(
     _ event: UnsafePointer<Event>,
@@ -247,14 +246,13 @@ extension FeedState {
 
   // MARK: Whole lists
 
-  /// Lets a section have exactly these items, in the order given or in its own.
+  /// Sets a section's items, in the given order or in its own.
   private func setItems(of section: ElementHandle, _ handles: [ElementHandle]) {
     let scope = Scope.items(of: section)
     setOrder(scope, inOrder(handles, scope))
   }
 
-  /// The handles of listed items, with their new contents. Those in other sections are taken out
-  /// there, and those that do not exist are made.
+  /// The handles of listed items, with new contents: removed from other sections, or created.
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
@@ -263,7 +261,7 @@ extension FeedState {
     let scope = Scope.items(of: section)
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
-    // A new list mostly follows the old one, so the old one's next item is tried before the table.
+    // A new list mostly has the old order, so the old list's next item is tried before the table.
     var expected = CurrentCursor(list(scope).pointee.tree)
     for position in listed {
       let listedItem = allItems[position]
@@ -291,7 +289,7 @@ extension FeedState {
     return handles
   }
 
-  /// Lets the feed hold exactly the listed sections and items.
+  /// Sets the feed's sections and items to the listed ones.
   func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem]) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
@@ -314,13 +312,13 @@ extension FeedState {
     for (section, items) in zip(handles, itemHandles) { setItems(of: section, items) }
   }
 
-  /// All sections go, and their items.
+  /// Removes all sections and items.
   func removeAll() {
     for section in currentHandles(.sections) { setOrder(.items(of: section), []) }
     setOrder(.sections, [])
   }
 
-  /// The handles of a list now, in order. O(k) for k elements, or O(k log n) if they are few among n ghosts.
+  /// The current handles of a list, in order. O(k) for k elements, O(k log n) if few among n ghosts.
   func currentHandles(_ scope: Scope) -> [ElementHandle] {
     let tree = list(scope).pointee.tree
     let count = Int(tree.currentCount)

@@ -1,19 +1,18 @@
 extension FeedState {
-  /// Lets a list hold exactly these elements in this order. Other elements that it held leave the feed;
-  /// what is new to it must be in no list.
+  /// Sets a list's elements and their order. Other elements leave the feed; new ones must be in no list.
   ///
-  /// Elements that can stay (a longest increasing subsequence) keep their entries, so that only
-  /// the others count as touched.
+  /// Elements of a longest increasing subsequence keep their entries, so that only the others count as
+  /// touched.
   ///
-  /// - Parameter isUndo: whether a record is being undone, so that what leaves is not deleted and
-  ///   keeps its forced entry.
+  /// - Parameter isUndo: whether a record is being undone: then removed elements are not deleted and keep
+  ///   their forced entries.
   func setOrder(_ scope: Scope, _ handles: [ElementHandle], isUndo: Bool = false) {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
     if let keep = list.pointee.settings?.keep, handles.count > keep { overfull.append(scope) }
     if hasOrder(list, handles) { return }
-    // Where ghosts are most of the list, it is not walked for the few that count now.
+    // If most of the list is ghosts, it is not walked for the few current elements.
     let count = Int(list.pointee.tree.currentCount) + handles.count
     if count * 8 < list.pointee.tree.entryCount { return setOrderSingly(scope, handles, isUndo: isUndo) }
 
@@ -21,8 +20,8 @@ extension FeedState {
     oldEntries.reserveCapacity(Int(list.pointee.tree.entryCount))
     var oldHandles: [ElementHandle] = []
     oldHandles.reserveCapacity(Int(list.pointee.tree.currentCount))
-    // While this runs, an old element's scratch is its old position plus one, and the top bit says
-    // that it stays in the list.
+    // In this method, scratch is the old position plus one, with the top bit if the element stays in the
+    // list.
     list.pointee.tree.forEachEntry { entry in
       oldEntries.append(entry)
       guard entry.isCurrent else { return }
@@ -46,7 +45,7 @@ extension FeedState {
     var entries: [OrderEntry] = []
     entries.reserveCapacity(oldEntries.count + handles.count - oldPositions.count)
     var old = 0
-    /// Takes over an old entry whose element leaves its place.
+    /// Handles an old entry whose element leaves its position.
     func vacate(_ entry: OrderEntry) {
       let handle = entry.handle
       if entry.isCurrent {
@@ -73,8 +72,7 @@ extension FeedState {
       vacate(oldEntries[old])
       old += 1
     }
-    // The newcomers are merged in a second pass, as an element that moves forward is met before
-    // its old entry is.
+    // New entries are merged in a second pass: an element that moves forward precedes its old entry.
     entries = merge(entries, handles, table, scope)
     entries.withUnsafeBufferPointer { list.pointee.tree.rebuild($0, table) }
     for handle in oldHandles {
@@ -85,7 +83,7 @@ extension FeedState {
     }
   }
 
-  /// Does what `setOrder` does by single changes: O(k log n) for k elements, whatever the list's ghosts.
+  /// The same as `setOrder` by single changes: O(k log n) for k elements, for any number of ghosts.
   private func setOrderSingly(_ scope: Scope, _ handles: [ElementHandle], isUndo: Bool) {
     let table = table(scope)
     let oldHandles = currentHandles(scope)
@@ -93,7 +91,7 @@ extension FeedState {
     let common = handles.filter { table[$0].scratch != 0 }
     let isKept = LongestIncreasingSubsequence.membership(common.map { Int32(table[$0].scratch) })
     for (handle, isKept) in zip(common, isKept) where isKept { table[handle].scratch = 0 }
-    // What still has a mark leaves its place, for good or for another.
+    // An element that still has a mark leaves its position.
     for handle in oldHandles where table[handle].scratch != 0 {
       table[handle].scratch = 0
       detach(handle, scope)
@@ -113,7 +111,7 @@ extension FeedState {
     list.pointee.noteReplacement()
   }
 
-  /// Puts newcomers for the elements that were not kept among the entries that were.
+  /// Merges the entries of new and moved elements into those that were kept.
   private func merge(
     _ kept: [OrderEntry],
     _ handles: [ElementHandle],
@@ -147,8 +145,7 @@ extension FeedState {
     return handles.allSatisfy { $0 == cursor.next() }
   }
 
-  /// Keeps checksum, sizes and counts right while a list's order is replaced: only neighbours that
-  /// changed are looked at.
+  /// Updates checksum, sizes and counts when a list's order is replaced: visits only changed neighbours.
   private func updateTotals(
     _ scope: Scope,
     from oldHandles: [ElementHandle],

@@ -1,11 +1,11 @@
 extension FeedState {
-  /// The current state has been published: it becomes the published one.
+  /// Makes the current state the published one.
   func confirm() {
     settle(confirming: true)
     publishedTotals = totals
   }
 
-  /// The current state is withdrawn: the feed is again what was published.
+  /// Makes the published state the current one.
   func rollBack() {
     endJournal()
     settle(confirming: false)
@@ -35,13 +35,13 @@ extension FeedState {
 
   // MARK: Order
 
-  /// How a changed list is settled; kept in its touch count.
+  /// The way to settle a changed list; stored in its touch count.
   private enum Settling {
     static let singly: Int32 = 1
     static let byRebuilding: Int32 = 2
   }
 
-  /// The lists that something changed in. Those of which a large part changed are rebuilt.
+  /// The changed lists. Those with many changes are rebuilt.
   private func beginSettling() -> [Scope] {
     var scopes: [Scope] = []
     func add(_ container: PackedOptional<Scope>) {
@@ -64,8 +64,7 @@ extension FeedState {
     list(scope).pointee.touchCount == Settling.singly
   }
 
-  /// Removes the entries that count only in the order that is given up, and lets the others count
-  /// in both; a list that is rebuilt, as a whole.
+  /// Removes the entries of the discarded order, and makes the others count in both; rebuilds some lists.
   private func settleEntries(_ table: ElementTable, _ scopes: [Scope], confirming: Bool) {
     if confirming {
       forEachGhost(table) { _, scope, position in list(scope).pointee.tree.remove(position, table) }
@@ -94,7 +93,7 @@ extension FeedState {
     _ body: (ElementHandle, Scope, OrderTree.Position) -> Void
   ) {
     for index in table.changes.indices {
-      // Read again each time: removals move entries to other leaves.
+      // Read again each time, because removals move entries to other leaves.
       guard let leaf = table.changes[index].ghostLeaf else { continue }
       let scope = table.changes[index].publishedScope
       guard isSettledSingly(scope) else { continue }
@@ -139,7 +138,7 @@ extension FeedState {
         list.pointee.publishedChecksum = list.pointee.checksum
       } else {
         list.pointee.checksum = list.pointee.publishedChecksum
-        // The keys may be those of other data.
+        // The keys may belong to other data.
         list.pointee.isSorted = false
       }
     }

@@ -1,6 +1,6 @@
 /// Ordered and bounded sections: protocol, section 2.13.
 extension FeedState {
-  /// How a section sorts its items; nil if their places are given.
+  /// The order of a section's items; nil if their places are given.
   @inline(__always)
   func order(_ scope: Scope) -> SectionOrder? {
     totals.settingsCount == 0 ? nil : list(scope).pointee.settings?.order
@@ -8,7 +8,7 @@ extension FeedState {
 
   // MARK: Settings
 
-  /// Says another order or bound, where the fields have one.
+  /// Sets the order or the limit, if the fields have them.
   func setSettings(_ section: ElementHandle, _ fields: ElementFields) {
     let old = list(.items(of: section)).pointee.settings
     let order = fields.order ?? old?.orderText ?? .empty
@@ -20,7 +20,7 @@ extension FeedState {
     replaceSettings(section, new)
   }
 
-  /// Exchanges the settings and keeps the totals right.
+  /// Replaces the settings and updates the totals.
   func replaceSettings(_ section: ElementHandle, _ new: SectionSettings?) {
     let list = list(.items(of: section))
     let isPresent = sections[section].isPresent
@@ -31,7 +31,7 @@ extension FeedState {
     if let keep = new?.keep, list.pointee.tree.currentCount > keep { overfull.append(.items(of: section)) }
   }
 
-  /// The settings of a section that was touched are published, or are again what was published.
+  /// Publishes the settings of a touched section, or restores the published ones.
   func settleSettings(_ section: ElementHandle, confirming: Bool) {
     let list = list(.items(of: section))
     if confirming {
@@ -44,7 +44,7 @@ extension FeedState {
 
   // MARK: Order
 
-  /// Sorts the items of an ordered section, unless they are known to be: it has another order, or the feed was restored.
+  /// Sorts the items of an ordered section, unless they are sorted: after a new order, or a restoration.
   func sort(_ scope: Scope) {
     guard order(scope) != nil, !list(scope).pointee.isSorted else { return }
     let handles = currentHandles(scope)
@@ -52,13 +52,13 @@ extension FeedState {
     if sorted != handles { setOrder(scope, sorted) }
   }
 
-  /// Items that will be those of a section, in its order. O(n log n), without comparisons of equal lists.
+  /// Future items of a section, in its order. O(n log n), without comparisons of equal lists.
   func inOrder(_ handles: [ElementHandle], _ scope: Scope) -> [ElementHandle] {
     guard let order = self.order(scope) else { return handles }
     list(scope).pointee.isSorted = true
     list(scope).pointee.landmarks = nil
     for handle in handles { sortKeys[handle] = SortKey(items[handle].data, order) }
-    // The beginning of the first key decides most comparisons; here it is beside the handle.
+    // The beginning of the first key decides most comparisons; here it is next to the handle.
     var entries = handles.map { (prefix: sortKeys[$0].prefix, handle: $0) }
     entries.sort { one, other in
       one.prefix == other.prefix ? precedes(one.handle, other.handle, order) : one.prefix < other.prefix
@@ -66,23 +66,23 @@ extension FeedState {
     return entries.map(\.handle)
   }
 
-  /// Whether an item comes before another in an order by which both have keys.
+  /// Whether an item precedes another in an order for which both have keys.
   func precedes(_ one: ElementHandle, _ other: ElementHandle, _ order: SectionOrder) -> Bool {
     let result = SortKey.compare(sortKeys[one], items[one].data, sortKeys[other], items[other].data, order)
     return result == 0 ? items.id(one).precedes(items.id(other)) : result < 0
   }
 
-  /// Where an item belongs that is not in an ordered section. O(log n).
+  /// The position in an ordered section for an item that is not in it. O(log n).
   func placeInOrder(_ item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> OrderTree.Position {
     sortKeys[item] = SortKey(items[item].data, order)
     return place(of: item, scope, order)
   }
 
-  /// Where an item with a key belongs that is not in its section.
+  /// The position for an item with a key that is not in its section.
   private func place(of item: ElementHandle, _ scope: Scope, _ order: SectionOrder) -> OrderTree.Position {
     let list = list(scope)
     guard let first = list.pointee.tree.firstLeaf, list.pointee.tree.currentCount > 0 else {
-      // Memory for items is given back when there are none: what landmarks name may be gone.
+      // When no items are left, their memory is released: landmarks may refer to it.
       list.pointee.landmarks = nil
       return list.pointee.tree.place(atCurrent: .first)
     }
@@ -98,7 +98,7 @@ extension FeedState {
     let count = landmarks.count(below: prefix)
     var number = count
     var start: OrderNode?
-    // One that has left its place since is no landmark any more.
+    // A landmark that has left its position is removed.
     while number > 0, start == nil {
       let landmark = landmarks.items[number - 1]
       let isThere =
@@ -115,7 +115,7 @@ extension FeedState {
     return position
   }
 
-  /// Gives an item other fields, and its place if it stays in an ordered section.
+  /// Sets an item's fields, and its position if it stays in an ordered section.
   func change(_ item: ElementHandle, _ fields: ElementFields, staysInSection: Bool) {
     guard staysInSection, let order = order(items[item].scope) else {
       setContent(item: item, fields)
@@ -139,20 +139,20 @@ extension FeedState {
     attach(item, scope, at: place(of: item, scope, order))
   }
 
-  /// Loads what a neighbour of a changed item is compared by, and its identifier, which the checksum needs.
+  /// Loads the sort key of a changed item's neighbour, and its identifier, which the checksum needs.
   @inline(__always)
   private func prefetch(_ neighbour: ElementHandle) {
     sortKeys.prefetch(neighbour)
     items.prefetch(neighbour)
   }
 
-  /// Loads what says where an item stands that is about to change, if its section is ordered.
+  /// Loads the position of an item that is about to change, if its section is ordered.
   @inline(__always)
   func prefetchPlace(of item: ElementHandle) {
     if order(items[item].scope) != nil { items[item].leaf?.prefetch() }
   }
 
-  /// Finds an item's key again after a record was undone.
+  /// Computes an item's key again after a record was undone.
   func refreshSortKey(_ item: ElementHandle) {
     guard let scope = items[item].container.value, list(scope).pointee.isSorted, let order = self.order(scope)
     else { return }
@@ -161,7 +161,7 @@ extension FeedState {
 
   // MARK: Bounds
 
-  /// Deletes what sections have beyond the number that they keep.
+  /// Deletes the items of sections beyond their limit.
   ///
   /// - Returns: the number of items.
   func cut() -> Int {
@@ -188,9 +188,9 @@ extension FeedState {
 
   // MARK: Checking
 
-  /// What is wrong with the order of ordered sections, or with the number of items of bounded ones; nil if nothing is.
+  /// The fault of the order of ordered sections, or of the number of items of limited ones; nil if none.
   ///
-  /// - Parameter entries: those of a difference, of which only what they touch is looked at; nil after a reload.
+  /// - Parameter entries: the entries of a difference, to check only touched elements; nil after a reload.
   package func orderFault(after entries: DecodedEntries?) -> String? {
     guard let entries else {
       return currentHandles(.sections).lazy.compactMap(orderFault(ofSection:)).first
@@ -230,7 +230,7 @@ extension FeedState {
     else {
       return nil
     }
-    return "item \(items.id(one).quotedForMessage()) stands before \(items.id(other).quotedForMessage()), "
+    return "item \(items.id(one).quotedForMessage()) precedes \(items.id(other).quotedForMessage()), "
       + "expected after it by the section's order"
   }
 }

@@ -1,37 +1,37 @@
 internal import CXxhash
 import Glibc
 
-/// The content of one feed in two versions at once: as it was published, and as it is now.
+/// The content of one feed in two versions at once: published and current.
 ///
-/// Changes are noted where they are made, so that the difference, its confirmation and its
-/// withdrawal cost what changed and not what the feed holds. Not thread-safe.
+/// Changes are recorded as they are made, so that computing, confirming and undoing the difference cost as
+/// much as the changes, not as the feed. Not thread-safe.
 package final class FeedState {
   let sections = ElementTable()
   let items = ElementTable()
   /// The kinds of the items.
   @exclusivity(unchecked) var kinds = KindTable()
-  /// Where memory for data comes from and goes to, if not the allocator.
+  /// The source of memory for data, if not the allocator.
   @exclusivity(unchecked) var blocks: BlockPool.Handle?
-  /// The order of the sections, and behind it one list of items for each section handle.
+  /// The list of sections, followed by one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
   @exclusivity(unchecked) private var listCapacity = 0
-  /// What items of ordered sections are sorted by.
+  /// The sort keys of items in ordered sections.
   @exclusivity(unchecked) var sortKeys = SortKeys()
-  /// Sections that may have more items than they keep, until the record's end.
+  /// Sections that may exceed their limit, until the record's end.
   @exclusivity(unchecked) var overfull: [Scope] = []
-  /// Undoes the record that is being applied; nil where that cannot become necessary.
+  /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
-  /// Numbers the journals, so that each element's content is remembered once in each.
+  /// Numbers the journals, so that each element's content is stored once in each.
   @exclusivity(unchecked) var journalNumber: UInt32 = 0
 
   /// Lists that were replaced since the last publication, each once.
   @exclusivity(unchecked) var replacedScopes: [Scope] = []
 
-  /// Kept up to date by the changes themselves.
+  /// Updated by each change.
   @exclusivity(unchecked) var totals = Totals()
   @exclusivity(unchecked) var publishedTotals = Totals()
 
-  /// Numbers over the whole feed.
+  /// Totals of the whole feed.
   struct Totals: Equatable {
     var itemCount = 0
     /// The checksum of the protocol, section 4.3.
@@ -82,7 +82,7 @@ package final class FeedState {
     return handle
   }
 
-  /// A new section, in no list yet and without content, that does not count as a change.
+  /// Creates a section in no list and without content, which does not count as a change.
   func makeSettledSection(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
     let handle = sections.createSettled(id, hash)
     if handle.index >= listCapacity {
@@ -98,7 +98,7 @@ package final class FeedState {
     return handle
   }
 
-  /// Gives memory back once there are no sections.
+  /// Releases memory if there are no sections.
   func compactLists() {
     guard sections.count == 0, listCapacity > 0 else { return }
     removeLists()
@@ -109,12 +109,12 @@ package final class FeedState {
 
   // MARK: Single changes
 
-  /// Puts an element that is not in the feed into a list, as the `rank`-th.
+  /// Inserts an element that is not in the feed into a list, as the `rank`-th.
   func attach(_ handle: ElementHandle, _ scope: Scope, at rank: Rank) {
     attach(handle, scope, at: list(scope).pointee.tree.place(atCurrent: rank))
   }
 
-  /// Puts it at a place in the list's tree.
+  /// Inserts it at a position in the list's tree.
   func attach(_ handle: ElementHandle, _ scope: Scope, at place: OrderTree.Position) {
     let table = table(scope)
     let list = list(scope)
@@ -128,7 +128,7 @@ package final class FeedState {
     journal?.append(.attached(handle, scope))
   }
 
-  /// Takes an element out of its list; what was published there stays as a ghost.
+  /// Removes an element from its list; its published entry stays as a ghost.
   func detach(_ handle: ElementHandle, _ scope: Scope) {
     let table = table(scope)
     let list = list(scope)
@@ -151,8 +151,8 @@ package final class FeedState {
     table[handle].leaf = nil
   }
 
-  /// Lets an element count again where its ghost is, if that is the `rank`-th place: undoes
-  /// `detach`. It is another place where an undone replacement has put others before the ghost.
+  /// Makes an element count again at its ghost, if that is the `rank`-th position: undoes `detach`. The
+  /// position differs if an undone replacement has put other elements before the ghost.
   func reviveGhost(_ handle: ElementHandle, _ scope: Scope, at rank: Rank) -> Bool {
     let table = table(scope)
     let list = list(scope)
@@ -168,7 +168,7 @@ package final class FeedState {
     return true
   }
 
-  /// The place of an element's current entry.
+  /// The position of an element's current entry.
   func currentPosition(_ handle: ElementHandle, _ scope: Scope) -> OrderTree.Position {
     let table = table(scope)
     guard let leaf = table[handle].leaf else { preconditionFailure("an element in the feed has no leaf") }
@@ -177,19 +177,19 @@ package final class FeedState {
     return list(scope).pointee.tree.position(of: isNewcomer ? .newcomer(handle) : .both(handle), in: leaf)
   }
 
-  /// How many elements of its list stand before an element now.
+  /// The number of elements before an element in its current list.
   func currentRank(_ handle: ElementHandle, _ scope: Scope) -> Rank {
     list(scope).pointee.tree.ranks(currentPosition(handle, scope)).current
   }
 
-  /// The element at a position of a list now.
+  /// The element at a position of a current list.
   func element(at rank: Rank, _ scope: Scope) -> ElementHandle? {
     list(scope).pointee.tree.select(current: rank)?.entry.handle
   }
 
   // MARK: Totals
 
-  /// Adds or subtracts what an entry that counts now, at a place, brings to the totals.
+  /// Adds a current entry at a position to the totals, or subtracts it.
   private func addToTotals(_ handle: ElementHandle, _ scope: Scope, _ position: OrderTree.Position, sign: Int)
   {
     let list = list(scope)
@@ -201,13 +201,13 @@ package final class FeedState {
     addChecksum(sign > 0 ? sum : 0 &- sum, scope)
     addSize(handle, scope, sign: sign)
     if !scope.isSections {
-      // Detaching is counted while the element still is in its list.
+      // A detached element is still in its list here.
       let others = list.pointee.tree.currentCount - 1
       if others == 0 { totals.filledSectionCount += sign }
     }
   }
 
-  /// Adds or subtracts an element's encoded size, and counts it.
+  /// Adds or subtracts an element's encoded size, and counts the element.
   func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
@@ -240,7 +240,7 @@ package final class FeedState {
   }
 }
 
-/// What other modules read of a state that is neither edited nor published.
+/// Read access for other modules to a state that is not changed.
 extension FeedState {
   package var checksum: UInt32 { totals.checksum }
   package var itemCount: Int { totals.itemCount }
@@ -252,7 +252,7 @@ extension FeedState {
 
   package func sectionID(_ section: ElementHandle) -> ByteSpan { sections.id(section) }
 
-  /// How many sections stand before one; nil if there is no such section.
+  /// The rank of a section; nil if it does not exist.
   package func sectionRank(_ id: ByteSpan) -> Rank? {
     sections.findPresent(id).map { currentRank($0, .sections) }
   }
@@ -271,16 +271,16 @@ extension FeedState {
 
   /// Bytes of a reload as one value.
   ///
-  /// - Parameter headBytes: those of the fields before its lists.
+  /// - Parameter headBytes: the bytes of the fields before its lists.
   package func reloadByteCount(headBytes: Int) -> Int { ReloadWriter.byteCount(self, headBytes: headBytes) }
 }
 
-/// Elements that are new and count as published at once, so that nothing is left to be settled when the state is confirmed. For a
-/// state that is being built, of which nothing was published.
+/// New elements that count as published at once, so that confirming the state has no work. For a state under
+/// construction, of which nothing was published.
 extension FeedState {
-  /// Gives an element its first content.
+  /// Sets an element's first content.
   ///
-  /// - Parameter fingerprint: that of the content, if it is known.
+  /// - Parameter fingerprint: the content's fingerprint, if known.
   func setFirstContent(
     _ handle: ElementHandle,
     _ table: ElementTable,
@@ -296,9 +296,9 @@ extension FeedState {
     )
   }
 
-  /// Adds elements at the end of a list. The totals are the caller's.
+  /// Adds elements at the end of a list. The caller updates the totals.
   ///
-  /// - Parameter checksum: the sum of their terms.
+  /// - Parameter checksum: the sum of the elements' terms.
   func appendSettled(_ handles: [ElementHandle], _ scope: Scope, checksum: UInt32) {
     let table = table(scope)
     let list = list(scope)

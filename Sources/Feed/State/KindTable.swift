@@ -1,7 +1,7 @@
-/// The kinds of a feed's items. Each is kept once, however many items have it, and goes by a number, so that kinds are compared
-/// without a look at their bytes.
+/// The kinds of a feed's items. Each is stored once for all its items and has a number, so that kinds are
+/// compared without reading their bytes.
 struct KindTable: ~Copyable {
-  /// Not an array: reading one in place would count a reference for each comparison.
+  /// Not an array: reading it in place would count a reference for each comparison.
   private(set) var kinds: UnsafeMutablePointer<Kind>
   private var capacity = 0
   private(set) var used = 0
@@ -12,11 +12,11 @@ struct KindTable: ~Copyable {
     /// Must stay the first member: `ShortBytes`.
     let bytes: ShortBytes
     let hash: UInt32
-    /// 0 while the number is not used.
+    /// 0 if the number is unused.
     var useCount: UInt32 = 1
   }
 
-  /// The number of the kind without bytes, whose uses are not counted.
+  /// The number of the empty kind, whose uses are not counted.
   static let empty: UInt32 = 0
 
   init() {
@@ -28,18 +28,18 @@ struct KindTable: ~Copyable {
     if capacity > 0 { kinds.deallocate() }
   }
 
-  /// A kind's bytes; valid as long as it is used.
+  /// A kind's bytes; valid as long as the kind is used.
   subscript(number: UInt32) -> ByteSpan {
     number == KindTable.empty ? .empty : ShortBytes.span(at: kinds + Int(number) - 1)
   }
 
-  /// The number of kinds that are used.
+  /// The number of used kinds.
   var count: Int { index.count }
 
   /// Counts one more use of a kind.
   ///
   /// - Parameter bytes: at most 255.
-  /// - Returns: its number, which stays the same as long as it is used.
+  /// - Returns: its number, which stays the same as long as the kind is used.
   mutating func use(_ bytes: ByteSpan) -> UInt32 {
     if bytes.isEmpty { return KindTable.empty }
     let hash = ByteHash.of(bytes)
@@ -66,7 +66,7 @@ struct KindTable: ~Copyable {
     if number != KindTable.empty { kinds[Int(number) - 1].useCount += 1 }
   }
 
-  /// Ends one use; a kind that is used no more is forgotten.
+  /// Ends one use; a kind without uses is removed.
   mutating func release(_ number: UInt32) {
     if number == KindTable.empty { return }
     let place = Int(number) - 1
@@ -86,7 +86,7 @@ struct KindTable: ~Copyable {
     capacity = max(2, capacity * 2)
   }
 
-  /// Gives memory back once there are no kinds.
+  /// Releases memory if there are no kinds.
   private mutating func compact() {
     used = 0
     unusedNumbers = []
@@ -96,9 +96,9 @@ struct KindTable: ~Copyable {
     index = HashIndex()
   }
 
-  /// Of a table without kinds; never looked at.
+  /// The memory of an empty table; never read.
   private static var none: UnsafeMutablePointer<Kind> {
-    // The alignment is no null.
+    // The alignment is not null.
     UnsafeMutablePointer(bitPattern: MemoryLayout<Kind>.alignment)!
   }
 }

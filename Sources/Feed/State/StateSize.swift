@@ -1,4 +1,4 @@
-/// What state counts as for `limits.maxStateBytes`: a formula, so that the same records come to the same number everywhere.
+/// The size of state for `limits.maxStateBytes`: a formula that depends only on the content.
 ///
 /// The numbers are chosen so that the memory that is really taken is about as much or less; docs/rejected.md compares them.
 public enum StateSize {
@@ -9,11 +9,11 @@ public enum StateSize {
   /// Bytes of an item, in addition to its id, kind and data as a reload writes them.
   public static let item = 128
 
-  /// More than an element adds to what the record spells of it: the formula's part, the names of fields, and `null`.
+  /// An upper bound on an element's bytes beyond its text in the record: formula, names of fields, `null`.
   static let mostPerElement = 384
 }
 
-/// Sizes of elements as a reload writes them, so that the size of a reload is known without writing it.
+/// Sizes of elements in a reload, so that its size is known without writing it.
 extension FeedState {
   /// Bytes of `{"id":…,"kind":…,"data":…}`.
   func sizeOfItem(_ item: ElementHandle) -> Int {
@@ -30,14 +30,14 @@ extension FeedState {
     return counter.count
   }
 
-  /// Appends an item as a reload lists it.
+  /// Appends an item in its form in a reload.
   @inline(__always)
   func appendItem<Sink: ByteSink>(_ item: ElementHandle, to output: inout Sink) {
     ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields(item: item), to: &output)
     output.append(ReloadText.objectEnd)
   }
 
-  /// Appends a section as a reload lists it, but for its items and the end of its object.
+  /// Appends a section in its form in a reload, without its items and the end of its object.
   @inline(__always)
   func appendSection<Sink: ByteSink>(_ section: ElementHandle, withData: Bool, to output: inout Sink) {
     ReloadText.append(
@@ -49,21 +49,21 @@ extension FeedState {
   }
 }
 
-/// What an event that gives whole lists would lead to, found out before anything is changed for it.
+/// The size after an event with whole lists, computed before the event changes anything.
 extension FeedState {
-  /// What a feed's content counts as.
+  /// The size of a feed's content.
   struct Measure: Equatable {
     var items = 0
-    /// By the formula of ``StateSize``, without that of the feed itself.
+    /// By the formula of ``StateSize``, without the feed's own part.
     var bytes = 0
-    /// Whether the bytes are those of more items than will be kept.
+    /// Whether the bytes include items beyond the section's limit.
     var isCut = false
   }
 
-  /// What the content counts as now.
+  /// The current size of the content.
   @inline(__always)
   var measure: Measure {
-    // Counts of what is in memory: there are no overflows to look for, for each record.
+    // These are numbers of elements in memory, so the sums need no overflow checks.
     Measure(
       items: totals.itemCount,
       bytes: totals.itemBytes &+ totals.sectionBytes &+ totals.itemCount &* StateSize.item
@@ -71,8 +71,7 @@ extension FeedState {
     )
   }
 
-  /// What the content would count as after `feed.replace` or `section.replace`. O(listed elements, and those of the list
-  /// that is replaced).
+  /// The size of the content after `feed.replace` or `section.replace`. O(listed and replaced elements).
   func measure(after event: Event, _ decoder: RecordDecoder) -> Measure {
     if event.operation == .feedReplace {
       return measure(replacingBy: decoder.sections[event.sections], decoder)
@@ -99,8 +98,7 @@ extension FeedState {
     return result
   }
 
-  /// The elements that an event removes with whole lists, even if it puts some of them back, without the section that a
-  /// `section.delete` names. O(1).
+  /// The elements that an event's whole lists remove, even if it puts some back. O(1).
   func removal(by event: UnsafePointer<Event>) -> Removal {
     switch event.pointee.operation {
     case .feedClear, .feedDelete, .feedReplace:
@@ -132,7 +130,7 @@ extension FeedState {
     return result
   }
 
-  /// Subtracts those of so many listed items that a section does not keep.
+  /// Subtracts the listed items beyond a section's limit.
   private func cut(
     _ count: Int,
     of section: ElementHandle?,
@@ -150,7 +148,7 @@ extension FeedState {
     measure.bytes -= StateSize.item + sizeOfItem(item)
   }
 
-  /// - Parameter known: the item of that id in the feed, if there is one, whose kind and data are kept.
+  /// - Parameter known: the existing item with that id, whose kind and data are kept.
   private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
     let fields = listed.fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
     measure.items += 1

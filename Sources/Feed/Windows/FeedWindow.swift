@@ -1,21 +1,21 @@
-/// The part of a feed that a reader is shown.
+/// The part of a feed that a reader sees.
 public struct FeedWindow: Sendable, Hashable {
-  /// Which items of a section are shown.
+  /// The shown items of a section.
   public enum Extent: Sendable, Hashable {
     case all
-    /// So many items from the beginning; 0 for the section's data alone.
+    /// The first items, up to a number; 0 for the section's data alone.
     case first(Int)
-    /// So many items, without those before a position.
+    /// The items from a position on, up to a number.
     case slice(from: Int, count: Int)
   }
 
-  /// The ids of the sections that are shown, in the feed's order; nil for all.
+  /// The ids of the shown sections, in the feed's order; nil for all.
   package let sections: Set<ByteText>?
-  /// Which items of each section are shown.
+  /// The shown items of each section.
   public let extent: Extent
 
-  /// - Parameter sections: the ids of the sections that are shown, in the feed's order; nil for all.
-  /// - Precondition: a slice is of exactly one section, and no number is negative.
+  /// - Parameter sections: the ids of the shown sections, in the feed's order; nil for all.
+  /// - Precondition: a slice has exactly one section, and no number is negative.
   public init(sections: [String]? = nil, extent: Extent = .all) {
     self.sections = sections.map { Set($0.map { ByteText($0) }) }
     self.extent = extent
@@ -28,10 +28,10 @@ public struct FeedWindow: Sendable, Hashable {
     precondition(isPossible, "a window shows no negative number of items, and a slice of one section")
   }
 
-  /// The position from which items are shown.
+  /// The first shown position.
   var from: Int { if case .slice(let from, _) = extent { from } else { 0 } }
 
-  /// The position before which items are shown.
+  /// The position after the last shown one.
   var end: Int {
     switch extent {
     case .all: .max
@@ -40,6 +40,6 @@ public struct FeedWindow: Sendable, Hashable {
     }
   }
 
-  /// The positions that are shown of a section of so many items.
+  /// The shown positions of a section with this many items.
   func range(of count: Int) -> Range<Int> { min(from, count)..<min(end, count) }
 }

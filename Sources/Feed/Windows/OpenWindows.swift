@@ -1,46 +1,46 @@
-/// The windows of one feed that readers have open, while a replica of the feed is followed.
+/// The windows of one feed that readers have open, while a replica follows the feed.
 package final class OpenWindows {
-  /// How far a window is. A class, as it changes while all windows are visited.
+  /// The state of a window. A class, because it changes while all windows are visited.
   private final class Progress {
-    /// The revision at which what it shows changed last, or at which it was opened.
+    /// The revision of the window's last change, or at which it was opened.
     var since: UInt64
-    /// The checksum of what it shows; nil if it is not known.
+    /// The checksum of the window's content; nil if unknown.
     var checksum: UInt32?
 
     init(since: UInt64) { self.since = since }
   }
 
   private var windows: [FeedWindow: Progress] = [:]
-  /// What the last changeset changed in each window; nothing for the others, nor after a reload.
+  /// The last changeset's change of each window; absent for unchanged windows, and after a reload.
   package private(set) var changes: [FeedWindow: WindowChangeset] = [:]
 
   package init() {}
 
   package var count: Int { windows.count }
 
-  /// The revision at which what a window shows changed last, or was opened; nil if it is not open.
+  /// The revision of a window's last change, or at which it was opened; nil if it is not open.
   package func since(_ window: FeedWindow) -> UInt64? { windows[window]?.since }
 
   /// Opens a window, unless it is open.
   ///
-  /// - Parameter revision: that of the feed.
+  /// - Parameter revision: the revision of the feed.
   package func open(_ window: FeedWindow, at revision: UInt64) {
     if windows[window] == nil { windows[window] = Progress(since: revision) }
   }
 
   package func close(_ window: FeedWindow) { windows[window] = nil }
 
-  /// Notes that the feed was reloaded, so that every window begins again.
+  /// Starts every window again after a reload of the feed.
   func begin(at revision: UInt64) {
     changes = [:]
     windows = windows.mapValues { _ in Progress(since: revision) }
   }
 
-  /// Finds what a changeset has changed in each window. Costs a search for each window that it does not concern.
+  /// Computes the changes of a changeset in each window. An unaffected window costs a lookup.
   ///
   /// - Parameters:
-  ///   - state: the changeset was applied to it, and is not confirmed yet.
-  ///   - head: that of the changeset.
+  ///   - state: the state with the changeset applied, not confirmed yet.
+  ///   - head: the head of the changeset.
   func take(_ state: FeedState, _ head: ChangesetHead) {
     changes = [:]
     if windows.isEmpty { return }
@@ -59,9 +59,9 @@ package final class OpenWindows {
   }
 }
 
-/// What a changeset changes of what a window shows: a changeset itself, for any reader who has the window's last change.
+/// A changeset of a window. It applies to every revision since the window's last change.
 package struct WindowChangeset: Sendable {
-  /// The least revision of a reader that it continues.
+  /// The oldest revision to which it applies.
   package let since: UInt64
   /// The member `window` of the changeset: JSON text.
   package let totals: [UInt8]
@@ -93,7 +93,7 @@ package struct WindowChangeset: Sendable {
     afterBase = Array(output.written.buffer)
   }
 
-  /// Approximate bytes in memory, without the texts that are made of it.
+  /// Approximate bytes in memory, without the texts created from it.
   package var byteCount: Int { totals.count + beforeBase.count + afterBase.count }
 
   /// The changeset, as JSON in UTF-8.

@@ -1,6 +1,6 @@
-/// What a window shows of a state, as it was published or as it is now.
+/// The content of a window of a state, published or current.
 extension FeedState {
-  /// The sections that a window shows, in order.
+  /// The shown sections, in order.
   func sections(in window: FeedWindow, published: Bool) -> [ElementHandle] {
     let tree = list(.sections).pointee.tree
     guard let ids = window.sections else {
@@ -14,7 +14,7 @@ extension FeedState {
     return shown.sorted { $0.rank < $1.rank }.map(\.handle)
   }
 
-  /// How many elements of its list stand before an element; nil if it is not in that list then.
+  /// The number of elements before an element in its list; nil if it is not in that list in this version.
   func rank(_ handle: ElementHandle, _ scope: Scope, published: Bool) -> Rank? {
     let table = table(scope)
     guard published else { return table[handle].container == scope ? currentRank(handle, scope) : nil }
@@ -26,7 +26,7 @@ extension FeedState {
     return tree.ranks(position).published
   }
 
-  /// The positions of a section's items that a window shows.
+  /// The positions of a section's shown items.
   func range(of window: FeedWindow, in scope: Scope, published: Bool) -> Range<Int> {
     window.range(of: Int(list(scope).pointee.tree.counts.number(published: published)))
   }
@@ -39,7 +39,7 @@ extension FeedState {
 
   // MARK: Checksum
 
-  /// The checksum of what a window shows now. O(n) for the n elements shown, and O(1) for a whole feed.
+  /// The checksum of a window's current content. O(n) for the n shown elements, and O(1) for a whole feed.
   func checksum(of window: FeedWindow) -> UInt32 {
     if window.sections == nil, window.extent == .all { return totals.checksum }
     var sum: UInt32 = 0
@@ -53,7 +53,7 @@ extension FeedState {
     return sum
   }
 
-  /// The sum of the terms of the items that a window shows of a section.
+  /// The sum of the terms of a section's shown items.
   func checksum(of window: FeedWindow, _ scope: Scope, published: Bool) -> UInt32 {
     let list = list(scope).pointee
     if isWhole(scope, in: window) { return published ? list.publishedChecksum : list.checksum }
@@ -79,7 +79,7 @@ extension FeedState {
 
   // MARK: Texts
 
-  /// Appends the member `window`: of each section that is shown, which of its items are, and how many it has.
+  /// Appends the member `window`: each shown section's range of shown items, and its number of items.
   func writeTotals(of window: FeedWindow, to output: ByteWriter) {
     var output = output
     output.append("\"window\":[")
@@ -99,9 +99,9 @@ extension FeedState {
     output.append(UInt8(ascii: "]"))
   }
 
-  /// Appends what a window shows as one changeset of mode `reload`.
+  /// Appends a window's content as one changeset of mode `reload`.
   ///
-  /// - Parameter head: its checksum is that of the window.
+  /// - Parameter head: has the checksum of the window.
   func writeReload(of window: FeedWindow, head: ChangesetHead, to output: ByteWriter) {
     var output = output
     head.write(part: nil, to: output)

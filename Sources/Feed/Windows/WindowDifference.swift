@@ -1,13 +1,14 @@
-/// What a feed's difference touches, by section: found once for all windows of the feed.
+/// The parts of a feed that a difference touches, by section: computed once for all windows of the feed.
 struct TouchedLists {
-  /// What is touched of one section's items.
+  /// The touched part of one section's items.
   struct List {
-    /// Deletes are what has left the list, inserts what has come, wherever it was. Contents are sorted by position.
+    /// `delete` lists elements that left the list, `insert` those that entered it, also by moving. Contents
+    /// are sorted by position.
     var entries = FeedDifference.Entries()
-    /// The lowest position, in either version, from which elements may stand elsewhere.
+    /// The lowest position, in either version, from which elements may have moved.
     var lowest = Int32.max
 
-    /// Whether something changed among the items that a window shows.
+    /// Whether any of a window's items changed.
     func isSeen(in window: FeedWindow) -> Bool {
       if lowest < window.end { return true }
       let range = window.from..<window.end
@@ -25,7 +26,7 @@ struct TouchedLists {
   }
 
   private(set) var lists: [Scope: List] = [:]
-  /// The same by the ids of the sections, for windows that name theirs.
+  /// The same by the sections' ids, for windows with given sections.
   private(set) var scopes: [ByteText: Scope] = [:]
 
   init(_ difference: FeedDifference, of state: FeedState) {
@@ -63,7 +64,7 @@ struct TouchedLists {
     lists[scope]?.lowest = min(lowest, rank.number)
   }
 
-  /// The lists in which something changed that a window shows.
+  /// The lists with changes in a window.
   func seen(in window: FeedWindow) -> [(scope: Scope, list: List)] {
     let scopes = window.sections.map { $0.compactMap { self.scopes[$0] } } ?? Array(lists.keys)
     return scopes.compactMap { scope in
@@ -72,19 +73,19 @@ struct TouchedLists {
   }
 }
 
-/// The difference of what a window shows, from that of its feed.
+/// The difference of a window, from the difference of its feed.
 ///
-/// Positions are the window's. An element that enters it is inserted, and one that leaves it is deleted, wherever it is in
-/// the feed. Costs O(k log n) for k touched elements, if each section is shown as a whole; of another that something was moved
-/// in, the items shown are compared, before and after.
+/// Positions are the window's. An element that enters it is inserted, and one that leaves it is deleted,
+/// wherever it is in the feed. Costs O(k log n) for k touched elements if each section is shown as a whole;
+/// of other sections with moves, the shown items before and after are compared.
 struct WindowDifference {
   private(set) var difference = FeedDifference()
-  /// By how much the checksum of the items grows; not known if sections changed, too.
+  /// The change of the items' checksum; unknown if sections changed, too.
   private(set) var checksumGrowth: UInt32 = 0
 
   private let state: FeedState
   private let window: FeedWindow
-  /// Where items were that are not in their list any more.
+  /// The previous positions of items that left their list.
   private var departed: [ElementHandle: FeedDifference.Entry] = [:]
   private var arrived: [FeedDifference.Entry] = []
   private var inserted: Set<ElementHandle> = []
@@ -124,9 +125,9 @@ struct WindowDifference {
     difference.sections[.reload] = Self.shown(whole[.reload]) { positions[$0.handle] }
   }
 
-  /// The entries that are shown.
+  /// The entries for shown elements.
   ///
-  /// - Parameter position: where an entry is in the window; nil if it is not shown.
+  /// - Parameter position: the position of an entry in the window; nil if it is not shown.
   private static func shown(
     _ entries: [FeedDifference.Entry],
     at position: (FeedDifference.Entry) -> Rank?
@@ -176,7 +177,7 @@ struct WindowDifference {
         inserted.insert(entry.handle)
       }
     }
-    // A deleted section's items go with it.
+    // A deleted section's items are deleted with it.
     for var entry in departed.values where state.sections[entry.fromScope.section].isPresent {
       entry.sortKey = sortKey(entry.fromScope, entry.from, published: true)
       difference.items[.delete].append(entry)
@@ -201,7 +202,7 @@ struct WindowDifference {
 }
 
 extension FeedDifference.Entries {
-  /// How the elements shown of one list differ, with the fewest moves, without contents. O(n log n) for n elements.
+  /// The difference of one list's shown elements, with the fewest moves, without contents. O(n log n).
   fileprivate init(
     from before: [ElementHandle],
     to after: [ElementHandle],
@@ -209,7 +210,7 @@ extension FeedDifference.Entries {
     _ table: ElementTable
   ) {
     self.init()
-    // While this runs, an element's scratch is its position before plus one, until it is found after.
+    // In this method, scratch is the previous position plus one, until the element is found in the new list.
     for (position, handle) in before.enumerated() { table[handle].scratch = UInt32(position + 1) }
     var common: [(handle: ElementHandle, from: Int32, to: Int)] = []
     for (position, handle) in after.enumerated() {

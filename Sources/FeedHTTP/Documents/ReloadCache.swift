@@ -19,8 +19,7 @@ final class ReloadCache: Sendable {
     var kept: FeedReload?
   }
 
-  /// Serialises the encoding of one view's reload, so that concurrent readers wait for it instead of encoding their
-  /// own.
+  /// Serialises the encoding of one view's reload, so that concurrent readers wait for it and share it.
   private final class Maker: Sendable {
     let lock = Mutex(())
   }
@@ -66,7 +65,7 @@ final class ReloadCache: Sendable {
     }
   }
 
-  /// The current state of a view; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
+  /// The current state of a view; nil if the feed is unknown. Encodes it on the caller's thread, in O(n) for n
   /// elements, unless this version is cached or being sent.
   func current(of view: FeedView) -> Current? {
     if let known = known(view) { return known }
@@ -128,7 +127,7 @@ final class ReloadCache: Sendable {
 
 /// A view's complete state at one version: as a document and as a stream message.
 ///
-/// It is released when no reader needs it any more.
+/// It is released with its last reader.
 final class FeedReload: Sendable {
   let version: FeedVersion
   let document: HTTPContent

@@ -20,12 +20,12 @@ final class ReloadLedger: Sendable {
   private struct Loan: Sendable {
     let reload: ObjectIdentifier
     let reader: any ReloadReader
-    /// The bytes that the reader is sent.
+    /// The bytes that the reader receives.
     let byteCount: Int
     let since: Int64
   }
 
-  /// For so many milliseconds, a new reader does not count as slow.
+  /// A new reader does not count as slow for this many milliseconds.
   private static let graceMilliseconds: Int64 = 2_000
   /// A reader that takes at least this many bytes per second is not slow.
   private static let bytesPerSecond = 256 << 10
@@ -48,7 +48,7 @@ final class ReloadLedger: Sendable {
 
   /// Records that a reader is being sent a reload.
   ///
-  /// - Parameter byteCount: the size of what it is sent.
+  /// - Parameter byteCount: the size of the document that the reader receives.
   /// - Returns: a loan, to be kept until everything has been sent.
   func lend(_ reload: FeedReload, to reader: any ReloadReader, byteCount: Int) -> ReloadLoan {
     let loan = Loan(reload: ObjectIdentifier(reload), reader: reader, byteCount: byteCount, since: now())
@@ -67,8 +67,8 @@ final class ReloadLedger: Sendable {
 
   /// Disconnects slow readers until the total is within the limit or no reader is slow. Takes the readers' locks.
   ///
-  /// - Parameter reload: the reload that others have to make room for.
-  /// - Returns: whether it can be sent: there is room, or it is so small that it always is.
+  /// - Parameter reload: the reload that needs room.
+  /// - Returns: whether it can be sent: there is room, or it is small enough to be sent always.
   func makeRoom(for reload: FeedReload) -> Bool {
     while isFull {
       let loans = state.withLock(\.loans)
@@ -79,12 +79,11 @@ final class ReloadLedger: Sendable {
         end(number)
       }
     }
-    // Another reader of the same reload costs nothing more.
+    // Another reader of the same reload needs no further memory.
     return !isFull || reload.byteCount <= Self.smallBytes || isAlone(reload)
   }
 
-  /// The readers to disconnect first: all readers of the slowest reload. None if every reload has a reader that is not
-  /// slow.
+  /// The readers to disconnect first: all readers of the slowest reload. None if every reload has a fast reader.
   ///
   /// - Parameter kept: a reload whose readers must not be disconnected.
   private func slowest(of loans: [Int: Loan], except kept: ObjectIdentifier) -> [Int] {
@@ -113,8 +112,8 @@ final class ReloadLedger: Sendable {
   }
 }
 
-/// One reload on its way to one reader. It keeps the reload alive until everything has been sent or the reader is
-/// disconnected.
+/// The sending of one reload to one reader. It keeps the reload alive until everything has been sent or the
+/// reader is disconnected.
 final class ReloadLoan: Sendable {
   private let reload: FeedReload
   private let number: Int
@@ -129,7 +128,7 @@ final class ReloadLoan: Sendable {
   deinit { ledger.end(number) }
 }
 
-/// A reader that is being sent a reload.
+/// A receiver of a reload.
 protocol ReloadReader: AnyObject, Sendable {
   /// Bytes that are still queued for it.
   var remainingBytes: Int { get }

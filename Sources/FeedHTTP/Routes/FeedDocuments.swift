@@ -6,7 +6,7 @@ import FeedStore
 import FoundationEssentials
 import Service
 
-/// A JSON object: values by name. Those that are nil are left out.
+/// A JSON object: values by name, without nil values.
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
   private struct Member: Encodable {
     let value: any Encodable
@@ -37,7 +37,7 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
 }
 
 extension PlaceID: Encodable {
-  /// The id of the feed, with the name of the view if there is one.
+  /// The id of the feed, with the name of the view, if any.
   func encode(to encoder: any Encoder) throws {
     guard let viewName else { return try feed.string.encode(to: encoder) }
     try (["feed": feed.string, "view": viewName.string] as JSONObject).encode(to: encoder)
@@ -83,7 +83,7 @@ extension JSONObject {
     ]
   }
 
-  /// Text of bytes; cut ones may end within a character, which is left out.
+  /// Bytes as text; without the incomplete character at the end of cut bytes.
   private static func text(_ bytes: [UInt8]) -> String {
     for cut in 0..<4 where bytes.count == RecentRejections.keptBytes {
       if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
@@ -102,7 +102,7 @@ extension JSONObject {
     ]
   }
 
-  /// What is followed of partitions that are not the workers'.
+  /// The followed partitions that no worker of this process has.
   init(_ standby: StandbyStatus) {
     self = [
       "followed": standby.followed,

@@ -3,11 +3,11 @@ import FeedClient
 import Service
 import Synchronization
 
-/// All feeds in the order of their ids. The list is rebuilt on demand when it has expired.
+/// All feeds in the order of their ids. The list is rebuilt on demand after it has expired.
 final class FeedListing: Sendable {
   /// The feeds at one moment.
   struct Feeds: Sendable {
-    /// Sorted by the bytes of their ids, and those of the same id by partition.
+    /// Sorted by the bytes of their ids; feeds with the same id by partition.
     let all: [FeedDescription]
     let sectionCount: Int
     let itemCount: Int
@@ -26,8 +26,7 @@ final class FeedListing: Sendable {
 
   /// The minimum lifetime of a list, in milliseconds.
   private static let leastAge: Int64 = 250
-  /// A list lives at least this many times as long as it took to build, so that building takes at most a tenth of a
-  /// thread.
+  /// A list lives at least this many times as long as it took to build: building takes a tenth of a thread.
   private static let ageFactor: Int64 = 10
 
   init(_ client: FeedClient) { self.client = client }
@@ -49,7 +48,7 @@ final class FeedListing: Sendable {
   ///
   /// - Parameters:
   ///   - rights: what the client may read.
-  ///   - after: the id after which the page begins; nil for the first page.
+  ///   - rights: the client's rights.
   ///   - partition: begins with higher partitions that have the same id; nil to begin with the next id.
   ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.
   func page(
@@ -95,8 +94,8 @@ final class FeedListing: Sendable {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 
-  /// Whether a text contains these bytes, which are not empty and in lower case. It copies nothing, because it is called
-  /// for every feed.
+  /// Whether a text contains these lower-case bytes, of which there is at least one. Copies nothing, because it is
+  /// called for every feed.
   private static func contains(_ text: String, _ wanted: [UInt8]) -> Bool {
     var text = text
     return text.withUTF8 { text in

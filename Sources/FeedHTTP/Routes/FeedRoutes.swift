@@ -9,7 +9,7 @@ struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
   let streams: FeedStreams
-  /// Writes what clients may; nil if writing is off.
+  /// Writes the clients' events; nil if writing is off.
   let writer: EventWriter?
   let rejections: @Sendable () -> RecentRejections
 
@@ -38,7 +38,7 @@ struct FeedRoutes: Sendable {
     guard request.rights.readsAll else { throw HTTPRefusal.forbidden }
     try request.checkQuery("limit")
     let limit = try limit(of: request, atMost: RecentRejections.limit)
-    // The newest ones come first.
+    // Newest first.
     let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
     return (["rejected": newest] as JSONObject).response
   }
@@ -82,7 +82,7 @@ struct FeedRoutes: Sendable {
 
   // MARK: Parameters
 
-  /// How many elements a request asks for.
+  /// The number of requested elements.
   private func limit(of request: HTTPRequest, atMost most: Int) throws -> Int {
     guard let text = request.queryValue("limit") else { return Self.defaultLimit }
     guard let number = Int(text), (1...most).contains(number) else {
@@ -91,7 +91,7 @@ struct FeedRoutes: Sendable {
     return number
   }
 
-  /// The partition that a request asks for; nil if it does not say one.
+  /// The requested partition; nil if the request names none.
   func partition(of request: HTTPRequest) throws -> Int32? {
     guard let text = request.queryValue("partition") else { return nil }
     guard let number = Int32(text), number >= 0 else {
@@ -111,24 +111,23 @@ struct FeedRoutes: Sendable {
 
   // MARK: One feed
 
-  /// A feed that is served here.
+  /// A feed that this instance serves.
   private struct Found {
     let feed: FeedAddress
     let description: FeedDescription
-    /// Further partitions that have a feed of the same id.
+    /// Further partitions with a feed of the same id.
     let others: [Int32]
-    /// Whether a version that the client has may be one of another partition's feed, because it has not chosen one.
+    /// Whether the client's version may belong to another partition's feed, because it chose no partition.
     let isAmbiguous: Bool
     let headers: [HTTPField]
   }
 
-  /// Checks rights before anything else, so that a feed cannot be told from one that does not exist, not even by the time that
-  /// it takes.
+  /// Checks rights first, so that neither the answer nor its time reveals whether a feed exists.
   private func checkRights(_ request: HTTPRequest) throws {
     guard request.rights.mayRead(request.parameters["feed"] ?? "") else { throw HTTPRefusal.forbidden }
   }
 
-  /// The feed that a request names; nil if it does not exist.
+  /// The feed in a request; nil if it does not exist.
   private func find(_ request: HTTPRequest) throws -> Found? {
     let id = ByteText(request.parameters["feed"] ?? "")
     let partition = try partition(of: request)
@@ -188,7 +187,7 @@ struct FeedRoutes: Sendable {
     return response
   }
 
-  /// What a request asks for of a feed, without its partition.
+  /// The requested view of a feed, without its partition.
   private func asked(_ request: HTTPRequest) throws -> FeedRequest {
     do throws(ContentFault) {
       return try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
@@ -204,7 +203,7 @@ struct FeedRoutes: Sendable {
     try checkWindows(of: [asked], request.rights)
     let version = lastVersion(request)
     guard let found = try find(request) else {
-      // A browser's EventSource would give up, although the feed may be created again.
+      // Other codes would stop a browser's EventSource for good, although the feed may be created again.
       let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
       guard let version,
         let feed = partitions.lazy.map({ FeedAddress($0, asked.feed) })

@@ -95,7 +95,7 @@ extension OperationRoutes {
     ]
   }
 
-  /// Standing and position are the follower's, if feeds are served.
+  /// Standing and position come from the follower, if feeds are served.
   private func partitions(_ statistics: WorkerStatistics) -> [JSONObject] {
     let lag = statistics.lagByNumber
     guard let feeds else {
@@ -113,8 +113,8 @@ extension OperationRoutes {
   }
 }
 
-/// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page
-/// asks the user for it.
+/// The inspector: a web page and its files. They contain no feed data, so they need no token; the page asks the user
+/// for one.
 struct InspectorPage: Sendable {
   private static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",

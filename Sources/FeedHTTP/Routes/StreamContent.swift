@@ -55,7 +55,7 @@ struct RequestedFeed: Decodable {
 
   init(feed: String) { self.feed = feed }
 
-  /// The window that a query asks for, without a version.
+  /// The window in a query, without a version.
   init(_ request: HTTPRequest) throws(ContentFault) {
     feed = request.parameters["feed"] ?? ""
     let sections = request.query.filter { $0.name == "sections" }.map(\.value)
@@ -98,15 +98,15 @@ struct RequestedFeed: Decodable {
     }
   }
 
-  /// What is wrong with ids; nil if nothing is.
+  /// The problem with a list of ids, if any.
   private static func problem(in ids: [String]) -> String? {
     ids.first { !(1...255).contains($0.utf8.count) }
       .map { "has an id of \($0.utf8.count) bytes; expected 1 to 255" }
   }
 
-  /// What it asks for.
+  /// The requested view.
   ///
-  /// - Parameter maxItems: the most items of a section that a window shows.
+  /// - Parameter maxItems: the maximum number of items of a section in a window.
   func request(maxItems: Int) throws(ContentFault) -> FeedRequest {
     let figures = [
       ("partition", partition, Int(Int32.max)), ("first", first, maxItems), ("from", from, .max),
@@ -153,13 +153,13 @@ struct RequestedFeed: Decodable {
   }
 }
 
-/// What is wrong with the content of a request.
+/// A fault in the content of a request.
 struct ContentFault: HTTPRefusing {
-  /// Where, such as `feeds[2].first`; empty for all of it.
+  /// The member, such as `feeds[2].first`; empty for the whole content.
   let member: String
   let detail: String
 
-  /// - Parameter problem: what follows the member in a sentence.
+  /// - Parameter problem: the rest of the sentence after the member.
   init(_ member: String, _ problem: String) {
     self.member = member
     detail = "\(member.isEmpty ? "the content" : member) \(problem)"
@@ -197,7 +197,7 @@ struct ContentFault: HTTPRefusing {
 private struct ContentObject {
   private let container: KeyedDecodingContainer<AnyKey>
 
-  /// - Parameter names: those of the members that it may have.
+  /// - Parameter names: the names of the allowed members.
   init(_ decoder: any Decoder, _ names: [String]) throws {
     container = try decoder.container(keyedBy: AnyKey.self)
     guard let unknown = container.allKeys.map(\.stringValue).filter({ !names.contains($0) }).min() else {

@@ -26,9 +26,9 @@ package final class DaemonServer: Sendable {
   /// Starts listening.
   ///
   /// - Parameters:
-  ///   - tokens: of which clients must show one.
+  ///   - tokens: the valid tokens, of which clients must send one.
   ///   - tls: the certificate for HTTPS; nil for plain HTTP.
-  ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
+  ///   - seed: differs from process to process; it determines the first partition in the order of standby.
   ///   - stop: once a stop is requested, the daemon reports that it is not ready.
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   /// - Throws: `HTTPServerError`.
@@ -61,7 +61,7 @@ package final class DaemonServer: Sendable {
         longestSilence: longestSilence,
         isStopping: stop.isRequested
       )
-      // A worker is running before its partitions count as restored.
+      // A worker runs before its partitions count as restored here.
       if servedFeeds?.standing == .bootstrapping { health.noteReading() }
       return health
     }
@@ -102,7 +102,7 @@ package final class DaemonServer: Sendable {
     url = server.url
   }
 
-  /// The follower of the feeds that are served; nil if none are.
+  /// The follower of the served feeds; nil if none are served.
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
   private static func report(_ tokens: AcceptedTokens, _ log: Log) {
@@ -110,7 +110,7 @@ package final class DaemonServer: Sendable {
     log.write(.httpKeysLeftOut, "keys of tokens cannot be used; the others are", ["keys": keys])
   }
 
-  /// Replaces the tokens, also if only the content of their files has changed.
+  /// Replaces the tokens, even if only their files' content has changed.
   package func tokenPart(_ log: Log) -> UpdatablePart {
     let keys: Set = [
       "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.issuer", "http.jwt.audience",
@@ -119,7 +119,7 @@ package final class DaemonServer: Sendable {
     return UpdatablePart(keys: keys) { [server] configuration in
       let options = configuration.http
       let tokens = try options.acceptedTokens()
-      // A reload does not change where it listens.
+      // A reload does not change the address.
       var checked = server.configuration
       checked.tokens = tokens
       do throws(HTTPServerError) {
@@ -138,7 +138,7 @@ package final class DaemonServer: Sendable {
     }
   }
 
-  /// Replaces the certificate for new connections, also if only the content of the files has changed.
+  /// Replaces the certificate for new connections, even if only its files' content has changed.
   ///
   /// Enabling HTTPS, or requiring client certificates, needs a restart.
   package var certificatePart: UpdatablePart {
@@ -194,7 +194,7 @@ package final class DaemonServer: Sendable {
   }
 }
 
-/// The server, for routes, which are made before it.
+/// The server, for its routes, which are created first.
 private final class StartedServer: Sendable {
   let server = Mutex<HTTPServer?>(nil)
 
@@ -209,13 +209,13 @@ extension HTTPServerConfiguration {
     self.tls = tls
     allowedOrigins = AllowedOrigins(options.allowedOrigins) ?? AllowedOrigins()
     if maxConnectionsPerAddress == 0 { maxConnectionsPerAddress = max(1, maxConnections / 4 * 3) }
-    // Only streams of feeds take content.
+    // Only routes of feeds accept content.
     head.contentBytes = options.servesFeeds ? options.maxRequestBytes : 0
   }
 }
 
 extension HTTPServerError {
-  /// The error as a configuration error, if another start would fail the same way.
+  /// The error as a configuration error, if another start would fail in the same way.
   package var configurationOrDaemonError: any Error {
     switch code {
     case .tokenNeeded:

@@ -10,13 +10,13 @@ import Service
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
 /// It follows the workers' partitions, and with standby those of others, like any other follower, so it serves committed data
-/// only and does not touch the stores. Workers restore partitions from what it has followed (``StandbyFollower``).
+/// only and does not access the stores. Workers restore partitions from its replicas (``StandbyFollower``).
 ///
 /// If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds. Meanwhile requests for feeds are answered with 503, and the daemon continues.
 final class FeedServer: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
-  /// Decides what is followed.
+  /// Decides which partitions are followed.
   let follower: StandbyFollower
 
   let streams: FeedStreams
@@ -38,9 +38,9 @@ final class FeedServer: Sendable {
   /// Creates a server. It serves feeds once ``run()`` has read them.
   ///
   /// - Parameters:
-  ///   - status: has the partitions to serve.
+  ///   - status: provides the partitions to serve.
   ///   - served: the partitions to serve, after each change.
-  ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
+  ///   - seed: differs from process to process; it determines the first partition in the order of standby.
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   init(
     _ configuration: FeedStoreConfiguration,
@@ -57,8 +57,7 @@ final class FeedServer: Sendable {
         kafka: settings.follower,
         topic: configuration.store.topics.changesets,
         partitions: [],
-        // The workers wait for missing topics at the start. If a topic disappears later, the restarts after a failure
-        // suffice.
+        // The workers wait for missing topics at the start; for later ones, the restarts after failures suffice.
         topicTimeout: .zero
       ),
       log: log.kafkaHandler
@@ -122,7 +121,7 @@ final class FeedServer: Sendable {
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
         ["error": failure, "pauseSeconds": seconds]
       )
-      // The feeds have disappeared already, so no reader can start with a discarded state.
+      // The feeds are no longer found, so no reader can start with a discarded state.
       self.follower.reset()
       self.feeds.reloads.removeAll()
       self.streams.reset(reason: "the follower failed; it reads its feeds again")
@@ -130,7 +129,7 @@ final class FeedServer: Sendable {
   }
 
   @Sendable private func send() async {
-    // An error here is also the client's, and is reported there.
+    // The client reports this error, too.
     try? await streams.send()
   }
 

@@ -6,7 +6,7 @@ import Kafka
 import Service
 import Synchronization
 
-/// Asks the consumer group which instance has which partitions.
+/// Asks the consumer group which instance serves which partition.
 ///
 /// It uses one client, which is created by the first request and lives as long as the process.
 ///
@@ -28,14 +28,14 @@ final class InstanceDirectory: @unchecked Sendable {
     self.log = log
   }
 
-  /// The addresses that serve the partitions, by number; nil if the group cannot be queried.
+  /// The addresses of the partitions' instances, by number; nil if the group cannot be queried.
   func urls() async -> [Int32: String]? {
     await SystemThread.run("instances") { self.lock.withLock { _ in self.ask() } }
   }
 
-  /// The same, without those that are not known. It blocks the thread.
+  /// The known addresses. Blocks the thread.
   ///
-  /// - Parameter age: an answer of so many milliseconds ago is enough.
+  /// - Parameter age: the maximum age of a cached answer, in milliseconds.
   func knownURLs(atMost age: Int64) -> [Int32: String] {
     lock.withLock { _ in
       if let known, MonotonicClock.milliseconds() - known.time <= age { return known.urls }
@@ -99,8 +99,7 @@ final class MovedFeeds: Sendable {
 
   var isEmpty: Bool { state.withLock(\.partitions.isEmpty) }
 
-  /// Updates the addresses of partitions. Addresses of other partitions are kept: during a rebalance, no member has
-  /// them.
+  /// Updates addresses. Those of other partitions are kept: during a rebalance, no member has them.
   func note(_ urls: [Int32: String]) { state.withLock { $0.urls.merge(urls) { $1 } } }
 
   /// The partitions with which a feed moved.
@@ -110,7 +109,7 @@ final class MovedFeeds: Sendable {
   func url(of partition: Int32) -> String? { state.withLock { $0.urls[partition] } }
 }
 
-/// The feeds that this instance serves, and its knowledge of others.
+/// The feeds of this instance, and its knowledge of others.
 struct ServedFeeds: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
@@ -118,7 +117,7 @@ struct ServedFeeds: Sendable {
   /// The partitions to serve, and whether this set is final.
   let served: @Sendable () -> ServedPartitions
 
-  /// Where a feed is served.
+  /// The place where a feed is served.
   enum Place: Equatable {
     case here(FeedDescription)
     /// Another instance serves its partition.
@@ -128,15 +127,15 @@ struct ServedFeeds: Sendable {
     case nowhere
   }
 
-  /// - Parameter partition: nil for the lowest that has the feed, here or elsewhere. So an instance does not answer for
-  ///   another one's feed with a different feed of the same id.
+  /// - Parameter partition: nil for the lowest that has the feed, here or elsewhere, so that an instance never returns
+  ///   a different feed with the same id as another instance's feed.
   func place(of feed: ByteText, in partition: Int32? = nil) -> Place {
     // Evaluated before the client's feeds, which change later.
     let isComplete = isComplete
     let moved = moved.partitions(of: feed)
     if let number = partition ?? moved.union(client.partitions(of: feed.string)).min() {
       if let description = client.description(of: feed.string, in: number) {
-        // Until its partition has been read to the end, a feed passes through old states.
+        // Until its partition has been read to the end, a feed has old states.
         return description.standing == .bootstrapping ? .notYet : .here(description)
       }
       if moved.contains(number) { return .elsewhere(partition: number) }
@@ -152,7 +151,7 @@ struct ServedFeeds: Sendable {
 
   var partitions: [Int32] { client.partitions.map(\.number) }
 
-  /// The standing over the partitions of the workers, whatever else is followed; `bootstrapping` until they are known.
+  /// The standing of the workers' partitions, without others; `bootstrapping` until they are known.
   var standing: FeedStanding {
     let served = served()
     let followed = client.partitions.filter { served.served.contains($0.number) }
@@ -160,7 +159,7 @@ struct ServedFeeds: Sendable {
     return followed.map(\.standing).min() ?? .upToDate
   }
 
-  /// Whether all feeds of this instance are known, also those on standby.
+  /// Whether all feeds of this instance are known, including those on standby.
   private var isComplete: Bool {
     let served = served()
     let followed = client.partitions

@@ -2,14 +2,14 @@ import FeedClient
 import Service
 import Synchronization
 
-/// States, which readers are sent that start or lag.
+/// Sending of states to readers that start or lag.
 extension FeedStreams {
-  /// How often a state is encoded for a reader before the reader must reconnect.
+  /// The number of attempts to send a reader a state, before the reader must reconnect.
   private static let attempts = 5
-  /// Small states are sent together until so many bytes are queued.
+  /// Small states are sent together, up to this many queued bytes.
   private static let togetherBytes = 4 << 10
 
-  /// Sends a stream's client the states that it needs, once it has read what is queued.
+  /// Sends a stream's client the states that its readers need, once it has read its queue.
   func serve(_ number: Int) {
     let stream = delivery.withLock { delivery -> EventStream? in
       guard let stream = delivery.streams[number], stream.isLagging, !stream.isServed else { return nil }
@@ -33,7 +33,7 @@ extension FeedStreams {
     stateSignals[size.rawValue].yield()
   }
 
-  /// Sends states of one size, until the task is cancelled. Encoding them takes a thread's time.
+  /// Sends states of one size class until the task is cancelled. Encoding them blocks the thread.
   func keepSendingStates(_ size: StreamDelivery.StateSize) async {
     for await _ in stateSignals[size.rawValue].all { sendStates(size) }
   }
@@ -77,7 +77,7 @@ extension FeedStreams {
     endOne(view, reader, stream, reason: "the feed changes faster than it can be sent as a whole")
   }
 
-  /// Lets a reader wait that can be sent no state. A stream of one feed ends.
+  /// Makes a reader wait if no state can be sent. A stream of one feed ends.
   ///
   /// - Parameter reason: nil if the feed does not exist.
   private func endOne(_ view: FeedView, _ reader: ReaderID, _ stream: EventStream, reason: String? = nil) {

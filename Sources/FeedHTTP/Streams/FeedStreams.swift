@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// A reader starts with the state of a feed, or of a window of it, or with the changesets that it missed, and then receives each
 /// changeset once. A reader that is too slow *lags*: it receives nothing until its stream's queue is empty, and then the current
-/// state. Of several such readers on one stream the one with the smallest state is first. This bounds the memory that they use.
+/// state. Of several such readers on one stream, the smallest state is sent first. This bounds memory.
 ///
 /// This is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
 /// feed. Nothing is sent under it, and the store's thread never takes it.
@@ -19,11 +19,11 @@ final class FeedStreams: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
   let delivery: Mutex<StreamDelivery>
-  /// A reader may need an event that it is up to date.
+  /// A reader may need an up-to-date notice.
   let noticeSignal = Signal()
-  /// There is something to look at later.
+  /// Work is due later.
   let lookSignal = Signal()
-  /// A stream can be sent a state, by its size.
+  /// A stream can receive a state of this size class.
   let stateSignals = StreamDelivery.StateSize.allCases.map { _ in Signal() }
 
   struct Signal: Sendable {
@@ -35,9 +35,9 @@ final class FeedStreams: Sendable {
     func yield() { continuation.yield() }
   }
 
-  /// How often the end of a partition is polled, in milliseconds, while a reader waits for it.
+  /// The interval at which the end of a partition is polled while a reader waits for it, in milliseconds.
   private static let pollMilliseconds = 20
-  /// How often windows' totals are sent at most, and feeds looked for that were not known yet.
+  /// The minimum interval of windows' totals and of searches for unknown feeds, in milliseconds.
   private static let lookMilliseconds = 1_000
 
   init(_ feeds: ServedFeeds, _ limits: HTTPOptions) {
@@ -52,7 +52,7 @@ final class FeedStreams: Sendable {
   ///
   /// - Throws: `FeedClientError` if the client fails.
   func send() async throws {
-    // The options limit the queue. A feed that changes faster is delivered as its state.
+    // The options limit the queue. A feed that changes faster is delivered as a state.
     let options = SubscriptionOptions(
       slowPolicy: .coalesces,
       maximumUpdates: 4096,
@@ -62,8 +62,8 @@ final class FeedStreams: Sendable {
     for try await update in client.updates(options) { deliver(update) }
   }
 
-  /// Ends all streams of one feed, lets the others wait, and drops the history. Call it after the client was reset: a reader
-  /// that connects in between finds no feed.
+  /// Ends all streams of one feed, makes the others wait, and drops the history. Call it after the client was reset: a
+  /// reader that connects in between finds no feed.
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
@@ -73,7 +73,7 @@ final class FeedStreams: Sendable {
     client.description(of: feed.id.string, in: feed.partition)
   }
 
-  /// The feeds that streams follow, each counted for each stream, and the different windows of them.
+  /// The number of followed feeds, counted for each stream, and of their distinct windows.
   var counts: (feeds: Int, windows: Int) {
     (delivery.withLock(\.placeCount), client.subscriptions.windowCount())
   }
@@ -82,7 +82,7 @@ final class FeedStreams: Sendable {
 
   /// Opens a stream of one feed.
   ///
-  /// - Parameter others: further partitions that have a feed of the same id.
+  /// - Parameter others: further partitions with a feed of the same id.
   func open(_ stream: EventStream, _ request: FeedRequest, at feed: FeedAddress, besides others: [Int32] = [])
   {
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
@@ -117,16 +117,16 @@ final class FeedStreams: Sendable {
     serve(number)
   }
 
-  /// Whether some more windows may be open. A request that is admitted at the same time is not counted.
+  /// Whether some more windows may be open. Ignores requests that are admitted concurrently.
   func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
     client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
   }
 
-  /// Changes what an open stream follows, and what it may.
+  /// Changes the feeds that an open stream follows, and its rights.
   ///
-  /// - Parameter rights: those of the newest token. It must be of the person who opened the stream; otherwise there is none.
+  /// - Parameter rights: the newest token's, which must belong to the stream's owner; else the stream counts as missing.
   /// - Returns: the added places, those with another window, and the removed ones; nil if the stream does not exist.
-  /// - Throws: ``ContentFault`` if it would follow too many; ``HTTPRefusal`` while too much is queued for the client.
+  /// - Throws: ``ContentFault`` if there would be too many feeds; ``HTTPRefusal`` if the client's queue is too long.
   func change(
     _ id: String,
     _ rights: AccessRights = .all,
@@ -134,24 +134,24 @@ final class FeedStreams: Sendable {
     adding added: [FeedRequest]
   ) throws -> StreamChange? {
     var change = StreamChange()
-    // What the newer token allows.
+    // The refused feeds that the new token allows.
     let given = (removed + added).map(\.place)
     var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
       .filter { !given.contains($0.place) }
-    // Without room for their windows they stay as they are.
+    // Without room for their windows they stay refused.
     if !admits(added + allowed, rights) { allowed = [] }
-    // Those that are closed again: all that were opened, unless the stream follows them.
+    // The views to close: all opened ones that the stream does not follow in the end.
     var closed = added.filter(rights.mayRead) + allowed
-    // Before their states are read.
+    // Opened before their states are read.
     open(closed)
     defer { close(closed) }
     let number = try delivery.withLock { (delivery) throws -> Int? in
       guard let number = delivery.numbers[id], let stream = delivery.streams[number],
         stream.rights.belong(with: rights)
       else { return nil }
-      // Notices have no other bound.
+      // Notices have no other limit.
       guard stream.stream.queuedBytes < limits.server.maxStreamQueueBytes else {
-        let detail = "the stream's client has yet to read what is queued for it; try again later"
+        let detail = "the stream's client has not read its queue; try again later"
         throw HTTPRefusal.unavailable("too-much-waits", detail)
       }
       let partitions = stream.forbidden.mapValues(\.partition)
@@ -169,7 +169,7 @@ final class FeedStreams: Sendable {
       closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
       closed += delivery.grant(rights, to: number)
       for request in allowed {
-        // Unless it was changed meanwhile.
+        // Skips a request that was changed meanwhile.
         guard stream.forbidden[request.place] == request else {
           closed.append(request)
           continue
@@ -180,7 +180,7 @@ final class FeedStreams: Sendable {
         let isChange = stream.places[request.place] != nil
         if isChange { request.version = nil }
         delivery.follow(request, on: number)
-        // What was sent of the feed is not what is followed from now on.
+        // The reader's state of the previous view is not valid for the new one.
         guard isChange else { continue }
         let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
         delivery.tell(notice, of: request.place, on: number)
@@ -196,7 +196,7 @@ final class FeedStreams: Sendable {
 
   private func follow(_ requests: [FeedRequest], on number: Int, _ rights: AccessRights) {
     let readable = requests.filter(rights.mayRead)
-    // Before their states are read.
+    // Opened before their states are read.
     open(readable)
     let isOpen = delivery.withLock { delivery in
       for request in requests { delivery.follow(request, on: number) }
@@ -209,14 +209,14 @@ final class FeedStreams: Sendable {
 
   private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
 
-  /// Whether a reader that reconnects can get the event that the feed was deleted.
+  /// Whether a reader that reconnects can receive the deletion of its feed.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
   }
 
   // MARK: Places
 
-  /// Lets a stream that waits for a feed begin with it, or tells the client why it cannot.
+  /// Starts a reader for a stream's waiting place, or sends the client the reason why not.
   func settle(_ id: PlaceID, on number: Int) {
     guard let place = delivery.withLock({ $0.waitingPlace(id, on: number) }) else { return }
     switch feeds.place(of: id.feed, in: place.request.partition) {
@@ -261,7 +261,7 @@ final class FeedStreams: Sendable {
     // A reader that reconnects starts with the current state.
     case .end: return end(feed, telling: nil)
     case .changeset(let changeset, let windows):
-      // Encoded before the lock is taken.
+      // Encoded outside of the lock.
       if delivery.withLock({ $0.isRead(feed) }) { _ = changeset.events(for: nil) }
       for change in windows.values { _ = change.events(for: change.base) }
     case .jump, .notice, .deletion, .forget: break
@@ -281,7 +281,7 @@ final class FeedStreams: Sendable {
 
   // MARK: Ends
 
-  /// Ends the streams of feeds that moved to another instance.
+  /// Ends the streams of feeds that have moved to another instance.
   func move(_ feeds: [(feed: ByteText, partition: Int32)], to url: (Int32) -> String?) {
     for (feed, partition) in feeds {
       let notice = StreamNotice.moved(feed, partition: partition, url: url(partition))
@@ -289,9 +289,9 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Ends the streams of a feed that is not served any more, and lets others wait for it.
+  /// Ends the streams of a feed that is no longer served; streams of many feeds wait for it.
   ///
-  /// - Parameter event: nil if the feed does not exist, as far as is known.
+  /// - Parameter event: nil if the feed does not seem to exist.
   private func end(_ feed: FeedAddress, telling event: EncodedEvent?) {
     let (ended, waiting) = delivery.withLock { delivery in
       let ended = delivery.end(feed, telling: event)
@@ -314,8 +314,8 @@ final class FeedStreams: Sendable {
 
   // MARK: Later
 
-  /// Tells readers when they have received everything, until the task is cancelled. The end of a partition is known
-  /// some time after its last changeset, and only partitions with a waiting reader are checked.
+  /// Sends readers a notice when they have received everything, until the task is cancelled. The end of a partition
+  /// is known some time after its last changeset; only partitions with a waiting reader are checked.
   func sendUpToDateNotices() async {
     for await _ in noticeSignal.all {
       while !sendUpToDate(), !Task.isCancelled {
@@ -324,9 +324,9 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Tells readers that they have received everything, if they have.
+  /// Sends a notice to the readers that have received everything.
   ///
-  /// - Returns: whether none waits for it any more.
+  /// - Returns: whether no reader waits for a notice any more.
   func sendUpToDate() -> Bool {
     for feed in delivery.withLock(\.awaitingNotice) {
       delivery.withLock {
@@ -336,7 +336,7 @@ final class FeedStreams: Sendable {
     return delivery.withLock(\.awaitingNotice.isEmpty)
   }
 
-  /// Looks, at most once a second, at the ends of tokens and at what could not be sent at once, until the task is cancelled.
+  /// Runs due work at most once a second, until the task is cancelled.
   func keepLooking() async {
     for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
@@ -344,7 +344,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Sends what could not be sent at once, and ends streams whose tokens have ended.
+  /// Sends postponed messages, and ends streams whose tokens have expired.
   ///
   /// - Parameter now: in milliseconds since 1970.
   func look(at now: Int64 = WallClock.milliseconds()) {
@@ -370,7 +370,7 @@ final class FeedStreams: Sendable {
   }
 }
 
-/// What a stream follows from now on.
+/// A change of the feeds that a stream follows.
 struct StreamChange: Sendable {
   var added: [PlaceID] = []
   var changed: [PlaceID] = []

@@ -6,19 +6,19 @@ extension ViewStanding {
   var standing: FeedStanding { description.standing }
   var version: FeedVersion { FeedVersion(description) }
 
-  /// Whether a reader with a version has missed nothing.
+  /// Whether a reader with this version has missed nothing.
   func includes(_ version: FeedVersion?) -> Bool {
     guard let version, version.epoch == description.epoch, since <= version.revision else { return false }
     return version.revision <= description.revision
   }
 }
 
-/// What a reader asks for.
+/// A requested view of a feed.
 struct FeedRequest: Sendable, Equatable {
   let feed: ByteText
-  /// The client's name for it; nil for the one of the feed without a name.
+  /// The client's name for the view; nil for the view without a name.
   var viewName: ByteText?
-  /// The partition that the feed is in; nil for the lowest that has it.
+  /// The partition of the feed; nil for the lowest that has it.
   var partition: Int32?
   var window: FeedWindow?
   /// The version that the reader has; nil for none.
@@ -26,11 +26,11 @@ struct FeedRequest: Sendable, Equatable {
 
   var place: PlaceID { PlaceID(feed, viewName) }
 
-  /// What is shown of the feed, in whatever partition it is.
+  /// The requested view, in any partition.
   var view: FeedView { FeedView(FeedAddress(nil, feed), window) }
 }
 
-/// A place of a stream: the feed that it follows there, and the client's name for this view of the feed, if it has one.
+/// A place of a stream: a feed that it follows, and the client's name for the view of it, if any.
 struct PlaceID: Sendable, Hashable {
   let feed: ByteText
   let viewName: ByteText?
@@ -42,7 +42,7 @@ struct PlaceID: Sendable, Hashable {
 
   func reader(on number: Int) -> ReaderID { ReaderID(stream: number, viewName: viewName) }
 
-  /// The member that each message has, with a comma behind it; empty without a name.
+  /// The member for each message, with a comma after it; empty without a name.
   var tag: [UInt8] { viewName.map { Array("\"view\":\(JSONData(string: $0.string)),".utf8) } ?? [] }
 }
 
@@ -58,21 +58,21 @@ struct ReaderID: Sendable, Hashable {
 struct OpenStream: Sendable {
   struct Place: Sendable {
     var request: FeedRequest
-    /// Where its reader is; nil while the feed is not served here.
+    /// The feed of its reader; nil while the feed is not served here.
     var feed: FeedAddress?
-    /// The notice that the client was sent instead of the feed.
+    /// The last notice that the client received instead of the feed.
     var told: [UInt8]?
   }
 
   let stream: EventStream
-  /// Nil for a stream of one feed, which ends with the feed.
+  /// Nil for a stream of one feed, which ends with it.
   let id: String?
-  /// What the client may read, by the newest token that it sent.
+  /// The client's rights by its newest token.
   var rights: AccessRights
   var places: [PlaceID: Place] = [:]
-  /// The requests for feeds that the client may not read.
+  /// The requests for feeds that the client must not read.
   var forbidden: [PlaceID: FeedRequest] = [:]
-  /// The readers that must be sent the states of their views, and about how many items these have.
+  /// The readers that need the states of their views, with approximate numbers of items.
   private var lagging: [(reader: ReaderID, view: FeedView, size: Int)] = []
   /// Whether states are being sent, or will be.
   var isServed = false
@@ -97,7 +97,7 @@ struct OpenStream: Sendable {
     lagging.removeAll { $0.reader == reader && $0.view.feed.id == feed }
   }
 
-  /// Takes out the reader of the smallest view, so that a large one does not delay others.
+  /// Removes and returns the reader of the smallest view, so that a large one does not delay others.
   mutating func takeSmallest() -> (reader: ReaderID, view: FeedView)? {
     guard let index = lagging.indices.min(by: { lagging[$0].size < lagging[$1].size }) else { return nil }
     let taken = lagging.remove(at: index)

@@ -2,9 +2,9 @@ import Feed
 import FeedClient
 import Service
 
-/// What the clients of streams may read, and until when.
+/// The rights of streams' clients, and their expiry.
 extension StreamDelivery {
-  /// Tells a client that it may not read a feed. The stream follows it once a newer token allows it.
+  /// Refuses a client a feed. The stream follows it once a newer token allows it.
   mutating func refuse(_ request: FeedRequest, on number: Int) {
     var request = request
     request.version = nil
@@ -13,14 +13,14 @@ extension StreamDelivery {
     _ = streams[number]?.stream.write(notice.tagged(request.place.tag), isBounded: false)
   }
 
-  /// What a stream was asked to follow that a newer token allows.
+  /// The requests that a stream was refused and that a newer token allows.
   func refused(on id: String, butReadableBy rights: AccessRights) -> [FeedRequest] {
     numbers[id].flatMap { streams[$0]?.forbidden.values.filter(rights.mayRead) } ?? []
   }
 
-  /// Takes over the rights of a newer token.
+  /// Sets the rights of a newer token.
   ///
-  /// - Returns: what the stream followed, and may not any more.
+  /// - Returns: the requests that the new rights no longer allow.
   mutating func grant(_ rights: AccessRights, to number: Int) -> [FeedRequest] {
     guard let places = streams[number]?.places.values.map(\.request) else { return [] }
     streams[number]?.rights = rights
@@ -33,10 +33,10 @@ extension StreamDelivery {
     return lost
   }
 
-  /// Ends what is sent by tokens that have ended.
+  /// Ends the streams and views whose tokens have expired.
   ///
   /// - Parameter now: in milliseconds since 1970.
-  /// - Returns: streams, which the caller must end, and what they followed.
+  /// - Returns: the streams, which the caller must end, and their requests.
   mutating func expire(at now: Int64) -> (ended: [EventStream], requests: [FeedRequest]) {
     guard nextExpiry <= now else { return ([], []) }
     let expiries = streams.compactMapValues(\.rights.expires)

@@ -2,11 +2,11 @@ import Feed
 import FeedClient
 import Service
 
-/// Streams, and the places in which they follow feeds.
+/// Streams, and the places at which they follow feeds.
 extension StreamDelivery {
-  /// Adds a stream, which follows nothing yet.
+  /// Adds a stream without feeds.
   ///
-  /// - Parameter id: nil for a stream of one feed, which ends with the feed.
+  /// - Parameter id: nil for a stream of one feed, which ends with it.
   /// - Returns: its number.
   mutating func open(_ stream: EventStream, id: String? = nil) -> Int {
     defer { nextNumber += 1 }
@@ -18,7 +18,7 @@ extension StreamDelivery {
 
   /// Removes a stream that has ended.
   ///
-  /// - Returns: what it followed.
+  /// - Returns: its requests.
   mutating func close(_ number: Int) -> [FeedRequest] {
     guard let stream = streams[number] else { return [] }
     let removed = stream.places.keys.compactMap { unfollow($0, on: number) }
@@ -27,7 +27,7 @@ extension StreamDelivery {
     return removed
   }
 
-  /// Adds a place, in which the stream waits for a feed, if the client may read it. There must be none like it.
+  /// Adds a place, at which the stream waits for a feed, if the client may read it. The place must be new.
   mutating func follow(_ request: FeedRequest, on number: Int) {
     guard let rights = streams[number]?.rights else { return }
     streams[number]?.forbidden[request.place] = nil
@@ -39,7 +39,7 @@ extension StreamDelivery {
 
   /// Removes a place.
   ///
-  /// - Returns: what was followed in it; nil if there is none.
+  /// - Returns: its request; nil if the place does not exist.
   mutating func unfollow(_ id: PlaceID, on number: Int) -> FeedRequest? {
     streams[number]?.forbidden[id] = nil
     guard let place = streams[number]?.places.removeValue(forKey: id) else { return nil }
@@ -54,7 +54,7 @@ extension StreamDelivery {
 
   // MARK: Waiting
 
-  /// The place in which a stream waits for a feed; nil if it does not wait.
+  /// The waiting place of a stream; nil if it does not wait.
   func waitingPlace(_ id: PlaceID, on number: Int) -> OpenStream.Place? {
     streams[number]?.places[id].flatMap { $0.feed == nil ? $0 : nil }
   }
@@ -69,16 +69,16 @@ extension StreamDelivery {
     if waiting[id]?.isEmpty == true { waiting[id] = nil }
   }
 
-  /// Tells a client why it gets nothing of a feed, unless it was told so last.
+  /// Sends a client the reason why it receives nothing of a feed, unless that was the last notice.
   mutating func tell(_ event: EncodedEvent, of id: PlaceID, on number: Int) {
     guard let place = waitingPlace(id, on: number), place.told != event.bytes else { return }
     streams[number]?.places[id]?.told = event.bytes
-    // The client forgets what it had, and expects a reload.
+    // The client discards its state, and expects a reload.
     streams[number]?.places[id]?.request.version = nil
     _ = streams[number]?.stream.write(event.tagged(id.tag), isBounded: false)
   }
 
-  /// Lets a stream of many feeds wait for a feed that is not served any more.
+  /// Makes a stream of many feeds wait for a feed that is no longer served.
   ///
   /// - Returns: false for a stream of one feed, which the caller must end.
   mutating func wait(for view: FeedView, _ reader: ReaderID) -> Bool {
@@ -91,10 +91,10 @@ extension StreamDelivery {
 
   // MARK: Ends
 
-  /// Removes the readers of a feed that is not served any more. Streams of many feeds wait for it.
+  /// Removes the readers of a feed that is no longer served. Streams of many feeds wait for it.
   ///
-  /// - Parameter event: what they are told; nil if the caller tells them.
-  /// - Returns: the streams of this feed alone, which the caller must end.
+  /// - Parameter event: the notice for the readers; nil if the caller sends it.
+  /// - Returns: the streams of only this feed, which the caller must end.
   mutating func end(_ feed: FeedAddress, telling event: EncodedEvent?) -> [EventStream] {
     history.removeAll(of: FeedView(feed))
     var ended: [EventStream] = []

@@ -7,20 +7,20 @@ import Service
 /// A plain value without locks or a client. The caller reports events; each method writes messages into the streams'
 /// queues, and returns what the caller must do without the lock. So every step can be tested alone.
 ///
-/// A stream follows feeds, each in its own place. A place has a reader while the feed is served here, and waits for it otherwise.
-/// The number of the stream identifies it, and with the name of a view its reader of the view.
+/// A stream follows feeds, each at its own place. A place has a reader while the feed is served here, and waits for it otherwise.
+/// The stream's number identifies the stream, and with a view's name the reader of the view.
 struct StreamDelivery {
   /// The result of sending a state to a reader.
   enum Sending: Equatable {
-    /// The state was sent, or is not needed any more.
+    /// The state was sent, or is no longer needed.
     case sent
-    /// The feed changed since the state was encoded, and the changes are not in the history: encode another one.
+    /// The feed changed since the state was encoded, and the history lacks the changes: encode it again.
     case isOld
     /// The feed no longer exists.
     case isGone
   }
 
-  /// Small states are not delayed by large ones.
+  /// Two classes, so that large states do not delay small ones.
   enum StateSize: Int, CaseIterable {
     case small
     case large
@@ -32,19 +32,19 @@ struct StreamDelivery {
   /// The numbers of streams of many feeds.
   var numbers: [String: Int] = [:]
   var nextNumber = 0
-  /// Readers to be that wait for a feed, by its id.
+  /// Future readers that wait for a feed, by its id.
   var waiting: [ByteText: Set<ReaderID>] = [:]
-  /// Ids that streams wait for without knowing why.
+  /// Ids of feeds for which streams wait without a known reason.
   var unsettled: Set<ByteText> = []
-  /// Streams whose clients can be sent a small or a large state now.
+  /// Streams that can receive a small or a large state now.
   var due: [StateSize: Queue<Int>] = [:]
   /// The number of places.
   var placeCount = 0
-  /// No stream's token ends before, in milliseconds since 1970.
+  /// The earliest expiry of a token, in milliseconds since 1970.
   var nextExpiry = Int64.max
-  /// Feeds with readers that may need an event that they are up to date.
+  /// Feeds with readers that may need an up-to-date notice.
   private(set) var awaitingNotice: Set<FeedAddress> = []
-  /// Feeds with windows that have changed, perhaps in their totals alone.
+  /// Feeds with changed windows, perhaps only in their totals.
   var awaitingTotals: Set<FeedAddress> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
@@ -56,10 +56,10 @@ struct StreamDelivery {
 
   // MARK: Readers
 
-  /// Adds the reader of a place that has waited for its feed, which is served here.
+  /// Adds a reader at a waiting place, whose feed is served here.
   ///
   /// - Parameters:
-  ///   - version: the version that it has; nil for none.
+  ///   - version: the reader's version; nil for none.
   ///   - current: the view's current standing. It includes everything delivered so far; later changesets go to the
   ///     reader.
   mutating func begin(
@@ -81,7 +81,7 @@ struct StreamDelivery {
         reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
       }
     }
-    // Nothing of what it has missed need tell the totals.
+    // The missed changesets may not contain the totals.
     var knowsTotals = reader.isLagging || view.window == nil
     if !knowsTotals, let current, let totals = current.totals, current.includes(reader.version) {
       reader.notify(StreamNotice.window(feed.id, current.version, totals))
@@ -104,7 +104,7 @@ struct StreamDelivery {
     if reader.isLagging { lag(id, view) } else { awaitingNotice.insert(feed) }
   }
 
-  /// Whether a reader with this version, of a feed that does not exist, can get the event of its deletion.
+  /// Whether a reader with this version of a missing feed can receive its deletion.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     history.endsWithDeletion(feed)
       && history.changesets(of: FeedView(feed), after: version) != nil
@@ -191,10 +191,10 @@ struct StreamDelivery {
     feeds[feed]?.views.keys.compactMap { $0 }.map { FeedView(feed, $0) } ?? []
   }
 
-  /// Passes something on to the readers of a view.
+  /// Passes an event on to the readers of a view.
   ///
-  /// - Parameter newest: the offset of what is delivered.
-  /// - Returns: streams with readers that begin to lag.
+  /// - Parameter newest: the offset of the delivered changeset.
+  /// - Returns: streams with readers that began to lag.
   private mutating func visit(
     _ view: FeedView,
     newest: Int64? = nil,
@@ -214,9 +214,9 @@ struct StreamDelivery {
 
   // MARK: State
 
-  /// The reader of a stream that needs the state of its view next; nil if none does, and the stream is not served any more.
+  /// The reader of a stream that needs the state of its view next; nil if none does, and then the stream is done.
   ///
-  /// - Parameter current: a view's current standing, for readers that have missed nothing of it.
+  /// - Parameter current: a view's current standing, for readers that have missed nothing.
   mutating func nextState(
     on number: Int,
     current: (FeedView) -> ViewStanding?
@@ -268,17 +268,17 @@ struct StreamDelivery {
     streams[id.stream]?.places[id.place(of: view.feed.id)]?.told = nil
     feeds[view.feed]?.views[view.window]?[id] = reader
     awaitingNotice.insert(view.feed)
-    // What followed the state has filled the queue.
+    // The changesets after the state have filled the queue.
     if reader.isLagging { lag(id, view) }
     return .sent
   }
 
   // MARK: Up to date
 
-  /// Tells the readers of a feed that they are up to date, if they are.
+  /// Sends the readers of a feed an up-to-date notice, if it applies.
   ///
   /// - Parameters:
-  ///   - standing: the client's, for a feed that does not exist.
+  ///   - standing: the client's standing, for a feed that does not exist.
   ///   - current: a view's current standing; nil if the feed does not exist.
   mutating func sendUpToDate(
     _ feed: FeedAddress,
@@ -289,7 +289,7 @@ struct StreamDelivery {
     for (window, streamed) in feeds[feed]?.views ?? [:] where !streamed.awaiting.isEmpty {
       let current = current(FeedView(feed, window))
       guard current.map({ $0.standing >= .catchingUp }) ?? true else {
-        // The next reload sets it again.
+        // The next reload sets it.
         feeds[feed]?.views[window]?.awaiting = []
         continue
       }
@@ -308,7 +308,7 @@ struct StreamDelivery {
           continue
         }
         feeds[feed]?.views[window]?.awaiting.remove(id)
-        // Of a feed that does not exist, the deletion has yet to be delivered, or the end of its stream.
+        // For a missing feed, its deletion or the end of its stream is still to be delivered.
         let deletion = reader.isAtDeletion ? reader.version : nil
         guard !reader.isLagging,
           let event = notice ?? deletion.map({ StreamNotice.upToDate(feed.id, $0, partition: nil) })
@@ -321,7 +321,7 @@ struct StreamDelivery {
 
   // MARK: Totals
 
-  /// Tells the readers of a feed's windows their totals, if nothing else has told them.
+  /// Sends the readers of a feed's windows their totals, unless a changeset did.
   ///
   /// - Returns: streams with readers that began to lag.
   mutating func sendTotals(of feed: FeedAddress, current: (FeedView) -> ViewStanding?) -> [Int] {
@@ -331,7 +331,7 @@ struct StreamDelivery {
       guard let current = current(view), current.standing >= .catchingUp, let totals = current.totals,
         let streamed = feeds[feed]?.views[view.window], streamed.totals != totals
       else { continue }
-      // A change of the window that is still to be delivered tells them.
+      // A pending changeset of the window contains them.
       guard streamed.readers.values.allSatisfy({ $0.isLagging || current.includes($0.version) }) else {
         isTold = false
         continue

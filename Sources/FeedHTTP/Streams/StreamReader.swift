@@ -7,13 +7,13 @@ struct StreamReader: Sendable {
   private let stream: EventStream
   /// The name of the view, for each message.
   private let tag: [UInt8]
-  /// The version it was last sent; nil before that, and after that version became invalid.
+  /// The version of its last message; nil before that, and after that version became invalid.
   private(set) var version: FeedVersion?
   /// Changesets before this offset are skipped.
   private(set) var position: Int64 = 0
-  /// Whether it must receive the view's state first.
+  /// Whether its next message must be the view's state.
   private(set) var isLagging = true
-  /// Whether that version is a deletion.
+  /// Whether its version is a deletion.
   private(set) var isAtDeletion = false
 
   init(_ stream: EventStream, tag: [UInt8] = []) {
@@ -21,10 +21,10 @@ struct StreamReader: Sendable {
     self.tag = tag
   }
 
-  /// Continues from the version that the reader already has.
+  /// Continues from the reader's version.
   ///
   /// - Parameters:
-  ///   - position: the offset before which it receives nothing except what it missed.
+  ///   - position: the offset before which the reader receives only missed changesets.
   ///   - missed: the changesets to send first.
   ///   - isAtDeletion: whether its version is a deletion.
   mutating func resume(
@@ -59,35 +59,34 @@ struct StreamReader: Sendable {
     let events = tag.isEmpty ? events : events.map { $0.tagged(tag) }
     guard stream.write(events) == .full else { return }
     isLagging = true
-    // The client may have a part of a changeset.
+    // The client may have received a part of the changeset.
     version = nil
   }
 
   /// Sends the view's state and the changesets after it.
   ///
-  /// - Parameter position: the offset before which everything is included.
+  /// - Parameter position: the offset before which the state includes all changesets.
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
     stream.writeExempt(reload.event(for: stream).tagged(tag))
     resume(after: reload.version, position: position, missed: missed)
   }
 
-  /// Moves to a version that was reached without individual changesets. A reader that does not have that version lags
-  /// from then on.
+  /// Moves to a version without individual changesets. A reader that does not have the version lags from then on.
   mutating func jump(to version: FeedVersion, position: Int64) {
     guard !isLagging else { return }
     if self.version == version { self.position = position } else { isLagging = true }
   }
 
-  /// Needs the view's state from then on, unless it includes everything before an offset and more.
+  /// Makes the reader lag, unless its state already includes the offset.
   mutating func lag(unlessBefore offset: Int64) { if offset >= position { isLagging = true } }
 
   /// Sends a message that is not a changeset.
   mutating func notify(_ event: EncodedEvent) { if !isLagging { write([event]) } }
 
-  /// Sends a message without a bound: at most one follows each message that had to fit.
+  /// Sends a message without a limit: at most one follows each limited message.
   func tell(_ event: EncodedEvent) { _ = stream.write(event.tagged(tag), isBounded: false) }
 
-  /// Waits for the feed's next reload, as the current state is outdated.
+  /// Waits for the feed's next reload, because the current state is outdated.
   mutating func waitForReload(telling event: EncodedEvent) {
     isLagging = false
     version = nil
@@ -98,17 +97,17 @@ struct StreamReader: Sendable {
 
 /// Messages of a stream other than changesets (docs/http.md).
 enum StreamNotice {
-  /// Everything that was published has been sent.
+  /// The reader has received all published changesets.
   ///
-  /// - Parameter partition: the feed's; nil if the feed was deleted.
+  /// - Parameter partition: the feed's partition; nil if the feed was deleted.
   static func upToDate(_ feed: ByteText, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
     let place = partition.map { ",\"partition\":\($0)" } ?? ""
     return event("up-to-date", feed, "\(place),\(members(version))")
   }
 
-  /// Nothing has changed in a window but how much there is outside of it.
+  /// In a window, only the totals have changed.
   ///
-  /// - Parameter totals: the member `window` of its changesets.
+  /// - Parameter totals: the member `window` of the window's changesets.
   static func window(_ feed: ByteText, _ version: FeedVersion, _ totals: [UInt8]) -> EncodedEvent {
     event("window", feed, ",\(members(version)),\(String(decoding: totals, as: UTF8.self))")
   }
@@ -122,10 +121,10 @@ enum StreamNotice {
     EncodedEvent(name: "stream", data: Array("{\"stream\":\(quoted(id))}".utf8))
   }
 
-  /// There is no such feed.
+  /// The feed does not exist.
   static func absent(_ feed: ByteText) -> EncodedEvent { event("absent", feed, reason: "unknown-feed") }
 
-  /// The client's token does not allow to read the feed, or not any more.
+  /// The client's token does not allow reading the feed, or no longer.
   static func forbidden(_ feed: ByteText, reason: String) -> EncodedEvent {
     event("forbidden", feed, reason: reason)
   }
@@ -135,7 +134,7 @@ enum StreamNotice {
     event("must-refetch", feed, reason: reason)
   }
 
-  /// Further partitions have a feed of the same id, which is a mistake of producers.
+  /// Further partitions have a feed with the same id, which is a producers' mistake.
   static func otherPartitions(_ feed: FeedAddress, _ others: [Int32]) -> EncodedEvent {
     let partition = feed.partition.map { ",\"partition\":\($0)" } ?? ""
     return event("other-partitions", feed.id, "\(partition),\"otherPartitions\":[\(SharedIDs.list(others))]")
@@ -143,7 +142,7 @@ enum StreamNotice {
 
   /// Another instance serves the feed.
   ///
-  /// - Parameter url: the address of that instance; nil if it is not known.
+  /// - Parameter url: the address of that instance; nil if unknown.
   static func moved(_ feed: ByteText, partition: Int32, url: String?) -> EncodedEvent {
     event("moved", feed, ",\"partition\":\(partition)\(url.map { ",\"url\":\(quoted($0))" } ?? "")")
   }
@@ -152,7 +151,7 @@ enum StreamNotice {
     event(name, feed, ",\"reason\":\(quoted(reason))")
   }
 
-  /// - Parameter members: those behind the feed's, each with a comma before it.
+  /// - Parameter members: further members, each with a comma before it.
   private static func event(_ name: String, _ feed: ByteText, _ members: String) -> EncodedEvent {
     EncodedEvent(name: name, data: Array("{\"feed\":\(quoted(feed.string))\(members)}".utf8))
   }
@@ -160,8 +159,8 @@ enum StreamNotice {
   private static func quoted(_ text: String) -> String { JSONData(string: text).description }
 }
 
-/// One revision of a feed. Its text is `<epoch>@<revision>`: the entity tag of a feed's state, and the id of the
-/// message that leads to it.
+/// One revision of a feed. Its text, `<epoch>@<revision>`, is the entity tag of the state, and its last
+/// message's id.
 struct FeedVersion: Sendable, Equatable {
   let epoch: String
   let revision: UInt64

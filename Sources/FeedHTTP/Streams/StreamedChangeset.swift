@@ -4,14 +4,14 @@ import FoundationEssentials
 import Service
 import Synchronization
 
-/// A changeset for streams: one message for each of its parts.
+/// A changeset for streams: one message for each part.
 struct StreamedChangeset: Sendable {
-  /// The version that it applies to, for a window the first that it does, and the resulting version.
+  /// The version to which it applies, for a window the oldest one, and the resulting version.
   let base: FeedVersion
   let version: FeedVersion
   /// Whether it can be applied to any state.
   let isReload: Bool
-  /// Whether it deletes the feed, whatever its state is.
+  /// Whether it deletes the feed in any state.
   var isDeletion = false
   /// Its offset in the changesets topic.
   let offset: Int64
@@ -22,23 +22,23 @@ struct StreamedChangeset: Sendable {
   private let messages = Messages()
 
   private final class Messages: Sendable {
-    /// By the revision of readers, for a feed by 0.
+    /// By the readers' revision, for a feed by 0.
     let encoded = Mutex<[UInt64: [EncodedEvent]]>([:])
   }
 
-  /// The number of revisions of readers of a window for which messages are kept. They nearly always have the same.
+  /// The maximum number of readers' revisions of a window with cached messages. Mostly there is only one.
   private static let mostEncoded = 8
 
   /// The approximate size in memory, in bytes.
   var byteCount: Int {
-    // The values are held twice: as received, and as encoded messages.
+    // Values are stored twice: as received, and as encoded messages.
     values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) { $0 + 2 * $1.count }
       + 2 * (window?.byteCount ?? 0)
   }
 }
 
 extension StreamedChangeset {
-  /// What a changeset changes in a window.
+  /// The changeset of a window.
   init(_ window: WindowChangeset, of changeset: FeedChangeset) {
     let change = changeset.change
     self.init(
@@ -63,7 +63,7 @@ extension StreamedChangeset {
     )
   }
 
-  /// - Parameter value: the value of a record of mode `delete`, whose offset is not known.
+  /// - Parameter value: the value of a record of mode `delete`, whose offset is unknown.
   init?(deletion value: [UInt8]) {
     struct Head: Decodable {
       let epoch: String
@@ -90,16 +90,16 @@ extension StreamedChangeset {
     return base.revision <= version.revision && version.revision < self.version.revision
   }
 
-  /// Whether a reader of a window has it, because its state was encoded later.
+  /// Whether a window's reader has it already, because its state was encoded later.
   func isIncluded(in version: FeedVersion?) -> Bool {
     guard window != nil, let version, version.epoch == base.epoch else { return false }
     return version.revision >= self.version.revision
   }
 
-  /// The messages, encoded on first use. Only the last one has the id: a reader that saw only some parts resumes before
-  /// all of them.
+  /// The messages, encoded on first use. Only the last one has the id: a reader with only some parts resumes before all
+  /// of them.
   ///
-  /// - Parameter reader: the version that the reader has.
+  /// - Parameter reader: the reader's version.
   func events(for reader: FeedVersion?) -> [EncodedEvent] {
     let revision = window == nil ? 0 : reader?.revision ?? 0
     return messages.encoded.withLock { encoded in
@@ -119,20 +119,19 @@ extension StreamedChangeset {
   }
 }
 
-/// What an update of a feed means for the readers of its streams.
+/// The effect of a feed's update on the readers of its streams.
 enum StreamStep: Sendable {
-  /// A changeset, for each reader that has its base, and what it changes in windows.
+  /// A changeset for each reader with its base, and the changes of windows.
   case changeset(StreamedChangeset, windows: [FeedWindow: StreamedChangeset] = [:])
-  /// The feed reached a version through changesets that were not reported individually. It includes everything before
-  /// the offset.
+  /// The feed reached a version through changesets that were not reported. It includes everything before the offset.
   case jump(FeedVersion, position: Int64)
   /// A message for all readers. The feed's next changeset does not continue from earlier ones.
   case notice(EncodedEvent)
-  /// The feed was deleted. If it exists again, its epoch; readers of that epoch are not concerned.
+  /// The feed was deleted. If it was created again, its new epoch; readers of that epoch are not affected.
   case deletion(StreamedChangeset, reborn: String?)
-  /// The next changeset does not continue from earlier ones. Readers are not told.
+  /// The next changeset does not continue from earlier ones. Readers receive no notice.
   case forget
-  /// The feed is gone for an unknown reason: its streams end.
+  /// The feed disappeared for an unknown reason: its streams end.
   case end
 
   /// - Parameter current: the client's current description of the feed, which may be newer than the update. Few updates need it.
@@ -146,7 +145,7 @@ enum StreamStep: Sendable {
     case .present(let content, _):
       self = .jump(FeedVersion(content.description), position: content.description.position)
     case .mustRefetch(_, _, let reason):
-      // If the feed's reload has arrived meanwhile, it is the next update.
+      // If the feed's reload has already arrived, it is the next update.
       let isOld = current().map { $0.standing == .mustRefetch } != false
       self = isOld ? .notice(StreamNotice.mustRefetch(update.address.id, reason: reason)) : .forget
     case .absent(_, _, let changeset?):

@@ -1,18 +1,18 @@
 import Feed
 import FeedClient
 
-/// A feed that streams follow, and its readers by what they are shown of it.
+/// A feed that streams follow, and its readers by window.
 struct StreamedFeed: Sendable {
   var views: [FeedWindow?: StreamedView] = [:]
-  /// How often the feed was lost or removed. A state that was encoded before the last time is invalid.
+  /// How often the feed was lost or removed. States from before the last time are invalid.
   var breaks = 0
-  /// As far as known, for the order in which states are sent.
+  /// The last known number, for the order in which states are sent.
   var itemCount = 0
   var sectionCount = 0
 
   var hasWindows: Bool { views.count > (views[nil] == nil ? 0 : 1) }
 
-  /// About how many items a window shows.
+  /// The approximate number of items in a window.
   func size(of window: FeedWindow?) -> Int {
     switch window?.extent {
     case nil, .all: itemCount
@@ -24,11 +24,11 @@ struct StreamedFeed: Sendable {
 
 struct StreamedView: Sendable {
   private(set) var readers: [ReaderID: StreamReader] = [:]
-  /// While there were readers, everything before this offset was delivered.
+  /// While there were readers, all changesets before this offset were delivered.
   var newest: Int64 = -1
-  /// Readers that must be told when they are up to date.
+  /// Readers that need an up-to-date notice.
   var awaiting: Set<ReaderID> = []
-  /// The totals that the readers were sent last.
+  /// The last totals that the readers received.
   var totals: [UInt8]?
 
   subscript(id: ReaderID) -> StreamReader? {
@@ -39,9 +39,9 @@ struct StreamedView: Sendable {
     }
   }
 
-  /// Passes something on to each reader.
+  /// Passes an event on to each reader.
   ///
-  /// - Returns: readers that begin to lag.
+  /// - Returns: readers that began to lag.
   mutating func visit(_ body: (inout StreamReader) -> Void) -> [ReaderID] {
     var lagging: [ReaderID] = []
     var index = readers.startIndex

@@ -2,12 +2,12 @@ import Feed
 import Kafka
 import Service
 
-/// The routes that take events of feeds, and report their outcomes (docs/http.md).
+/// The routes that accept events of feeds, and report their outcomes (docs/http.md).
 extension FeedRoutes {
-  /// The longest that a client waits.
+  /// The maximum wait of a client.
   private static let mostSeconds = 30
 
-  /// The writer, and the feed that the client may write.
+  /// The writer, and the feed, which the client may write.
   private func checked(_ request: HTTPRequest) throws -> (EventWriter, ByteText) {
     guard let writer else {
       let detail = "this instance takes no events; http.writes.enabled turns that on"

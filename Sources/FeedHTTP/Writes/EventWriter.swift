@@ -7,19 +7,19 @@ import Kafka
 import Service
 import Synchronization
 
-/// Writes records to the input for HTTP clients, and answers when the brokers have them, or when they are published.
+/// Writes clients' records to the input, and answers once the brokers have them, or once they are published.
 ///
-/// Every instance writes records of every feed. ``WriteOutcomes`` know when a record is published.
+/// Every instance writes records of every feed. ``WriteOutcomes`` detect the publication.
 ///
-/// Unchecked: the producer and what it delivers are used only on the thread of ``run()``.
+/// Unchecked: the producer and its delivery reports are used only on the thread of ``run()``.
 final class EventWriter: @unchecked Sendable {
   /// One request.
   struct Write: Sendable {
     let feed: ByteText
     let value: [UInt8]
-    /// How long the client wants to wait until the record is published; nil if the brokers' word is enough.
+    /// The maximum wait for the publication; nil to answer once the brokers have the record.
     let wait: Duration?
-    /// The value of its header.
+    /// The value of the header of this name.
     let authorization: String?
     let response: HTTPLaterResponse
 
@@ -33,7 +33,7 @@ final class EventWriter: @unchecked Sendable {
 
   private struct Waiting {
     var writes: [Write] = []
-    /// All that have no offset yet.
+    /// All records without an offset.
     var count = 0
     var bytes = 0
     var isOver = false
@@ -44,20 +44,20 @@ final class EventWriter: @unchecked Sendable {
   let outcomes: WriteOutcomes
   private let status: DaemonStatus
   private let log: Log
-  /// Checks the form of events as workers do.
+  /// Checks the form of events like workers.
   private let decoder: Mutex<RecordDecoder>
   private let waiting = Mutex(Waiting())
   private let wakes: AsyncStream<Void>
   private let wake: AsyncStream<Void>.Continuation
 
   private var producer: Producer?
-  /// Whether it has to be made again.
+  /// Whether it must be replaced.
   private var isBroken = false
   private var partitioner: Murmur2Partitioner?
-  /// What the brokers have not confirmed, by the producer's numbers.
+  /// The unconfirmed records, by the producer's numbers.
   private var deliveries: [Int: Delivery] = [:]
 
-  /// The most records, and bytes of them, that the brokers do not have yet.
+  /// The maximum number of unconfirmed records, and of their bytes.
   private static let mostWrites = 10_000
   private static let mostBytes = 64 << 20
   private static let metadataMilliseconds: Int32 = 5_000
@@ -74,7 +74,7 @@ final class EventWriter: @unchecked Sendable {
   ) {
     outcomes = WriteOutcomes(status, directory)
     self.settings = settings
-    // One topic for all events, so that those of a feed keep their order.
+    // One topic for all events, to keep the order of each feed's events.
     topic = configuration.store.topics.items
     self.status = status
     self.log = log
@@ -82,9 +82,9 @@ final class EventWriter: @unchecked Sendable {
     (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Takes a record whose form is right, to answer its client later.
+  /// Accepts a valid record; its client is answered later.
   ///
-  /// - Returns: false if too many wait, or the process stops.
+  /// - Returns: false if too many records wait, or the process stops.
   func write(_ write: Write) -> Bool {
     let isTaken = waiting.withLock { waiting in
       guard !waiting.isOver, waiting.count < Self.mostWrites, waiting.bytes < Self.mostBytes else {
@@ -99,7 +99,7 @@ final class EventWriter: @unchecked Sendable {
     return isTaken
   }
 
-  /// What a worker would reject a record for, whatever its feed is.
+  /// The reason why a worker would reject a record of any feed.
   func rejection(of feed: ByteText, _ value: [UInt8]) -> Rejection? {
     decoder.withLock { decoder in
       feed.withBytes { key in
@@ -124,7 +124,7 @@ final class EventWriter: @unchecked Sendable {
       waiting.isOver = true
       return waiting.writes
     }
-    // No client is left without an answer.
+    // Every client receives an answer.
     outcomes.stop()
     for write in left + deliveries.values.map(\.write) { write.response.give(Self.stopping.response) }
     try? producer?.close(timeoutMilliseconds: Self.closeMilliseconds)
@@ -138,7 +138,7 @@ final class EventWriter: @unchecked Sendable {
       }
       var failure: KafkaError?
       for write in writes {
-        // What took its time to fail is not tried again for each.
+        // After a slow failure, the remaining records fail at once.
         if let failure { fail(write, failure, isSent: false) } else { failure = produce(write) }
       }
       if deliveries.isEmpty {
@@ -153,7 +153,7 @@ final class EventWriter: @unchecked Sendable {
     } while !Task.isCancelled
   }
 
-  /// - Returns: why no record can be produced; nil if some can.
+  /// - Returns: the reason why no record can be produced; nil if some can.
   private func produce(_ write: Write) -> KafkaError? {
     let (producer, partition): (Producer, Int32)
     do throws(KafkaError) {
@@ -180,7 +180,7 @@ final class EventWriter: @unchecked Sendable {
     return nil
   }
 
-  /// A producer for a record, and its partition.
+  /// The producer for a record, and the record's partition.
   private func route(_ write: Write) throws(KafkaError) -> (Producer, Int32) {
     guard status.topicChanges.isEmpty else {
       let detail = "a topic has another number of partitions than at the start; restart all instances"
@@ -200,7 +200,7 @@ final class EventWriter: @unchecked Sendable {
     return (producer!, write.key.withUnsafeBytes { partitioner!.partition(forKey: $0) })
   }
 
-  /// The brokers have a record, or do not.
+  /// Handles a delivery report.
   private func end(_ number: Int, _ result: Result<Int64, KafkaError>) {
     guard let delivery = deliveries.removeValue(forKey: number) else { return }
     let write = delivery.write

@@ -4,29 +4,29 @@ import Kafka
 import Service
 import Synchronization
 
-/// Finds the outcomes of records: from the workers of this process, or from the instance that has the partition.
+/// Finds the outcomes of records: from the workers of this process, or from the partition's instance.
 final class WriteOutcomes: Sendable {
   struct Record: Sendable {
     let feed: ByteText
     let place: TopicPartition
     /// Negative if the brokers did not report it.
     let offset: Int64
-    /// The client's header `Authorization`, for the other instance.
+    /// The client's header `Authorization`, to pass on.
     let authorization: String?
-    /// Whether another instance asks, which is not referred to a third one.
+    /// Whether another instance sent the request, which is not forwarded again.
     var isForwarded = false
   }
 
   private let status: DaemonStatus
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
-  /// The clients that wait, by numbers; nil once the process stops.
+  /// The waiting clients, by number; nil once the process stops.
   private let waiting = Mutex<[Int: Task<Void, Never>]?>([:])
   private let requestCount = Atomic(0)
 
-  /// The most requests to other instances at a time. Each takes a thread.
+  /// The maximum number of concurrent requests to other instances. Each blocks a thread.
   private static let mostRequests = 200
-  /// The greatest age of addresses for the first attempt, and for further ones, which follow after this pause.
+  /// The maximum age of addresses for the first attempt, and for the others, which follow after this pause.
   private static let (addressMilliseconds, pauseMilliseconds): (Int64, Int64) = (30_000, 250)
 
   init(_ status: DaemonStatus, _ directory: InstanceDirectory?) {
@@ -34,7 +34,7 @@ final class WriteOutcomes: Sendable {
     self.directory = directory
   }
 
-  /// Answers when the outcome is known, or after the wait with what is known already.
+  /// Answers when the outcome is known, or with the known facts after the wait.
   ///
   /// - Parameter wait: nil to answer at once.
   func answer(_ record: Record, _ wait: Duration?, _ response: HTTPLaterResponse) {
@@ -63,7 +63,7 @@ final class WriteOutcomes: Sendable {
     if !isWaiting { response.give(accepted) }
   }
 
-  /// Answers all clients that wait.
+  /// Answers all waiting clients.
   func stop() {
     let tasks = waiting.withLock { waiting in
       defer { waiting = nil }
@@ -73,7 +73,7 @@ final class WriteOutcomes: Sendable {
   }
 
   /// - Parameter end: in milliseconds of ``MonotonicClock``.
-  /// - Returns: nil if it is not known in time, or only another instance could know it.
+  /// - Returns: nil if it does not become known in time, or only another instance can know it.
   private func outcome(of record: Record, until end: Int64) async -> HTTPResponse? {
     var age = Self.addressMilliseconds
     while !Task.isCancelled {
@@ -115,9 +115,9 @@ final class WriteOutcomes: Sendable {
     }
   }
 
-  /// Asks another instance. It blocks the thread.
+  /// Asks another instance. Blocks the thread.
   ///
-  /// - Returns: nil if it does not know, or not any more.
+  /// - Returns: nil if that instance does not know the outcome, or no longer.
   private static func ask(_ url: String, _ record: Record, until end: Int64) -> HTTPResponse? {
     let seconds = max(1, (end - MonotonicClock.milliseconds()) / 1_000)
     var headers = [HTTPField("Prefer", "wait=\(seconds)"), HTTPField("Feedstore-Forwarded", "1")]
@@ -136,7 +136,7 @@ final class WriteOutcomes: Sendable {
 extension WriteOutcomes.Record {
   /// The brokers have the record.
   ///
-  /// - Parameter version: what is published and covers it; nil if the feed does not exist, or it is not known.
+  /// - Parameter version: the published version with the record; nil if unknown or the feed does not exist.
   func answer(_ status: Int, _ version: PublishedVersion? = nil, changed: Bool? = nil) -> HTTPResponse {
     let document: JSONObject = [
       "feed": feed.string,

@@ -5,21 +5,20 @@ package import Service
 /// A Kafka cluster inside the process, with FeedStore's topics. Its data ends with the process.
 ///
 /// It keeps 5 MiB of each partition and drops the oldest records. Clients of other processes therefore connect through
-/// a gate, which holds back producers until this process has read the earlier input. Consumers that are slower than
-/// that miss records.
+/// a gate, which holds back producers until this process has read the earlier input. Slower consumers miss records.
 package final class EmbeddedBroker: Sendable {
   private let cluster: EmbeddedCluster
   private let listener: GatedListener
-  /// How far the workers of this process have read.
+  /// The read positions of this process's workers.
   package let backlog = InputBacklog()
 
-  /// The largest record that it takes, in bytes of key, value and headers. The rest is for what a request has beside it.
+  /// The largest accepted record, in bytes of key, value and headers. The rest is for the other parts of a request.
   package static let greatestRecordBytes = ProduceCredit.greatestRequestBytes - 1_024
 
   /// The number of partitions of each topic.
   package static let partitionCount: Int32 = 4
 
-  /// Starts the cluster and creates the topics, and others that it does not gate.
+  /// Starts the cluster and creates its topics, and other ungated ones.
   ///
   /// - Throws: ``DaemonError`` if the cluster cannot start.
   package init(topics: TopicNames, others: [String] = [], log: Log) throws(DaemonError) {

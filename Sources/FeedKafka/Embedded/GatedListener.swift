@@ -261,7 +261,7 @@ final class LocalSocket: Sendable {
     Self.all(bytes.count) { send(descriptor, bytes.baseAddress! + $0, bytes.count - $0, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// Calls until so many bytes are through; false if a call fails.
+  /// Calls until this many bytes are transferred; false if a call fails.
   private static func all(_ count: Int, _ pass: (_ done: Int) -> Int) -> Bool {
     var done = 0
     while done < count {
@@ -273,7 +273,7 @@ final class LocalSocket: Sendable {
     return true
   }
 
-  /// Shuts the socket down, which ends all blocked calls.
+  /// Shuts down the socket, which ends all blocked calls.
   func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   private static func make() -> LocalSocket? {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Holds producers back until the embedded broker's input has been read.
 final class InputGate: Sendable {
-  /// Held by the thread that sends, so that requests pass one at a time.
+  /// The sending thread holds the lock, so that requests pass one at a time.
   private let measurer: Mutex<Measurer>
   private let backlog: InputBacklog
   private let isStopped = Atomic<Bool>(false)
@@ -37,7 +37,7 @@ final class InputGate: Sendable {
   }
 
   /// Whether the broker can keep a produce request of this size. If not, the connection must end, so that the client
-  /// sees a failure; the log says why.
+  /// reports a failure; the log has the reason.
   func mayPass(bytes: Int) -> Bool {
     if bytes <= ProduceCredit.greatestRequestBytes { return true }
     // Clients retry many times a second; the log limits the lines.
@@ -109,7 +109,7 @@ final class InputGate: Sendable {
   }
 }
 
-/// How far the process's workers have read the input of its embedded broker.
+/// The positions up to which the process's workers have read its embedded broker's input.
 ///
 /// That broker drops the oldest records, read or not, so producers are held back while anything is unread.
 package final class InputBacklog: Sendable {
@@ -150,7 +150,7 @@ package final class InputBacklog: Sendable {
   }
 }
 
-/// How much producers may send to the embedded broker before all of it must be read.
+/// The amount that producers may send to the embedded broker before all of it must be read.
 struct ProduceCredit: Equatable {
   /// In bytes of requests. The broker keeps 5 MiB of a partition. Half of that is reserved for records that are read
   /// again, and for requests without acknowledgement, whose arrival cannot be observed.

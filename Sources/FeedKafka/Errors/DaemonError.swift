@@ -19,14 +19,14 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
     case unreadableChangesets = "unreadable-changesets"
     /// HTTP cannot be served.
     case http
-    /// What was read back differs from what was published.
+    /// The records that were read differ from the published ones.
     case mismatch = "mismatch"
-    /// There is no record at the requested offset.
+    /// The requested offset has no record.
     case missingRecord = "missing-record"
   }
 
   package let code: Code
-  /// Names the topic or partition, and the remedy.
+  /// The topic or partition, and the remedy.
   package let message: String
   /// Whether a retry may succeed without intervention.
   package let isRetriable: Bool

@@ -33,13 +33,13 @@ package final class ProcessIdentity: Sendable, Equatable {
     text = "\(place)-p\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
 
-  /// The id of a process that is only imagined.
+  /// The id of an imaginary process.
   init(text: String) {
     self.text = text
     claim = -1
   }
 
-  /// A number that follows from it, the same in every build: FNV-1a.
+  /// A number derived from the id, the same in every build: FNV-1a.
   package var fingerprint: UInt64 {
     text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }

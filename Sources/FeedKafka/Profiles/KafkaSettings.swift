@@ -9,9 +9,9 @@ package import Service
 package struct KafkaSettings: Sendable, Equatable {
   /// Whether a worker's clients collect statistics.
   package var isCounting = false
-  /// How long a record of a transaction waits for others. There is nothing to wait for if the commit follows right after the writes.
+  /// The time for which a record of a transaction waits for others; useless if the commit follows directly.
   package var lingerMilliseconds = 0
-  /// Where the process's own producers of input connect, if not to the brokers themselves.
+  /// The address for the process's own producers of input, if it differs from the brokers'.
   package var inputServers: String?
   /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
@@ -61,7 +61,7 @@ package struct KafkaSettings: Sendable, Equatable {
   /// The configuration of the consumer that is a member of the group.
   ///
   /// - Parameters:
-  ///   - identity: the worker's. If the user sets `group.instance.id`, each worker gets its own.
+  ///   - identity: the worker's identity. If the user sets `group.instance.id`, each worker gets another.
   ///   - url: the URL to announce to other instances; empty for none.
   package func member(_ identity: WorkerIdentity, url: String = "") -> KafkaConfiguration {
     var configuration = configuration(for: .consumer)
@@ -72,7 +72,7 @@ package struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setDefaults([
-      // How long the group waits for a member that disappeared.
+      // The time after which the group removes a member that disappeared.
       "session.timeout.ms": "10000",
       // Members learn of a rebalance from a heartbeat response, and a rebalance waits for all members.
       "heartbeat.interval.ms": "300",
@@ -101,17 +101,17 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// The configuration of a client that asks about the group and is no member of it.
+  /// The configuration of a client that queries the group without being a member.
   package var probe: KafkaConfiguration {
     var configuration = reader
     configuration["group.id"] = groupID
     return configuration
   }
 
-  /// The configuration of a reader that must read much in little time and bounded memory.
+  /// The configuration of a reader of many records in little time and bounded memory.
   ///
   /// One queue serves all partitions; each broker's pending response may come on top of it. In librdkafka 2.0.2, a
-  /// broker thread that finds the queue full checks again after a second, or when it has other work. So it is given
+  /// broker thread that finds the queue full checks again after a second, or when it has other work. So it gets
   /// other work, and the queue holds about a second of reading.
   package var restorer: KafkaConfiguration {
     var configuration = reader
@@ -127,14 +127,13 @@ package struct KafkaSettings: Sendable, Equatable {
     if configuration["max.partition.fetch.bytes"] == nil {
       configuration.setDefaults(["fetch.message.max.bytes": "4194304"])
     }
-    // The end of a partition is reported after the broker has had nothing new for this long.
+    // The end of a partition is reported after the broker has had no new records for this long.
     configuration.setDefaults(["fetch.wait.max.ms": "50"])
     Self.noticeMoves(&configuration, everyMilliseconds: 100)
     return configuration
   }
 
-  /// The configuration of a reader that follows for as long as the process lives, and learns of the end of a partition
-  /// soon.
+  /// The configuration of a reader that follows during the whole process, and detects the end of a partition soon.
   package var follower: KafkaConfiguration {
     var configuration = reader
     configuration.setDefaults(["queued.max.messages.kbytes": "32768", "fetch.wait.max.ms": "100"])
@@ -146,12 +145,12 @@ package struct KafkaSettings: Sendable, Equatable {
 
   /// The configuration of a worker's transactional producer.
   ///
-  /// It takes over the id of its predecessor, so that a transaction which that one left open is aborted at once. A
-  /// worker that lost its partitions is fenced by the group's generation, which every transaction includes. Two running
+  /// It takes over the id of its predecessor, so that the predecessor's open transaction is aborted at once. A worker
+  /// that lost its partitions is fenced by the group's generation, which every transaction includes. Two running
   /// workers must not share an id.
   ///
   /// - Parameters:
-  ///   - identity: the worker's.
+  ///   - identity: the worker's identity.
   ///   - slowInARow: the number of consecutive transactions that failed by their timeout.
   ///   - batchLimit: the maximum batch size.
   package func transactionalProducer(
@@ -205,7 +204,7 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// The configuration of the producer of what is written over HTTP, whose clients wait for it.
+  /// The configuration of the producer for writes over HTTP, whose clients wait.
   package var writer: KafkaConfiguration {
     var configuration = producer
     configuration["delivery.report.only.error"] = "false"
@@ -243,7 +242,7 @@ package struct KafkaSettings: Sendable, Equatable {
     }
   }
 
-  /// The configuration of a client that connects to nothing.
+  /// The configuration of a client that never connects.
   private static func withoutServers(_ configuration: KafkaConfiguration) -> KafkaConfiguration {
     var configuration = configuration
     for name in serverNames { configuration[name] = nil }
@@ -276,11 +275,11 @@ package struct KafkaSettings: Sendable, Equatable {
     if noticesRoom { configuration.setDefaults([roomProperty: "5"]) }
   }
 
-  /// Whether librdkafka has the property for that, as of version 2.2.
+  /// Whether librdkafka has the property for this, as of version 2.2.
   package static let noticesRoom = KafkaConfiguration.knows(roomProperty)
   private static let roomProperty = "fetch.queue.backoff.ms"
 
-  /// Makes a consumer refresh its metadata regularly: a broker that stopped leading a partition may not say so.
+  /// Makes a consumer refresh its metadata: a broker that stopped leading a partition may not report it.
   private static func noticeMoves(
     _ configuration: inout KafkaConfiguration,
     everyMilliseconds interval: Int = moveMilliseconds
@@ -313,7 +312,7 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration.connectionFaults = connectionFaults
     configuration.setDefaults([
       "client.id": Self.defaultName,
-      // Limits the reconnect backoff, as an outage is long enough already.
+      // Limits the reconnect backoff, because an outage is long enough already.
       "reconnect.backoff.max.ms": "2000",
     ])
     return configuration

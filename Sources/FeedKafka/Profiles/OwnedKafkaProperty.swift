@@ -36,7 +36,7 @@ struct OwnedKafkaProperty {
     ),
     "partition.assignment.strategy": Self(
       "cooperative-sticky",
-      because: "only what moves may be taken from a worker"
+      because: "only moving partitions may be revoked"
     ),
     "enable.idempotence": Self("true", because: "a record that is sent again must not be written twice"),
     "acks": acknowledgements, "request.required.acks": acknowledgements,

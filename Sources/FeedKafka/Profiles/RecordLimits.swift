@@ -1,15 +1,15 @@
 package import Kafka
 package import Service
 
-/// The sizes of records that brokers take, so that a larger one is refused before it is sent. It belongs to the thread of
-/// its producer.
+/// The size limits of brokers, so that a larger record is rejected before it is sent. It belongs to its producer's
+/// thread.
 package final class RecordLimits {
   private let settings: KafkaSettings
   private let producer: Producer
   private let log: Log
   /// The client's limit.
   private let messageBytes: Int
-  /// The limit of each topic that was asked for; nil if it is not known.
+  /// The limit of each queried topic; nil if unknown.
   private var topics: [String: Int?] = [:]
 
   package init(_ settings: KafkaSettings, _ producer: Producer, log: Log) {
@@ -19,17 +19,17 @@ package final class RecordLimits {
     messageBytes = settings.producer["message.max.bytes"].flatMap { Int($0) } ?? .max
   }
 
-  /// Why a record is too large, with the remedy; nil if it is not, or if only its broker knows.
+  /// Why a record is too large, with the remedy; nil if it is not, or if only its broker can know.
   ///
   /// - Parameters:
   ///   - bytes: the size of key, value and headers.
-  ///   - topic: whose metadata the producer has read.
+  ///   - topic: a topic whose metadata the producer has read.
   package func refusal(ofBytes bytes: Int, to topic: String) -> String? {
     if bytes > messageBytes {
       return
         "has \(bytes) bytes, and kafka.message.max.bytes is \(messageBytes); raise it, or send a smaller record"
     }
-    // How small compression makes a record is not known.
+    // The size after compression is unknown.
     guard bytes > TopicRequirements.usualMessageBytes, !settings.compresses else { return nil }
     if producer.isOnEmbeddedCluster {
       guard bytes > EmbeddedBroker.greatestRecordBytes else { return nil }
@@ -101,6 +101,6 @@ package struct OwnedBytes: ~Copyable {
   @inlinable
   deinit { storage?.deallocate() }
 
-  /// Valid while this value is.
+  /// Valid as long as this value.
   @inlinable package var bytes: UnsafeRawBufferPointer? { storage.map { UnsafeRawBufferPointer($0) } }
 }

@@ -23,7 +23,7 @@ package struct TopicInspection {
   ///
   /// - Parameters:
   ///   - expected: topics that the brokers may not know yet.
-  ///   - wait: how long to wait for them.
+  ///   - wait: how long to wait for these topics.
   ///   - timeoutMilliseconds: a shorter timeout for each request.
   package func states(
     waitingFor expected: [String] = [],
@@ -58,7 +58,7 @@ package struct TopicInspection {
     return (states, unknown)
   }
 
-  /// Asks until there is a response: new topics may have no leader yet, which is a transient error.
+  /// Repeats the query until there is a response: new topics may have no leader yet, a transient error.
   private func firstMetadata(
     _ topics: [String],
     timeoutMilliseconds: Int32
@@ -114,7 +114,7 @@ extension TopicWait {
   ///
   /// - Parameters:
   ///   - question: performs one query.
-  ///   - pause: serves the client for so many milliseconds between two queries.
+  ///   - pause: serves the client for this many milliseconds between two queries.
   package func metadata(
     _ topics: [String],
     _ log: Log,

@@ -40,7 +40,7 @@ package struct TopicRequirements: Sendable, Equatable {
     topics.inputs.map { ($0, .input) } + [(topics.changesets, .changesets), (topics.rejected, .rejected)]
   }
 
-  /// The recommended minimum `max.message.bytes` of the rejected topic; nil if that of the inputs is not known.
+  /// The recommended minimum `max.message.bytes` of the rejected topic; nil if the inputs' is unknown.
   func rejectedBytes(_ states: [String: TopicState]) -> Int64? {
     let inputs = topics.inputs.compactMap { states[$0]?.integer("max.message.bytes") }
     return inputs.max().map { max($0 + Self.rejectedOverhead, batchBytes) }
@@ -55,7 +55,7 @@ package struct TopicRequirements: Sendable, Equatable {
   /// The topics to create, so that all exist and match the existing ones.
   ///
   /// - Parameters:
-  ///   - partitions: the number of partitions; nil for that of an existing input, or the default.
+  ///   - partitions: the number of partitions; nil for an existing input's, or the default.
   ///   - replicationFactor: the replication factor; nil for the brokers' default.
   /// - Throws: ``DaemonError`` if the number of partitions does not match an existing input.
   package func missingTopics(
@@ -115,7 +115,7 @@ package struct TopicRequirements: Sendable, Equatable {
 
 /// One of FeedStore's requirements on a topic, and whether it is met.
 package struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
-  /// The subject; the raw values of settings are Kafka's names.
+  /// The subject; raw values of settings are Kafka's names.
   package enum Kind: String, Sendable, CaseIterable {
     case partitions
     case cleanupPolicy = "cleanup.policy"
@@ -140,12 +140,12 @@ package struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
   package let topic: String
   package let kind: Kind
   package let verdict: Verdict
-  /// The actual value; nil if it is not known.
+  /// The actual value; nil if unknown.
   package let actual: String?
   package let needed: String
   /// Why the requirement exists.
   package let reason: String
-  /// What to do about it.
+  /// The remedy.
   package let remedy: String
 
   package var isMismatch: Bool { verdict == .must || verdict == .should }
@@ -155,7 +155,7 @@ package struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What FeedStore uses a topic for.
+/// The use of a topic by FeedStore.
 package enum TopicRole: String, Sendable, CaseIterable {
   /// Update records are read from it.
   case input

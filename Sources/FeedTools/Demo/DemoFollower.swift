@@ -5,11 +5,10 @@ import FeedStore
 import Kafka
 package import Service
 
-/// Prints changesets and rejected records as they arrive. After a stop is requested, it first reads everything that is
-/// left.
+/// Prints changesets and rejected records as they arrive; after a stop request, it first reads the rest.
 package struct DemoFollower: Sendable {
   let configuration: FeedStoreConfiguration
-  /// Requested once nothing more will be published.
+  /// Requested after the last publication.
   let stop: StopRequest
   let log: Log
   /// Prints a line for the user.
@@ -29,7 +28,7 @@ package struct DemoFollower: Sendable {
     self.tell = tell
   }
 
-  /// - Returns: the feeds at the end, and how often changesets of a feed were missed or did not fit.
+  /// - Returns: the feeds at the end, and how often changesets of a feed were missed or did not apply.
   /// - Throws: ``ConfigurationError``; ``DaemonError``; `FeedClientError`.
   package func run() async throws -> (feeds: [FeedDescription], faults: Int) {
     // The session must outlast the request to stop.
@@ -73,7 +72,7 @@ package struct DemoFollower: Sendable {
 
   /// Prints rejected records until a stop is requested and all are printed.
   ///
-  /// - Returns: the ends of the changesets topic then, by partition.
+  /// - Returns: the ends of the changesets topic at that time, by partition.
   @Sendable private func followRejected(_ settings: KafkaSettings) throws -> [Int64] {
     let reader = try TopicReader.ofRejected(settings, configuration, log: log)
     defer { try? reader.close() }

@@ -25,7 +25,7 @@ package enum DemoHistory {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
   }()
 
-  /// The same with another start, in milliseconds since 1970.
+  /// The same history with another start, in milliseconds since 1970.
   static func lines(from start: Int64) -> [String] {
     lines.map { line in
       // The topic, the time as "ts":1795168800000, and the rest.

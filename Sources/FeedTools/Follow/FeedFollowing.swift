@@ -9,7 +9,7 @@ package struct FeedFollowing: Sendable {
   package enum Form: Sendable, Equatable {
     /// One readable line for each update.
     case lines(isColoured: Bool)
-    /// Changesets as they are on the topic, one per line, with their partition.
+    /// Changesets in their form on the topic, one per line, with their partition.
     case json
     /// One feed, redrawn in place after each update; if several partitions have its id, one below the other.
     case screen
@@ -18,10 +18,10 @@ package struct FeedFollowing: Sendable {
   package var configuration: FeedStoreConfiguration
   /// The feeds to follow; empty for all.
   package var feeds: [String] = []
-  /// What is shown of them; nil for everything. Needs the feeds' ids.
+  /// The window of the feeds; nil for everything. Requires the feeds' ids.
   package var window: FeedWindow?
   package var form: Form
-  /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
+  /// Whether to print every changeset that is still in the topic, instead of the state at the beginning.
   package var beginsWithHistory = false
   package var stop: StopRequest
   package var log: Log
@@ -67,7 +67,7 @@ package struct FeedFollowing: Sendable {
       var shown: [Int32?: FeedUpdate] = [:]
       for try await update in updates {
         if form == .screen {
-          // Partitions take the place of "no such feed".
+          // Lists the partitions instead of reporting an unknown feed.
           shown[update.partition] = update
           if shown.count > 1 { shown[nil] = nil }
         }
@@ -91,9 +91,9 @@ package struct FeedFollowing: Sendable {
     }
   }
 
-  /// Prints the current state of the feeds, also if it is outdated.
+  /// Prints the current state of the feeds, even if it is outdated.
   ///
-  /// - Returns: what is wrong with it, in words: the requested feeds that do not exist, and those that are outdated.
+  /// - Returns: the problems, in words: requested feeds that do not exist, and outdated ones.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers send
   ///   nothing, without printing anything.
   package func printSnapshot() async throws -> [String] {
@@ -116,7 +116,7 @@ package struct FeedFollowing: Sendable {
     }
   }
 
-  /// That a feed is outdated, in words; nil if it is not.
+  /// A message if a feed is outdated.
   private static func outdated(_ update: FeedUpdate) -> String? {
     let reason: String? =
       switch update {

@@ -8,7 +8,7 @@ package enum FeedInspection {
   /// Reads the topic to its end.
   ///
   /// - Parameter patienceMilliseconds: the maximum time without a record from the topic.
-  /// - Returns: the report; nil if there is no such feed.
+  /// - Returns: the report; nil if the feed does not exist.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers send
   ///   nothing.
   package static func run(

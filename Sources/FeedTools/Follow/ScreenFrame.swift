@@ -19,7 +19,7 @@ struct ScreenFrame: Equatable {
 
   /// - Parameters:
   ///   - columns: the maximum length of a line, in characters.
-  ///   - rows: the maximum number of lines; the last one counts those left out.
+  ///   - rows: the maximum number of lines; the last one counts omitted lines.
   init(_ update: FeedUpdate, columns: Int, rows: Int) {
     self.columns = columns
     self.rows = max(2, rows)

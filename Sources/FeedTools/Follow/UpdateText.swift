@@ -49,7 +49,7 @@ package struct UpdateText {
     return String(result)
   }
 
-  /// A text that others wrote, cut if it is long.
+  /// An untrusted text, cut if it is long.
   ///
   /// - Parameter bytes: its whole length, if this is not all of it.
   static func cut(_ text: String, of bytes: Int? = nil, most: Int = 100) -> String {
@@ -62,9 +62,9 @@ package struct UpdateText {
   }
 }
 
-/// Updates as lines of JSON: changesets as they are on the topic (protocol, section 4), each part on its own line, with
-/// the member `partition` before the others. A state is a reload with the reason `keyframe`; `"stale":true` follows
-/// `partition` if it is outdated.
+/// Updates as lines of JSON: changesets in their form on the topic (protocol, section 4), each part on its own line,
+/// with the member `partition` before the others. A state is a reload with the reason `keyframe`; `"stale":true`
+/// follows `partition` if it is outdated.
 ///
 /// Other updates have the fields `partition` (unless no partition has the feed), `feed` and `error`, and for
 /// `must-refetch` a `message`.
@@ -91,7 +91,7 @@ enum UpdateJSON {
   }
 }
 
-/// Puts JSON together whose members stand in a given order.
+/// Composes JSON objects with members in a given order.
 enum JSONLine {
   /// - Parameter fields: names, and values as JSON.
   static func object(_ fields: [(String, String)]) -> String {
@@ -115,7 +115,7 @@ enum PlanText {
     let thresholds = weighed.thresholds
     let isFractionUsed = weighed.items >= thresholds.minimumItems
     let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
-    // What a growing weight reaches first, or has exceeded.
+    // The limit that a growing weight reaches first, or has exceeded.
     let nearest: ReloadReason =
       !isFractionUsed || Double(thresholds.maxChanges) < greatestWeight ? .changes : .fraction
     let isPassed =
@@ -162,7 +162,7 @@ enum PlanText {
 enum FollowLine {
   /// The line for a change.
   ///
-  /// - Parameter plan: why it was published this way; appended to the line.
+  /// - Parameter plan: why the changeset was published this way; appended to the line.
   static func text(of change: ReplicaChange, in partition: Int32, _ plan: ChangesetPlan? = nil) -> String {
     let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
     let details = change.mode == .reload ? "the whole feed" : entries(of: change)

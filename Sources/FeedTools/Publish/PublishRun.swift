@@ -18,7 +18,7 @@ final class PublishRun {
   private var progress: ProgressBar
   /// The headers of the current record.
   private var headers = HeaderList()
-  /// The timestamp of the record before.
+  /// The timestamp of the previous record.
   private var previousTimestamp: Int64?
   private let startedAt = MonotonicClock.nanoseconds()
 
@@ -67,7 +67,7 @@ final class PublishRun {
       report.isInterrupted = true
       try deliver()
     } catch {
-      // What was sent before arrives.
+      // Records that were already sent still arrive.
       try? deliver()
       guard let error = error as? ReplayError, report.records > 0 else { throw error }
       let undelivered = report.undelivered > 0 ? " (not delivered: \(report.undelivered))" : ""

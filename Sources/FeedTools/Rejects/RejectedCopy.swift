@@ -43,7 +43,7 @@ struct RejectedCopy: Sendable, Equatable {
   /// - Parameters:
   ///   - value: a replacement for its value; nil for the copy's own.
   ///   - topics: the daemon's inputs, to which records are sent.
-  ///   - sources: those of `feedstore ingest`, to whose topics rows are sent.
+  ///   - sources: the sources of `feedstore ingest`, to whose topics rows are sent.
   func refusal(
     replacing value: [UInt8]?,
     topics: [String],
@@ -177,7 +177,7 @@ extension TopicReader {
       throw missing(
         place,
         marks.low < marks.high
-          ? "the partition has the offsets \(marks.low) to \(marks.high - 1); what is older was deleted by its retention"
+          ? "the partition has the offsets \(marks.low) to \(marks.high - 1); its retention has deleted older ones"
           : "the partition has no records; earlier ones may have been deleted by its retention"
       )
     }

@@ -18,7 +18,7 @@ package enum RejectedListing {
   ///   - sinceMilliseconds: list only records from this time on, in milliseconds since 1970; nil for all.
   ///   - isJSON: whether lines are JSON.
   ///   - write: prints text; returns false if the reader has closed the output.
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends nothing.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends no records.
   package static func run(
     _ configuration: FeedStoreConfiguration,
     code: String? = nil,
@@ -116,7 +116,7 @@ package struct RejectedReport: Sendable, Equatable {
 
   mutating func count(_ copy: RejectedCopy) {
     records += 1
-    // Unknown codes, written by others, could be any number.
+    // Unknown codes, from other writers, could be any number.
     if let code = copy.code.flatMap({ RejectCode(rawValue: $0) }) { codes[code, default: 0] += 1 }
   }
 
@@ -142,7 +142,7 @@ package struct RejectedExcerpt: Sendable {
 
   /// Reads the record.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if there is no such record, or the topic sends nothing.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the record does not exist, or no records arrive.
   package static func read(
     _ place: RejectedPlace,
     _ configuration: FeedStoreConfiguration,

@@ -68,7 +68,7 @@ package struct RejectedPublication: Sendable {
     try check(copies, producer)
     let limits = RecordLimits(settings, producer, log: log)
     let refusals = copies.compactMap { copy in
-      // The value that replaces one belongs to the only record.
+      // The replacement belongs to the only record.
       let bytes = (copy.key?.count ?? 0) + (value ?? copy.value ?? []).count
       return copy.source.flatMap { limits.refusal(ofBytes: bytes, to: $0.topic) }
         .map { "\(copy.place) is not published: it \($0)" }

@@ -4,14 +4,14 @@ import Service
 
 /// A file or standard output, with a buffer.
 ///
-/// A file appears as a whole, at the end. Standard output, pipes, devices, and what a shell has opened (`/dev/stdout`) are
+/// A file appears as a whole, at the end. Standard output, pipes, devices, and a shell's open files (`/dev/stdout`) are
 /// written to at once.
 final class OutputFile {
   /// The file's name for messages.
   let name: String
   let buffer = ByteWriter(capacity: 256 << 10)
   private let target: Target
-  /// Whether there is a file, which only a complete output replaces.
+  /// Whether it replaces a file, but only by a complete output.
   let isReplacing: Bool
 
   private enum Target {
@@ -34,14 +34,14 @@ final class OutputFile {
     name = path
     var status = stat()
     let exists = stat(path, &status) == 0
-    // A symbolic link may lead to a file that does not exist yet.
+    // A symbolic link's target may not exist yet.
     if !isShells, exists ? status.st_mode & S_IFMT == S_IFREG : lstat(path, &status) != 0 {
       do throws(FileError) {
         target = .file(try AtomicFile(path))
         isReplacing = exists
         return
       } catch {
-        // A user who may not add files to a folder may still write to an existing one.
+        // A user without the right to add files to a folder may still write to an existing one.
         guard exists, error.number == EACCES else { throw Self.failure(name, error.number) }
       }
     }
@@ -76,7 +76,7 @@ final class OutputFile {
     buffer.removeAll()
   }
 
-  /// Gives a file that was written its name.
+  /// Renames a completely written file.
   func commit() throws(ReplayError) {
     guard case .file(let file) = target else { return }
     do throws(FileError) { try file.commit() } catch { throw Self.failure(name, error.number) }
@@ -100,7 +100,7 @@ struct FileIdentity: Equatable {
 
   /// - Parameters:
   ///   - path: a path, or `-`. The initializer returns nil if there is no file.
-  ///   - standard: the descriptor that `-` stands for.
+  ///   - standard: the descriptor for `-`.
   init?(_ path: String, standard: Int32) {
     var status = stat()
     guard (path == "-" ? fstat(standard, &status) : stat(path, &status)) == 0 else { return nil }

@@ -14,7 +14,7 @@ package struct Replay: Sendable {
   /// The output file for rejected records; nil to discard them.
   package var rejected: String?
   package var options: FeedStoreOptions
-  /// The mapping of rows, if the files have those instead of records of feeds.
+  /// The mapping of rows, if the files contain rows instead of records of feeds.
   package var ingest: IngestOptions?
   /// Called with timestamps that keep changes waiting.
   package var log: Log?
@@ -30,8 +30,8 @@ package struct Replay: Sendable {
 
   /// Processes all input, publishes according to the records' timestamps, and flushes at the end.
   ///
-  /// - Throws: ``ReplayError``, without publishing the waiting records; a file that was there before is only replaced by a
-  ///   complete output. `UsageError`, before anything is written, if an output file is also an input.
+  /// - Throws: ``ReplayError``, without publishing the waiting records; an earlier file is only replaced by a complete
+  ///   output. `UsageError`, before anything is written, if an output file is also an input.
   package func run() async throws -> ReplayReport { try await run(with: FeedStore(options: options)) }
 
   /// Runs inside the store's isolation, which is entered once.
@@ -52,7 +52,7 @@ package struct Replay: Sendable {
     let mapped = ingest.map { ingest in
       MappedRows(reader, ingest, options, SentSections(), headers: { reader.headers }) { row, outcome in
         guard let outcome else {
-          throw reader.refusal("the topic is none of ingest.sources; add it there, or leave the line out")
+          throw reader.refusal("the topic is not in ingest.sources; add it there, or leave the line out")
         }
         rows += 1
         guard case .rejected(let rejection) = outcome else { return }
@@ -74,7 +74,7 @@ package struct Replay: Sendable {
       } while outcome == .flushDue
     } catch let error as ReplayError {
       progress.finish()
-      // Everything published so far stays published; what waits does not follow, but what was rejected is known.
+      // Published changes stay published, without the waiting ones; rejected records are reported.
       if store.isPublicationDue {
         try? store.publish { (part) throws(ReplayError) in try writer.writeRejected(part) }
       }
@@ -125,9 +125,9 @@ package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible 
   }
 
   package let code: Code
-  /// Names the file, the line if there is one, and the remedy.
+  /// The file, the line if there is one, and the remedy.
   package let message: String
-  /// What is wrong with a line after which reading can continue, without its position.
+  /// The problem with a line after which reading can continue, without its position.
   let problem: String?
 
   init(_ code: Code, _ message: String, problem: String? = nil) {
@@ -147,7 +147,7 @@ package struct ReplayReport: Sendable {
   package let counters: StoreCounters
   /// Rows and change events that were mapped to its records; nil if the input was records.
   package let rows: Int?
-  /// The fields of events that had no effect.
+  /// The fields of events without effect.
   package let ignoredFields: IgnoredFields
   /// The number of feeds at the end.
   package let feedCount: Int

@@ -28,10 +28,10 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
   private var searched = 0
   private var record: InputRecord?
 
-  /// The bytes read so far, from all files, as they are stored.
+  /// The number of bytes read so far, from all files, before decompression.
   package private(set) var bytesRead: Int64 = 0
 
-  /// Told of timestamps that go back by more than a minute: of the first one until the latest is reached again.
+  /// Called if timestamps go back by more than a minute: for the first, until the latest is reached again.
   var onJumpBack: ((String) -> Void)?
   private var latest: (time: Int64, fileNumber: Int, lineNumber: Int)?
   private var isBehind = false
@@ -79,8 +79,8 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     return total
   }
 
-  /// Checks that all files can be read, so that nothing is done with the first if another one cannot. Pipes are not
-  /// opened, which could wait for their writers.
+  /// Checks that all files can be read, so that no work is done if one of them cannot. Pipes are not opened,
+  /// because that could wait for their writers.
   ///
   /// - Throws: ``ReplayError`` with the path.
   package func checkPaths() throws(ReplayError) {
@@ -197,7 +197,7 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     path = paths[nextPath]
     nextPath += 1
     lineNumber = 0
-    // A pipe is waited for when it is read.
+    // Opening a pipe waits until it is read.
     descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(name, errno) }
     gzip = nil
@@ -218,7 +218,7 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     return true
   }
 
-  /// Formats that are not read: what their files begin with, and what converts them.
+  /// Unsupported formats: the first bytes of their files, and the programs that convert them.
   private static let otherFormats: [([UInt8], String, String)] = [
     ([0xFF, 0xFE, 0, 0], "UTF-32", "iconv -f UTF-32 -t UTF-8"),
     ([0, 0, 0xFE, 0xFF], "UTF-32", "iconv -f UTF-32 -t UTF-8"),
@@ -232,7 +232,7 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     ([0x04, 0x22, 0x4D, 0x18], "compressed with lz4", "lz4cat"),
   ]
 
-  /// Reads as many bytes as `begins(with:)` needs. A record has more, so that a pipe's first one is not waited for.
+  /// Reads as many bytes as `begins(with:)` needs: less than any record, so that a pipe's first one suffices.
   private func readBeginning() throws(ReplayError) {
     isAtEndOfFile = false
     while !isAtEndOfFile, end - start < 6 { try fill() }
@@ -284,7 +284,7 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
     end += count
   }
 
-  /// Reads bytes as they are stored; a negative result is an error, named by `errno`.
+  /// Reads bytes without decompression; a negative result is an error, with its code in `errno`.
   private func readBytes(_ room: UnsafeMutableRawBufferPointer) -> Int {
     while stop.waitToRead(descriptor) {
       let count = read(descriptor, room.baseAddress!, room.count)

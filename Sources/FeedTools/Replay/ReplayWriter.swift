@@ -58,9 +58,9 @@ final class ReplayWriter {
     for file in files { try file.commit() }
   }
 
-  /// Writes what there is when a replay fails, but replaces no file with it.
+  /// Writes the buffers when a replay fails, without replacing files.
   ///
-  /// - Returns: the error, with the names of files that stay as they were.
+  /// - Returns: the error, with the names of unchanged files.
   func abandon(because error: ReplayError) -> ReplayError {
     let kept = files.filter(\.isReplacing).map(\.name)
     for file in files where !file.isReplacing {

@@ -12,7 +12,7 @@ final class TopicReader {
   private let wait: TopicWait
   private let log: Log
   private let reader: PartitionReader
-  /// The partitions that are read.
+  /// The open partitions.
   private var opened: Set<Int32> = []
   /// The maximum time without a record.
   private let patienceMilliseconds: Int64
@@ -72,7 +72,7 @@ final class TopicReader {
 
   /// The current first and end offset of a partition. Records of open transactions are after the end.
   ///
-  /// - Parameter other: another topic; nil for the one that is read.
+  /// - Parameter other: another topic; nil for the reader's.
   func watermarks(_ partition: Int32, of other: String? = nil) throws(KafkaError) -> Watermarks {
     try reader.client.queryWatermarks(
       TopicPartition(topic: other ?? topic, partition: partition),
@@ -134,7 +134,7 @@ final class TopicReader {
 extension WorkerThread {
   /// Runs a body that calls librdkafka, which blocks, on a separate thread.
   ///
-  /// - Parameter name: the thread's.
+  /// - Parameter name: the thread's name.
   /// - Throws: ``ConfigurationError`` for `kafka.*`; the errors of `body`; Kafka errors as ``ConfigurationError`` or ``DaemonError``.
   static func withKafka<Result: Sendable>(
     _ name: String,

@@ -9,7 +9,7 @@ package struct TopicSetup: Sendable {
   package var configuration: FeedStoreConfiguration
   /// Whether to create missing topics.
   package var creates = false
-  /// The number of partitions of new topics; nil for that of an existing input, or the default.
+  /// The number of partitions of new topics; nil for an existing input's, or the default.
   package var partitions: Int32?
   /// The replication factor of new topics; nil for the brokers' default.
   package var replicationFactor: Int32?
@@ -98,7 +98,7 @@ package struct TopicReport: Sendable, Equatable {
   package var missingSources: [String] = []
   /// All requirements, by topic.
   package let requirements: [TopicRequirement]
-  /// Why settings could not be read; nil if they could.
+  /// The error of reading the settings, if any.
   package let unknown: String?
   /// The topics that were created.
   package let created: [String]

@@ -10,8 +10,7 @@ final class FileVerification {
   private let rejected: [UInt8]
   /// The next expected offset of each partition.
   private var nextOffsets: [Int32: Int64] = [:]
-  /// Whether a line that is not a record of the topic was reported. Only the first one is, because one mistake often
-  /// causes many.
+  /// Whether an invalid line was reported. Only the first one is, because one mistake often causes many.
   private var hasStrayLine = false
   private var partitionsWithGap: Set<Int32> = []
 

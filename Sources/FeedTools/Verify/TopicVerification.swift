@@ -26,7 +26,7 @@ final class TopicVerification {
 
   /// Reads every partition up to its current last stable offset, so that no transaction is read in part.
   ///
-  /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or sends nothing.
+  /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or no records arrive.
   func run(_ verifier: FaultReporter) throws {
     var ranges: [Int32: Range<Int64>] = [:]
     for partition in 0..<(try reader.partitionCount()) {
@@ -52,7 +52,7 @@ final class TopicVerification {
         key: message.key.map { ByteSpan($0) },
         value: message.payload.map { ByteSpan($0) },
         headers: headers(message),
-        // A topic setting determines what the timestamp means, so it is not verified.
+        // A topic setting determines the meaning of the timestamp, so it is not verified.
         timestamp: nil,
         place: VerificationPlace(source: Int(message.partition), position: message.offset)
       ),

@@ -47,7 +47,7 @@ package enum Verification {
     case .topic:
       let topic = configuration.store.topics.changesets
       verifier = FaultReporter(options, tell) { "\(topic) [\($0.source)], offset \($0.position)" }
-      // This waits, and uses it only afterwards.
+      // The caller waits, and uses the value only afterwards.
       nonisolated(unsafe) let verifier = verifier
       try await WorkerThread.withKafka("verify", configuration) { settings in
         try verifier.verify { try TopicVerification(settings, configuration, log: log).run(verifier) }
@@ -62,12 +62,12 @@ package enum Verification {
   }
 }
 
-/// The result of a verification: what was verified, and the number of faults.
+/// The result of a verification: the counts, and the number of faults.
 package struct VerificationReport: Sendable {
   package let counts: VerificationCounts
   /// The reported faults: the first of each feed, and of invalid lines.
   package let faults: Int
-  /// That a signal ended it early, in words; nil if none did.
+  /// A message if a signal ended the verification early.
   package let interruption: String?
   package let nanoseconds: Int64
 
@@ -137,7 +137,7 @@ final class FaultReporter {
 
   func report(_ message: String, at place: VerificationPlace) {
     faults += 1
-    // Ids and keys may have anything in them.
+    // Ids and keys may contain any bytes.
     tell(UpdateText.printable(UpdateText.cut("\(text(place)): \(message)", most: UpdateText.mostLine)))
   }
 }

@@ -3,15 +3,15 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Ends open transactions of members that the group no longer has.
+/// Ends open transactions of members that have left the group.
 ///
-/// While a transaction with offsets of a partition is open, brokers do not report the committed ones. A member that is killed
-/// leaves its transaction open until it times out, which brokers check every ten seconds by default. Registering a producer
-/// under the same id ends it at once. The metadata of the offsets that were committed before has that id, and the id of the
-/// member. As long as the group has that member, or another one that uses the id after a restart, the transaction is left
-/// alone.
+/// While a transaction with offsets of a partition is open, brokers do not report the committed offsets. A member that is
+/// killed leaves its transaction open until it times out, which brokers check every ten seconds by default. Registering a
+/// producer under the same id ends it at once. The metadata of the previously committed offsets contains that id, and the id
+/// of the member. As long as the group has that member, or another one that uses the id after a restart, the transaction is
+/// not ended.
 ///
-/// Nothing is lost if the member still runs: without its membership it could not commit the transaction.
+/// This is safe even if the member still runs: without its membership it could not commit the transaction.
 final class AbandonedTransactions {
   private let clients: any WorkerClients
   private let settings: KafkaSettings
@@ -30,7 +30,7 @@ final class AbandonedTransactions {
     self.log = log
   }
 
-  /// Ends one of the transactions that may hold back the committed offsets of partitions.
+  /// Ends one of the transactions that may delay the committed offsets of partitions.
   ///
   /// - Parameters:
   ///   - all: all partitions of the input.
@@ -58,7 +58,7 @@ final class AbandonedTransactions {
       let gone = authors.filter { !members.contains($0.member) && !used.contains($0.producer) }
       if let first = gone.min(by: { $0.producer < $1.producer }) { try end(first, timeoutMilliseconds) }
     } catch {
-      // They will time out.
+      // These transactions will time out.
       log.write(
         .restoreTransactionLeftOpen,
         "could not end a transaction that may hold up the restoration",
@@ -82,7 +82,7 @@ final class AbandonedTransactions {
     try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
     log.write(
       .restoreTransactionEnded,
-      "ended what a member may have left open that the group no longer has",
+      "ended a transaction that a former member may have left open",
       ["member": author.member, "producer": author.producer]
     )
   }

@@ -5,46 +5,46 @@ import Kafka
 
 /// Restores assigned partitions: decides what to do next, from the results of the previous steps.
 ///
-/// The input partitions and the changesets partition of one number are one partition here. Each is restored independently, and
+/// A partition here is the input partitions and the changesets partition with one number. Each is restored independently, and
 /// its input is read as soon as its feeds are in the store. Partitions may be added and removed at any time. One that an open
 /// transaction delays does not delay the others, and one whose feeds cannot be restored is stopped, along with its inputs.
 ///
-/// ``Restorer`` does the steps. Between any two of them the worker polls the group and serves the restored partitions. A step
-/// that fails temporarily is done again.
+/// ``Restorer`` executes the steps. Between any two of them the worker polls the group and serves the restored partitions. A
+/// step that fails temporarily is repeated.
 struct Restoration {
   enum State: Equatable {
     /// The group's committed offsets are needed. Brokers do not report them while a transaction with offsets is open.
     case needsOffsets
     /// The ends of the next input partition are needed.
     case needsInputEnds
-    /// The end of the changesets partition is needed. It is requested only once the offsets are known, because the changesets
-    /// that belong to them are in the topic then.
+    /// The end of the changesets partition is needed. It is requested only after the offsets are known, because the topic
+    /// then contains their changesets.
     case needsEnd
-    /// Reading of the changesets partition has to begin.
+    /// The changesets partition has to be opened.
     case opening(RestoreRange)
-    /// The changesets partition is read, and then handed to the store.
+    /// The changesets partition is read, and then passed to the store.
     case reading(RestoreRange)
     /// The feeds are restored; the input has to be resumed.
     case resuming
   }
 
-  /// What to do next.
+  /// The next action.
   enum Step: Equatable {
     case nothing
     /// Request the committed offsets, then ``setOffsets(_:)``; or ``stop(partition:_:)``.
     case requestOffsets([TopicPartition])
-    /// Request where an input partition begins and ends, then ``setInputEnds(_:_:)``.
+    /// Request the ends of an input partition, then ``setInputEnds(_:_:)``.
     case requestInputEnds(TopicPartition)
-    /// Request where a changesets partition begins and ends, including aborted and open transactions, then
+    /// Request the ends of a changesets partition, including aborted and open transactions, then
     /// ``setEnd(_:from:)``, or ``stop(partition:_:)``.
     case requestEnd(partition: Int32)
     /// Also read these partitions, then ``open()``.
     case open([RestoreRange])
     /// Read from any partition, then ``advance(to:)``, and ``stop(partition:_:)`` for unreadable ones.
     case read
-    /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
+    /// Pass the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
     case takeOver(partition: Int32)
-    /// Seek to where the input of these partitions begins and resume it, then ``finish()``.
+    /// Seek to the start of these partitions' input and resume it, then ``finish()``.
     case resume([InputStart])
   }
 
@@ -53,13 +53,13 @@ struct Restoration {
     var state = State.needsOffsets
     let inputs: [TopicPartition]
     var committed: [TopicPartition: CommittedOffset] = [:]
-    /// Where their reading begins, as far as that is known.
+    /// The known starts of its inputs.
     var starts: [InputStart] = []
-    /// Whether it continues from what was followed on standby.
+    /// Whether it continues from standby.
     var usesStandby = false
-    /// Whether it cannot continue from there, because that turned out to be damaged.
+    /// Whether its standby data is damaged.
     var isStandbyDamaged = false
-    /// How much of the changesets partition has to be read; nil before that is known.
+    /// The range of the changesets partition to read; nil if unknown.
     var restored: RestoreRange? {
       switch state {
       case .opening(let partition), .reading(let partition): partition
@@ -72,7 +72,7 @@ struct Restoration {
   private var entries: [Int32: Entry] = [:]
   /// Their numbers, sorted.
   private var numbers: [Int32] = []
-  /// Why partitions cannot be restored, by number. Their inputs stay paused.
+  /// The reasons why partitions cannot be restored, by number. Their inputs stay paused.
   private(set) var stopped: [Int32: DaemonError] = [:]
 
   // MARK: State
@@ -86,10 +86,10 @@ struct Restoration {
   /// The inputs of the partitions whose changesets are still read.
   var unreadInputs: [TopicPartition] { unread.flatMap { entries[$0.number]?.inputs ?? [] } }
 
-  /// Whether the restoration of a partition continues from what was followed on standby.
+  /// Whether the restoration of a partition continues from standby.
   func usesStandby(_ partition: Int32) -> Bool { entries[partition]?.usesStandby == true }
 
-  /// Whether the restoration of a partition may continue from what was followed on standby.
+  /// Whether the restoration of a partition may continue from standby.
   func mayUseStandby(_ partition: Int32) -> Bool { entries[partition]?.isStandbyDamaged == false }
 
   /// The state of a partition; nil if it is not being restored.
@@ -118,7 +118,7 @@ struct Restoration {
 
   private func all(_ state: State) -> [Int32] { numbers.filter { entries[$0]?.state == state } }
 
-  /// The first input partition whose ends are needed, with what is known of its partition.
+  /// The first input partition whose ends are needed, with its entry.
   private var inputWithoutEnds: (entry: Entry, input: TopicPartition)? {
     all(.needsInputEnds).first.flatMap { entries[$0] }.map { ($0, $0.inputs[$0.starts.count]) }
   }
@@ -134,7 +134,7 @@ struct Restoration {
     numbers = entries.keys.sorted()
   }
 
-  /// Forgets partitions, whatever their states.
+  /// Forgets partitions in any state.
   mutating func release(_ partitions: some Sequence<Int32>) {
     for number in partitions {
       entries[number] = nil
@@ -154,30 +154,30 @@ struct Restoration {
     }
   }
 
-  /// Whether the group has committed an offset beyond these ends, which are those of the requested input partition.
+  /// Whether the group has committed an offset beyond these ends of the requested input partition.
   func isCommittedBeyond(_ ends: Watermarks) -> Bool {
     guard let (entry, input) = inputWithoutEnds, let committed = entry.committed[input] else { return false }
     return committed.offset > ends.high
   }
 
-  /// The offset of an input partition that was committed when the restoration began; nil if there was none.
+  /// The offset of an input partition that was committed when the restoration began, if any.
   func committed(of input: TopicPartition) -> Int64? { entries[input.partition]?.committed[input]?.offset }
 
-  /// What was committed with an input partition's offset.
+  /// The metadata of an input partition's committed offset.
   func metadata(of input: TopicPartition) -> CommitMetadata {
     CommitMetadata(entries[input.partition]?.committed[input]?.metadata ?? "")
   }
 
-  /// Where the reading of a partition's input begins, once that is known.
+  /// The starts of a partition's inputs, once known.
   func starts(of partition: Int32) -> [InputStart] { entries[partition]?.starts ?? [] }
 
-  /// The least end that a changesets partition must have, according to what was committed with the offsets; 0 if unknown.
+  /// The minimum end of a changesets partition, by the metadata of the committed offsets; 0 if unknown.
   func leastEnd(of partition: Int32) -> Int64 {
     (entries[partition]?.committed ?? [:])
       .compactMap { CommitMetadata($0.value.metadata).changesetsEnd }.max() ?? 0
   }
 
-  /// - Returns: where reading of the input partition begins.
+  /// - Returns: the start of the input partition.
   /// - Throws: ``DaemonError`` if input is lost and the policy is to fail.
   @discardableResult
   mutating func setInputEnds(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) -> InputStart
@@ -193,10 +193,10 @@ struct Restoration {
     return start
   }
 
-  /// Feeds of a partition have taken a record that is beyond the end of its input.
+  /// Handles a record that a partition's feeds have taken beyond the end of its input.
   ///
-  /// - Parameter ends: where the input begins and ends now.
-  /// - Returns: where its reading begins.
+  /// - Parameter ends: the current ends of the input.
+  /// - Returns: the start of the input.
   /// - Throws: ``DaemonError`` if the policy is to fail.
   mutating func restart(
     _ input: TopicPartition,
@@ -212,7 +212,7 @@ struct Restoration {
     return entry.starts[index]
   }
 
-  /// - Parameter position: everything before it was followed on standby; nil if nothing was.
+  /// - Parameter position: the offset before which all records were followed on standby; nil without standby.
   mutating func setEnd(_ ends: Watermarks, from position: Int64? = nil) {
     guard let partition = all(.needsEnd).first else { preconditionFailure("an end that was not requested") }
     let restored = RestoreRange(partition, ends, from: position)
@@ -228,8 +228,8 @@ struct Restoration {
     }
   }
 
-  /// Everything before these offsets was read. They may also be ends of partitions, because markers of transactions occupy
-  /// offsets, and are not records.
+  /// Everything before these offsets was read. They may be ends of partitions, because transaction markers occupy offsets
+  /// but are not records.
   mutating func advance(to offsets: [Int32: Int64]) {
     for (number, offset) in offsets {
       guard case .reading(var partition)? = entries[number]?.state else { continue }
@@ -246,9 +246,9 @@ struct Restoration {
     entries[partition]?.state = .resuming
   }
 
-  /// What was followed on standby is damaged: the partition is read from its beginning after all.
+  /// The standby data is damaged: the partition is read from its beginning.
   ///
-  /// - Returns: false, and does nothing, if it is read from its beginning anyway.
+  /// - Returns: false, without effect, if it is read from its beginning anyway.
   mutating func startOver(partition: Int32) -> Bool {
     guard entries[partition]?.usesStandby == true else { return false }
     guard case .reading? = entries[partition]?.state else {
@@ -269,14 +269,14 @@ struct Restoration {
     stopped[partition] = error
   }
 
-  /// The input of the restored partitions is read.
+  /// The input of the restored partitions was resumed.
   mutating func finish() { release(all(.resuming)) }
 }
 
-/// How fast a restoration goes, and when to log it: at most once a second. Time is a parameter.
+/// The rate of a restoration, and when to log it: at most once a second. Time is a parameter.
 struct RestoreProgress {
   private(set) var records = 0
-  /// Bytes of their keys and values.
+  /// Bytes of the records' keys and values.
   private(set) var bytes = 0
   private let start: Int64
   private var lastLine: Int64
@@ -284,7 +284,7 @@ struct RestoreProgress {
 
   static let intervalMilliseconds: Int64 = 1_000
 
-  /// - Parameter now: the time in milliseconds, of the same clock as later.
+  /// - Parameter now: the time in milliseconds.
   init(now: Int64) {
     start = now
     lastLine = now
@@ -295,8 +295,8 @@ struct RestoreProgress {
     self.bytes += bytes
   }
 
-  /// What to log now: whether nothing was read since the last line, because an open transaction holds back the rest, or
-  /// the brokers are slow. Nil if nothing is due.
+  /// Whether nothing was read since the last log line, because an open transaction delays the rest, or the brokers are
+  /// slow. Nil if no log line is due.
   mutating func isWaiting(at now: Int64) -> Bool? {
     guard now - lastLine >= Self.intervalMilliseconds else { return nil }
     defer {

@@ -8,7 +8,7 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Restores the feeds of assigned partitions: does the steps of ``Restoration``, and exchanges partitions with the standby.
+/// Restores the feeds of assigned partitions by the steps of ``Restoration``; exchanges partitions with the standby.
 ///
 /// It belongs to the worker's thread.
 final class Restorer {
@@ -30,30 +30,30 @@ final class Restorer {
   private var takingOver: ReadPartition?
   /// Input partitions whose offsets have started over, with the greatest offset that feeds may still name as taken.
   private(set) var forgotten: [TopicPartition: Int64] = [:]
-  /// Whether input was delivered twice, which may be because its topic was recreated.
+  /// Whether input was delivered twice, possibly because its topic was recreated.
   private var mayHaveRestarted = false
-  /// Before this time no step is taken, because the last one failed.
+  /// The time of the next step, after a failed one.
   private var pauseEnd: Int64 = 0
-  /// Whether other partitions are served during the current step. They must not wait for long.
+  /// Whether other partitions are served during the current step. They must not be delayed for long.
   private var isServing = false
   private var failuresInARow = 0
-  /// Since when nothing has been read; nil if something was.
+  /// The time since which nothing was read; nil if the last read had records.
   private var quietSince: Int64?
-  /// When to look for abandoned transactions next, at the earliest.
+  /// The earliest time of the next search for abandoned transactions.
   private var nextAbandonedLook: Int64 = 0
-  /// Since when steps fail with an error that may be temporary or not; nil if the last one did not.
+  /// The time since which steps fail with an error that may be temporary; nil if the last one did not.
   private var doubtfulSince: Int64?
-  /// When to log again which partitions are stopped, in milliseconds of the monotonic clock.
+  /// The time of the next log line about stopped partitions, in milliseconds of the monotonic clock.
   private var nextReminder: Int64 = 0
 
   private static let pauseMilliseconds: Int64 = 100
   private static let sliceMilliseconds: Int64 = 50
-  /// The time after which an error that may be temporary is taken as permanent.
+  /// The time after which an error that may be temporary counts as permanent.
   private static let doubtMilliseconds: Int64 = 30_000
-  /// How long a broker may believe that it leads a partition that it no longer leads, and report an old end.
+  /// The maximum time for which a broker reports an old end of a partition that it no longer leads.
   private static let staleMilliseconds: Int64 = 10_000
   private static let reminderMilliseconds: Int64 = 60_000
-  /// The time without records after which an open transaction may be an abandoned one.
+  /// The time without records after which a search for abandoned transactions begins.
   private static let quietMilliseconds: Int64 = 200
   private static let lookMilliseconds: Int64 = 500
   private static let lookTimeoutMilliseconds: Int32 = 150
@@ -82,12 +82,12 @@ final class Restorer {
   private var now: Int64 { environment.clients.milliseconds() }
 
   var isRestoring: Bool { restoration.isUnderWay }
-  /// When the next step may be taken; nil if nothing is being restored.
+  /// The time of the next step; nil if nothing is being restored.
   var nextStep: Int64? { isRestoring ? pauseEnd : nil }
 
   // MARK: Partitions
 
-  /// Begins to restore partitions, whose input is paused.
+  /// Starts restoring partitions, whose input is paused.
   func begin(_ partitions: [TopicPartition]) {
     for partition in partitions { forgotten[partition] = nil }
     if !isRestoring { progress = RestoreProgress(now: now) }
@@ -95,7 +95,7 @@ final class Restorer {
     pauseEnd = 0
   }
 
-  /// Forgets partitions, whatever was restored of them.
+  /// Forgets partitions and their restored feeds.
   func drop(_ partitions: Set<Int32>) throws(KafkaError) {
     restoration.release(partitions)
     if let takingOver, partitions.contains(takingOver.number) { self.takingOver = nil }
@@ -110,9 +110,10 @@ final class Restorer {
     abandoned.forget()
   }
 
-  /// Hands revoked partitions over to the standby, as they were published.
+  /// Passes revoked partitions to the standby, in their published state.
   ///
-  /// - Parameter isConfirmed: whether no other member can have written to them yet. Nothing of them may be pending.
+  /// - Parameter isConfirmed: whether no other member can have written to them yet. No changes may be
+  ///   pending.
   func leave(
     _ numbers: Set<Int32>,
     isConfirmed: Bool,
@@ -120,7 +121,7 @@ final class Restorer {
   ) throws(KafkaError) {
     guard let standby = environment.standby else { return }
     for number in numbers {
-      // Nothing else owns it any more.
+      // No other reference exists.
       nonisolated(unsafe) var partition: ReadPartition?
       if standby.needsState(of: number) {
         let state = restoration.state(of: number)
@@ -143,10 +144,10 @@ final class Restorer {
 
   // MARK: Steps
 
-  /// Does the next step. The worker must poll the group between two steps.
+  /// Executes the next step. The worker must poll the group between two steps.
   ///
   /// - Parameter isServing: whether other partitions are served.
-  /// - Returns: where the input begins of partitions that are restored now.
+  /// - Returns: the starts of the inputs of newly restored partitions.
   /// - Throws: ``DaemonError`` if an operator has to act.
   func step(_ store: isolated FeedStore, isServing: Bool) throws -> [TopicPartitionOffset] {
     self.isServing = isServing
@@ -194,13 +195,13 @@ final class Restorer {
 
   // MARK: Errors
 
-  /// A broker has reported an end of a partition before the committed offset: either it no longer leads the partition, or
-  /// records are lost.
+  /// A broker has reported an end of a partition before the committed offset: either the broker no longer leads the
+  /// partition, or records were lost.
   private struct StaleEnd: Error {
     let partition: TopicPartition
   }
 
-  /// Delays the next attempt of a step that failed, and sometimes logs why.
+  /// Delays the next attempt of a failed step, and sometimes logs the reason.
   private func pause(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
     let now = now
     pauseEnd = now + Self.pauseMilliseconds
@@ -215,24 +216,24 @@ final class Restorer {
     switch error.kind {
     // librdkafka cannot seek in a partition that it has not begun to read.
     case .state: return true
-    // The topics existed when the worker started: this broker may not know them yet, or has an error without a code. Both
-    // pass, or turn out to be permanent after some time. A broker that stops or starts may end a connection this way, too.
+    // The topics existed when the worker started: this broker may not know them yet, or reports an error without a code.
+    // Such errors are temporary, or permanent after some time. A broker that starts or stops may cause them, too.
     case .unknownTopicOrPartition, .unknown, .tls, .authentication: return noteDoubt(Self.doubtMilliseconds)
     default: return false
     }
   }
 
-  /// Notes that a step has failed and may succeed later, and says whether that began less than this long ago.
+  /// Records a failure that may be temporary; returns whether such failures began less than this long ago.
   private func noteDoubt(_ milliseconds: Int64) -> Bool { Self.duration(&doubtfulSince, now) < milliseconds }
 
-  /// How long something lasts, which begins now unless it has begun before.
+  /// The duration of something that begins now, unless it has begun before.
   private static func duration(_ start: inout Int64?, _ now: Int64) -> Int64 {
     let since = start ?? now
     start = since
     return now - since
   }
 
-  /// The error, or what has happened to the topics if an assigned partition does not exist.
+  /// The error, or a description of the topics' change if an assigned partition does not exist.
   private func explained(_ error: KafkaError) -> DaemonError {
     guard [.unknownPartition, .unknownTopic, .unknownTopicOrPartition].contains(error.kind) else {
       return DaemonError(error)
@@ -266,12 +267,12 @@ final class Restorer {
     return opened
   }
 
-  /// Where a partition of any topic begins and ends, including open and aborted transactions.
+  /// The ends of a partition of any topic, including open and aborted transactions.
   func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
     try openedSource().ends(of: partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Input was delivered twice: its topic may have been recreated.
+  /// Input was delivered twice, perhaps because its topic was recreated.
   func noteRepeatedInput() { mayHaveRestarted = lostInput == .continue }
 
   /// Whether a topic was recreated, so that it ends before one of these offsets and cannot be read from there.
@@ -304,7 +305,7 @@ final class Restorer {
     }
   }
 
-  /// How many partitions the inputs had when an offset was committed; nil if not fewer than now.
+  /// The number of the inputs' partitions at the last commit; nil if it is not less than now.
   private func earlierPartitions(_ input: TopicPartition) -> Int32? {
     let now = publisher.layout?.inputPartitions ?? 0
     return restoration.metadata(of: input).partitions.flatMap { $0 < now ? $0 : nil }
@@ -346,7 +347,7 @@ final class Restorer {
     if read.records > 0 {
       quietSince = nil
     } else if Self.duration(&quietSince, now) >= Self.quietMilliseconds {
-      // An abandoned transaction may hold back the rest.
+      // An abandoned transaction may delay the rest.
       endAbandonedTransactions(of: restoration.unreadInputs)
     }
     logProgress()
@@ -374,7 +375,7 @@ final class Restorer {
       guard let read = try openedSource().close(number) else {
         return restoration.takeOver(partition: number)
       }
-      // The standby has what it followed itself.
+      // The standby already has the partitions that it has followed.
       if !restoration.usesStandby(number) { environment.standby?.noteRestored(read) }
       store.beginRestoring(partition: number, from: read.takeReplicas())
       takingOver = read
@@ -392,8 +393,8 @@ final class Restorer {
     takingOver = nil
   }
 
-  /// Compares what the feeds of a partition have taken with where its input ends. If offsets have started over, the feeds
-  /// forget what they have taken, because they would skip new records otherwise.
+  /// Compares the offsets that a partition's feeds have taken with the end of its input. If offsets have started over,
+  /// the feeds forget them, because they would skip new records otherwise.
   private func compareWithInput(_ partition: Int32, _ store: isolated FeedStore) throws {
     for start in restoration.starts(of: partition) {
       let input = start.position.topicPartition
@@ -405,8 +406,8 @@ final class Restorer {
       {
         limit = known
       } else if !start.isRestarted {
-        // The end as it was requested: a new topic may have grown since. It is not that of a broker that no longer leads the
-        // partition, which would be before the committed offset.
+        // The requested end, because a new topic may have grown since. A broker that no longer leads the partition would
+        // report an end before the committed offset.
         if taken < start.end { continue }
         if try hasCommitted(beyond: taken, of: input) { continue }
         let ends = Watermarks(low: 0, high: start.end)
@@ -417,8 +418,8 @@ final class Restorer {
     }
   }
 
-  /// Whether a record's offset was committed since the restoration began. Then the end that was requested is an old one:
-  /// another member has published what was read, as the group has taken the partition from this one meanwhile.
+  /// Whether a record's offset was committed since the restoration began. If so, the requested end is outdated: the
+  /// partition was reassigned, and its new owner has published.
   private func hasCommitted(beyond taken: Int64, of input: TopicPartition) throws(KafkaError) -> Bool {
     let committed = try member.consumer.committed([input], timeoutMilliseconds: timeout)[input]?.offset
     return committed != restoration.committed(of: input) && committed ?? 0 > taken
@@ -445,7 +446,7 @@ final class Restorer {
     if !isRestoring { finish() }
   }
 
-  /// Sometimes logs which partitions are stopped, because nothing else shows it.
+  /// Sometimes logs the stopped partitions, because nothing else reveals them.
   func logStoppedPartitions() {
     guard let first = restoration.stopped.min(by: { $0.key < $1.key }) else { return }
     let now = now
@@ -464,7 +465,7 @@ final class Restorer {
   private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {
     try member.consumer.seek(starts.map(\.position), timeoutMilliseconds: timeout)
     try member.consumer.resume(starts.map(\.position.topicPartition))
-    // A loss or a change that was accepted must not be found again at the next start.
+    // A loss or a change that was accepted must not be detected again at the next start.
     for start in starts where start.isLoss || earlierPartitions(start.position.topicPartition) != nil {
       store.cover(start.position, at: now)
     }
@@ -477,14 +478,14 @@ final class Restorer {
     if !isRestoring { finish() }
   }
 
-  /// All partitions are restored that can be.
+  /// All partitions were restored or stopped.
   private func finish() {
     let milliseconds = progress.milliseconds(at: now)
     status.update { $0.restore.finish(milliseconds: milliseconds) }
     reportRunning()
   }
 
-  /// Reports that there is nothing left to restore.
+  /// Reports the end of all restorations.
   func reportRunning() {
     if let layout = publisher.layout { environment.standby?.begin(partitions: layout.inputPartitions) }
     environment.status.running(worker, except: Set(restoration.stopped.keys))
@@ -540,13 +541,13 @@ final class Restorer {
 
 /// The timeout of a request to the brokers while partitions are restored.
 ///
-/// The call blocks the worker. Brokers do not report the committed offsets while a transaction is open that has others, which
-/// takes some seconds after its member was killed. So as long as other partitions are served, the timeout stays short. It grows
-/// in the end, because a slow broker could otherwise never answer.
+/// The call blocks the worker. Brokers do not report committed offsets during an open transaction with other offsets, which
+/// takes some seconds after its member was killed. So while other partitions are served, the timeout stays short at first. It
+/// grows later, because a slow broker could otherwise never answer.
 enum RestoreTimeout {
-  /// The longest timeout at first while partitions are served, in milliseconds.
+  /// The first timeout while partitions are served, in milliseconds.
   static let patientMilliseconds: Int32 = 300
-  /// The number of failures before it becomes longer; with the pauses between them some 25 seconds.
+  /// The number of failures before it becomes longer; about 25 seconds with the pauses between them.
   static let patientFailures = 60
 
   /// - Parameter failures: the number of consecutive requests without an answer.
@@ -559,7 +560,7 @@ enum RestoreTimeout {
 }
 
 extension FeedStore {
-  /// Has an offset committed with the next flush, whatever was read before it.
+  /// Commits an offset with the next flush, independent of the records before it.
   func cover(_ position: TopicPartitionOffset, at now: Int64) {
     cover(topic: Array(position.topic.utf8), partition: position.partition, upTo: position.offset, at: now)
   }

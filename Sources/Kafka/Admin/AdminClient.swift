@@ -2,7 +2,7 @@ import CRdkafka
 
 /// Creates topics, reads their settings, and lists the members of a group.
 ///
-/// **One thread.** An admin client is not `Sendable`; its calls block, each for at most the time it is given.
+/// **One thread.** An admin client is not `Sendable`; each call blocks up to its timeout.
 ///
 /// Brokers answer for each topic separately, so results are values: a call throws only if it cannot be made. A failure
 /// of the whole request (no broker reachable, or the request unknown to all) is reported for each topic.
@@ -19,7 +19,7 @@ public final class AdminClient: KafkaClient {
     super.init(try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { _ in })
   }
 
-  /// Whether the brokers are those of an ``EmbeddedCluster``. Waits for their metadata; false if there is none in time.
+  /// Whether the brokers belong to an ``EmbeddedCluster``. Waits for their metadata; false if none arrives in time.
   public func isOnEmbeddedCluster(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
     let id = ClientHandle.clusterID(
       try client("read the cluster's id"),
@@ -32,8 +32,8 @@ public final class AdminClient: KafkaClient {
   ///
   /// It may take another moment until every broker knows the topics: see ``TopicWait``.
   ///
-  /// - Returns: the topics that were not created, with the reasons; empty if all were. A topic that already existed is
-  ///   among them, with ``KafkaErrorCode/topicAlreadyExists``.
+  /// - Returns: the topics that were not created, with the reasons; empty if all were. An existing topic is among
+  ///   them, with ``KafkaErrorCode/topicAlreadyExists``.
   /// - Throws: `_DESTROY` if the client is closed; `_INVALID_ARG` with an invalid topic.
   public func createTopics(
     _ topics: [TopicSpecification],
@@ -110,7 +110,7 @@ public final class AdminClient: KafkaClient {
     _ = rd_kafka_poll(try client("wait"), milliseconds)
   }
 
-  /// Releases all resources; a second call does nothing.
+  /// Releases all resources; a second call has no effect.
   ///
   /// - Throws: `_TIMED_OUT` if the client could not be destroyed in time; that continues in the background.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {

@@ -30,13 +30,13 @@ final class CallbackContext {
   /// Receives the outcome of each delivery, if set.
   var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)?
 
-  /// A partition of librdkafka's handle of a topic.
+  /// A partition of a topic's librdkafka handle.
   struct Place: Hashable {
     var topic: OpaquePointer
     var partition: Int32
   }
 
-  /// The offset after the last record that was delivered, for each partition.
+  /// The offset after the last delivered record of each partition.
   private(set) var deliveredEnds: [Place: Int64] = [:]
 
   init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
@@ -60,13 +60,13 @@ final class CallbackContext {
     errors.append(error)
   }
 
-  /// Records the offset of a record that was delivered, if the broker reported it.
+  /// Records the offset of a delivered record, if the broker reported it.
   func noteDelivery(of message: rd_kafka_message_t) {
     guard let topic = message.rkt, message.offset >= 0 else { return }
     deliveredEnds[Place(topic: topic, partition: message.partition)] = message.offset + 1
   }
 
-  /// Logs that a broker delays its answers. It says 0 when it no longer does.
+  /// Logs that a broker delays its answers; 0 when it no longer does.
   func noteThrottling(by broker: String, milliseconds: Int32) {
     if milliseconds < Self.longThrottling { return }
     log(

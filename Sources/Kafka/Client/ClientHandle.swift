@@ -46,7 +46,7 @@ final class ClientHandle {
   func destroy(timeoutMilliseconds: Int32) -> Bool {
     if isDestroyed { return true }
     isDestroyed = true
-    // Nothing else uses them from now on.
+    // No other code uses them from now on.
     nonisolated(unsafe) let (client, opaque) = (client, opaque)
     let isGone = DispatchSemaphore(value: 0)
     DispatchQueue(label: "librdkafka-destroy").async {
@@ -88,7 +88,7 @@ final class ClientHandle {
     return result
   }
 
-  /// Requests metadata, and notes those of the wanted topics that exist.
+  /// Requests metadata, and returns the existing ones of the wanted topics.
   private func ask(
     _ topics: [String],
     _ deadline: Deadline,
@@ -154,7 +154,7 @@ final class ClientHandle {
   }
 }
 
-/// What consumers, producers and admin clients have in common.
+/// The common operations of consumers, producers and admin clients.
 public class KafkaClient {
   /// nil after close.
   final var handle: ClientHandle?

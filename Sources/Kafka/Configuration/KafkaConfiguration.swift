@@ -102,7 +102,7 @@ extension KafkaConfiguration: ExpressibleByDictionaryLiteral {
     try configuration.require(
       "partition.assignment.strategy",
       "cooperative-sticky",
-      because: "only what moves is taken from a member"
+      because: "only moving partitions are revoked"
     )
     let reason = "offsets are committed together with their results"
     try configuration.require("enable.auto.commit", "false", because: reason)
@@ -121,7 +121,7 @@ extension KafkaConfiguration: ExpressibleByDictionaryLiteral {
 public enum IsolationLevel: String, Sendable {
   /// Only records of committed transactions, up to the last stable offset.
   case readCommitted = "read_committed"
-  /// All records. Watermarks then include those of open and aborted transactions.
+  /// All records. Watermarks then include open and aborted transactions.
   case readUncommitted = "read_uncommitted"
 }
 

@@ -2,7 +2,7 @@
 ///
 /// A broker that is down is not such a fault, because it may come back.
 struct ConnectionFault: Hashable, Sendable {
-  /// The cause; texts are those of the broker or of OpenSSL.
+  /// The cause; the texts are the broker's or OpenSSL's.
   enum Cause: Hashable, Sendable {
     case outdatedCertificate(String)
     case unknownAuthority(String)
@@ -11,19 +11,19 @@ struct ConnectionFault: Hashable, Sendable {
     case certificate(Int32?, String)
     case clientCertificateMissing(String)
     case clientCertificateRefused(String)
-    /// What the broker speaks or does not speak on this port, unlike the client.
+    /// The broker's protocol on this port, which the client does not use, or the reverse.
     case notTLS, onlyTLS, onlySASL, notSASL
     /// The broker does not support the configured mechanism.
     case mechanism(String)
     /// The broker does not know the user, or the password is wrong.
     case credentials(String)
-    /// Failed for another reason.
+    /// Authentication failed for another reason.
     case authentication(String)
     case tls(String)
   }
 
   let cause: Cause
-  /// Host and port, as the client knows them.
+  /// Host and port of the broker in the client's configuration or metadata.
   let broker: String
 
   /// Whether a broker that is starting or stopping can cause the same error. Such a fault counts only until the cluster
@@ -56,7 +56,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .certificate(let number, let names):
       "the broker's certificate\(names) is not valid" + (number.map { " (OpenSSL's error \($0))" } ?? "")
     case .clientCertificateMissing(let text):
-      "the broker wants a client certificate, and there is none (\(text))"
+      "the broker requires a client certificate, and none is configured (\(text))"
     case .clientCertificateRefused(let text): "the broker does not accept the client's certificate (\(text))"
     case .notTLS: "the broker ended the TLS handshake at once, as it does on a port without TLS"
     case .onlyTLS: "the broker closed the connection at the first request, as it does on a port for TLS"
@@ -77,7 +77,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .otherHost:
       "use the names of the certificate in bootstrap.servers and in the brokers' advertised.listeners, "
         + "or add this name to the certificate"
-    case .certificate: "see what 'openssl s_client -connect \(broker)' says of it"
+    case .certificate: "inspect it with 'openssl s_client -connect \(broker)'"
     case .clientCertificateMissing: "set ssl.certificate.location and ssl.key.location"
     case .clientCertificateRefused:
       "set ssl.certificate.location and ssl.key.location to a certificate that is valid and signed by an authority "
@@ -97,7 +97,7 @@ struct ConnectionFault: Hashable, Sendable {
 }
 
 extension ConnectionFault {
-  /// What OpenSSL and librdkafka reported about a broker's certificate before the connection failed.
+  /// OpenSSL's and librdkafka's reports about a broker's certificate before the connection failed.
   struct CertificateNote: Hashable, Sendable {
     /// OpenSSL's error number (`X509_V_ERR_…`).
     var number: Int32?
@@ -108,7 +108,7 @@ extension ConnectionFault {
   /// Parses librdkafka's message about a failed connection.
   ///
   /// - Parameters:
-  ///   - note: what was reported about the broker's certificate.
+  ///   - note: the reports about the broker's certificate.
   ///   - hasCertificate: whether the client has a certificate.
   /// - Returns: nil if the error may be temporary.
   init?(_ line: BrokerLine, note: CertificateNote?, hasCertificate: Bool) {
@@ -121,8 +121,8 @@ extension ConnectionFault {
     self.init(cause: cause, broker: line.broker)
   }
 
-  /// The cause if the broker has closed the connection at the first request. librdkafka guesses it only if it notices that while
-  /// it reads, not while it sends the next request, nor if that one was on its way.
+  /// The cause if the broker has closed the connection at the first request. librdkafka detects the cause only while it reads,
+  /// not while it sends the next request, or if that request was in flight.
   private static func cutOffCause(_ line: BrokerLine) -> Cause? {
     let (text, scheme) = (line.message, line.scheme)
     guard ["Send failed: ", "Receive failed: "].contains(where: text.hasPrefix),
@@ -148,7 +148,7 @@ extension ConnectionFault {
     if text.contains("connecting to a SSL listener?") { return .onlyTLS }
     if text.contains("broker might require SASL authentication") { return .onlySASL }
     if let authentication = authenticationCause(text) { return authentication }
-    // Also matches a plain text response to a TLS ClientHello.
+    // This also matches a plain text response to a TLS ClientHello.
     if text.contains("connecting to a PLAINTEXT broker listener?") || text.contains("wrong version number") {
       return .notTLS
     }
@@ -189,7 +189,7 @@ extension ConnectionFault {
     text.components(after: "routines::") ?? text
   }
 
-  /// Removes the elapsed time that librdkafka adds, as it differs each time.
+  /// Removes the elapsed time, which differs in each of librdkafka's messages.
   private static func withoutTiming(_ text: String) -> String {
     guard let range = text.ranges(of: " (after ").last else { return text }
     return String(text[..<range.lowerBound])
@@ -209,14 +209,14 @@ struct BrokerLine {
   var scheme = ""
   /// Host and port.
   var broker: String
-  /// What is said of it.
+  /// The text about the broker.
   var message: String
 }
 
 extension BrokerLine {
   /// Parses `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
   ///
-  /// - Returns: nil if the text names no broker.
+  /// - Returns: nil if the text does not name a broker.
   init?(_ text: String) {
     var text = KafkaLogText.parts(of: text).message[...]
     guard var end = text.firstRange(of: ": ") else { return nil }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Why brokers cannot be connected to, shared by all clients whose configuration has this object.
+/// The reasons why clients cannot connect to brokers, shared by all clients with this object.
 ///
 /// librdkafka retries for ever and logs each attempt, whatever the reason. For a fault that an operator must fix, this
 /// object produces one message for all brokers, with the remedy, so that the log can count repetitions. Until the
@@ -13,7 +13,7 @@ public final class ConnectionFaults: Sendable, Hashable {
   private let now: @Sendable () -> Int64
   private let state = Mutex(State())
 
-  /// The brokers to which clients cannot connect, and since when. Times are in milliseconds.
+  /// The unreachable brokers, with the time since when. Times are in milliseconds.
   private struct State {
     /// Whether the cluster has answered.
     var hasConnected = false
@@ -27,12 +27,12 @@ public final class ConnectionFaults: Sendable, Hashable {
     var entries: [String: Entry] = [:]
     /// The broker to report for each cause. If several brokers share a cause, their messages are the same.
     private var named: [ConnectionFault.Cause: Entry] = [:]
-    /// What was reported about the brokers' certificates.
+    /// The reports about the brokers' certificates.
     var notes: [String: ConnectionFault.CertificateNote] = [:]
 
     /// Without another failure for this long, a fault counts as fixed. librdkafka retries more often than that.
     static let silenceMilliseconds: Int64 = 120_000
-    /// More than any cluster has brokers, or a client faults.
+    /// More than a cluster's brokers, or a client's faults.
     static let most = 1_000
 
     /// Records a failed connection.
@@ -62,7 +62,7 @@ public final class ConnectionFaults: Sendable, Hashable {
     }
   }
 
-  /// - Parameter patienceMilliseconds: how long such a fault may last at the start; nil for no limit.
+  /// - Parameter patienceMilliseconds: the maximum duration of such a fault at the start; nil for no limit.
   public convenience init(patienceMilliseconds: Int64? = nil) {
     let start = ContinuousClock.now
     self.init(patienceMilliseconds: patienceMilliseconds) {
@@ -138,13 +138,13 @@ public final class ConnectionFaults: Sendable, Hashable {
     return !fault.isGuess || !state.withLock(\.hasConnected)
   }
 
-  /// Why brokers cannot be connected to, with the remedy; nil if there is no lasting fault.
+  /// The reason why clients cannot connect, with the remedy; nil if there is no lasting fault.
   public var reason: String? { state.withLock { $0.oldest(at: now())?.fault.message } }
 
   /// Whether there is a lasting fault.
   var isFaulty: Bool { state.withLock { $0.oldest(at: now()) != nil } }
 
-  /// The error of a call that no broker answered, with the reason if it is known.
+  /// The error of a call that no broker answered, with the reason if known.
   ///
   /// It is not retriable if the fault has lasted too long at the start.
   func explain(_ error: KafkaError, _ action: @autoclosure () -> String) -> KafkaError {

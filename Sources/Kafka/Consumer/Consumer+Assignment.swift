@@ -71,7 +71,7 @@ extension Consumer {
   ///
   /// Messages of an earlier poll are not affected: use or drop the batch first.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait for the seek to take effect; at least 1.
+  /// - Parameter timeoutMilliseconds: the maximum wait for the seek to take effect; at least 1.
   /// - Throws: `_TIMED_OUT`, after which the position is unknown; an error with the partition if one is not assigned.
   public func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try client("seek to \(offsets)")
@@ -122,7 +122,7 @@ extension Consumer {
     return try list.committed(action)
   }
 
-  /// The end of a partition, as of the last fetch response; nil if there was none. Sends no request.
+  /// The end of a partition, by the last fetch response; nil before the first. Sends no request.
   ///
   /// Even for a `readCommitted` consumer this is the high watermark, which includes open transactions.
   public func knownEnd(of partition: TopicPartition) -> Int64? {
@@ -135,7 +135,7 @@ extension Consumer {
 
   /// The number of fetched records that wait for a poll.
   public var fetchedCount: Int {
-    (try? client("count what was fetched")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
+    (try? client("count fetched records")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
   }
 
   /// Makes librdkafka check at once whether it can fetch more of these partitions.
@@ -159,8 +159,8 @@ extension Consumer {
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks {
-    // Not `rd_kafka_query_watermark_offsets`, which requests both at once: if librdkafka 2.0.2 has to retry one of the
-    // requests, it uses the other one's result for both.
+    // Not `rd_kafka_query_watermark_offsets`, which requests both at once: if librdkafka 2.0.2 retries one request, it
+    // uses the other's result for both.
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     do throws(KafkaError) {
       return Watermarks(
@@ -168,8 +168,8 @@ extension Consumer {
         high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
       )
     } catch {
-      // librdkafka 2.0.2 keeps to its first metadata, even if there was no leader, or the broker had not heard of a new
-      // topic, for `topic.metadata.refresh.interval.ms`, by default five minutes.
+      // librdkafka 2.0.2 keeps its first metadata, even without a leader, or if the broker did not know a new topic,
+      // for `topic.metadata.refresh.interval.ms`, by default five minutes.
       if error.isRetriable || error.kind == .unknownTopicOrPartition {
         _ = try? metadata([partition.topic], timeoutMilliseconds: timeoutMilliseconds)
       }
@@ -246,7 +246,7 @@ public final class ConsumerGroupMetadata {
     return id
   }
 
-  /// The generation and member id; nil if librdkafka's format is not the known one.
+  /// The generation and member id; nil if librdkafka's format is unknown.
   ///
   /// A generation of -1 with an empty id means no membership; brokers then check nothing.
   var membership: (generation: Int32, memberID: String)? {

@@ -11,7 +11,7 @@ extension Consumer {
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
     guard let client = try? client("rebalance") else { return }
-    // Whatever has come before is over.
+    // Earlier rebalances are obsolete.
     (delayedRebalance, joinsAgain) = (nil, false)
     let partitions = withCompanions(list.map { TopicPartitionList.partitions(of: $0) } ?? [])
     // Makes a blocked poll return.
@@ -49,7 +49,7 @@ extension Consumer {
     }
   }
 
-  /// Has polls return a rebalance only some time later.
+  /// Delays the return of a rebalance by polls.
   private func delay(_ rebalance: Rebalance, _ milliseconds: Int32) {
     delayedRebalance = (rebalance, Deadline(milliseconds: milliseconds))
     pendingRebalance = nil
@@ -58,14 +58,14 @@ extension Consumer {
   /// The time since the consumer was created.
   var now: Duration { start.duration(to: .now) }
 
-  /// Has a poll return the delayed rebalance, if there is one.
+  /// Makes a poll return the delayed rebalance, if there is one.
   func endDelay() {
     guard let (rebalance, _) = delayedRebalance else { return }
     delayedRebalance = nil
     pendingRebalance = rebalance
   }
 
-  /// How long a poll may wait that has so long, in milliseconds.
+  /// The milliseconds that a poll with this timeout may wait.
   func timeUntilDelayEnds(_ timeoutMilliseconds: Int32) -> Int32 {
     min(timeoutMilliseconds, delayedRebalance?.until.remainingMilliseconds ?? timeoutMilliseconds)
   }
@@ -73,7 +73,7 @@ extension Consumer {
   /// Completes a rebalance. Assigned partitions can be sought and read from now on; records of revoked or lost
   /// partitions are no longer delivered.
   ///
-  /// - Parameter rebalance: the one from the last poll.
+  /// - Parameter rebalance: the last poll's rebalance.
   /// - Throws: an error with the partitions, after which the consumer is unusable.
   public func complete(_ rebalance: Rebalance) throws(KafkaError) {
     let client = try client("complete a rebalance")
@@ -103,8 +103,7 @@ extension Consumer {
       }
   }
 
-  /// Has librdkafka join the group again as soon as the present rebalance is completed; it does so for a subscription that comes
-  /// in the middle of a rebalance, even if it is the same one.
+  /// Makes librdkafka join the group again after the current rebalance, as it does for any subscription during a rebalance.
   private func joinAgain(_ client: OpaquePointer) throws(KafkaError) {
     joinsAgain = false
     if !subscription.isEmpty { try subscribe(subscription, client) }
@@ -175,12 +174,13 @@ extension Consumer {
 /// for this member, and no records of its partitions are delivered.
 public struct Rebalance: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
-    /// Adds partitions, possibly none; the others stay. They belong to this member once the rebalance is completed.
+    /// Adds partitions, possibly none; other partitions stay. They belong to this member once the rebalance is
+    /// completed.
     case assigned
-    /// Removes partitions. What was read of them can still be published and committed before the rebalance is
+    /// Removes partitions. Their records can still be published and committed before the rebalance is
     /// completed.
     case revoking
-    /// Partitions were lost and may have another owner. What is not committed can no longer be committed.
+    /// Partitions were lost and may have another owner. Uncommitted offsets can no longer be committed.
     case lost
   }
 
@@ -201,27 +201,28 @@ public struct Rebalance: Sendable, Hashable {
 ///
 /// In an incremental rebalance a partition moves in two rounds: its owner gives it up after a first JoinGroup request of all
 /// members, and its next owner gets it after a second one, for which the group waits for all members again. librdkafka 2.0.2
-/// sends the second request at once only if the member has given something up. The others learn of the second round
-/// from a heartbeat, and librdkafka lets a second pass after their first request. Until then the partition has no owner.
+/// sends the second request at once only if the member has given up partitions. The other members learn of the second round
+/// from a heartbeat, and send it a second after their first request. Until then the partition has no owner.
 ///
-/// So a member that neither gains nor loses anything in a round takes it for the first of two, and joins again. If it was wrong,
-/// one more round takes place, in which nothing moves. It waits a little before, and so does a member that gives something up:
-/// a member that has not had its answer of the first round by then starts over, after that second. The round after that
-/// never causes another, and for some time no other does, so members cannot have each other join without end.
+/// So a member without a change in a round treats it as the first of two, and joins again. If it was wrong, one more round takes
+/// place without a change. It waits briefly before that, and so does a member that gives up partitions: a member without the
+/// first round's answer by then starts over, a second later. The round after that never causes another, and for some time no
+/// other round does, so members cannot make each other join endlessly.
 package struct SecondJoin: Equatable {
-  /// How long after it has joined again a member does not do so another time, at least.
+  /// The minimum time between two such joins of a member.
   package static let pause = Duration.seconds(3)
-  /// After slow rounds it is up to so long.
+  /// The maximum of that time, after slow rounds.
   package static let longestPause = Duration.seconds(60)
-  /// How long others have to get their answers before a member joins again. No records come meanwhile.
+  /// The time for other members to receive their answers before a member joins again. No records arrive
+  /// meanwhile.
   package static let delayMilliseconds: Int32 = 100
-  /// The same, before a member gives something up, which has librdkafka join again. Shorter, as no member reads meanwhile what is to
-  /// move.
+  /// The same before a member gives up partitions, after which librdkafka joins again. Shorter, because no member reads the moving
+  /// partitions meanwhile.
   package static let givingUpDelayMilliseconds: Int32 = 50
 
-  /// When it last joined again, or gave something up and librdkafka did; nil if that was never.
+  /// The time of the last such join, or of librdkafka's after giving up partitions; nil before the first.
   private var lastTime: Duration?
-  /// Whether the next round is the one that it has joined again for.
+  /// Whether the next round is the result of such a join.
   private var isSecond = false
   private var currentPause = Self.pause
 
@@ -235,14 +236,14 @@ package struct SecondJoin: Equatable {
     isSecond = true
   }
 
-  /// The group has assigned so many partitions in addition, possibly none.
+  /// Handles an assignment with this many additional partitions, possibly none.
   ///
   /// - Returns: whether to join again.
   package mutating func isDue(gaining count: Int, at now: Duration) -> Bool {
     let sinceLast = lastTime.map { now - $0 }
     if isSecond, let sinceLast {
       isSecond = false
-      // Otherwise, with slow rounds, members whose pauses end in turns might go on like that.
+      // With slow rounds and a constant pause, members could alternate endlessly.
       currentPause = min(max(Self.pause, sinceLast * 10), Self.longestPause)
       return false
     }

@@ -30,12 +30,12 @@ public final class Consumer: KafkaClient {
   /// such as `TopicPartitionOffset.beginning`, the late response overrides a seek.
   public var assignmentStart: Int64?
 
-  /// A start offset that needs no request. Nothing is read from it.
+  /// A start offset that needs no request. Reading never begins there.
   public static let startWithoutQuery: Int64 = 0
 
   /// The partitions that are assigned and paused by `pause`.
   public internal(set) var pausedPartitions: Set<TopicPartition> = []
-  /// Where to resume partitions whose records arrived while they were paused.
+  /// The offsets at which to resume partitions whose records arrived while they were paused.
   var withheld: [TopicPartition: Int64] = [:]
 
   let queue: OpaquePointer
@@ -51,7 +51,7 @@ public final class Consumer: KafkaClient {
   private(set) var companions: [String] = []
   /// The partitions that are assigned, and not revoked or lost since.
   public internal(set) var held: Set<TopicPartition> = []
-  /// The rebalance that a poll has returned and that is not completed yet.
+  /// The rebalance that a poll has returned and that is not yet completed.
   public internal(set) var pendingRebalance: Rebalance?
   /// The member id at the time when the first of the held partitions was assigned.
   var memberID: String?
@@ -59,7 +59,8 @@ public final class Consumer: KafkaClient {
   /// The topics that the group assigns; none if it is not a member of a group.
   private(set) var subscription: [String] = []
   var secondJoin = SecondJoin()
-  /// Whether to join the group again when the rebalance that has come is completed, and until when no poll returns it: `SecondJoin`.
+  /// Whether to join the group again when the received rebalance is completed, and the time until which no poll returns it:
+  /// `SecondJoin`.
   var joinsAgain = false
   var delayedRebalance: (rebalance: Rebalance, until: Deadline)?
   let start = ContinuousClock.now
@@ -75,7 +76,7 @@ public final class Consumer: KafkaClient {
   ///
   /// - Parameters:
   ///   - configuration: librdkafka properties. Without `group.id`, the consumer reads the partitions that are added.
-  ///   - isolationLevel: nil leaves it to the configuration, and then to librdkafka (`read_committed`).
+  ///   - isolationLevel: nil for the configuration's, or librdkafka's default (`read_committed`).
   ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` with the invalid property and its value.
   public init(
@@ -110,8 +111,8 @@ public final class Consumer: KafkaClient {
   /// poll; use `metadata` to check first.
   ///
   /// - Parameter companions: topics with the same number of partitions, which are not assigned separately: their
-  ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
-  ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
+  ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so their
+  ///   committed offsets expire after `offsets.retention.minutes` unless they are committed again.
   public func subscribe(_ topics: [String], companions: [String] = []) throws(KafkaError) {
     let client = try groupClient("subscribe to \(topics)")
     self.companions = companions
@@ -148,7 +149,7 @@ public final class Consumer: KafkaClient {
   /// Returns all available records at once; if there are none, it waits for the first record or event. Polls must
   /// follow each other within `max.poll.interval.ms`, even while everything is paused.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait if nothing is available; 0 does not wait.
+  /// - Parameter timeoutMilliseconds: the maximum wait if nothing is available; 0 does not wait.
   /// - Returns: the number of records.
   /// - Throws: `_DESTROY` if the consumer is closed. Other errors are events in the batch.
   @discardableResult
@@ -157,9 +158,9 @@ public final class Consumer: KafkaClient {
     precondition(batch.owner == ObjectIdentifier(self), "the batch was made by another consumer")
     batch.recycle()
 
-    // librdkafka waits until the batch is *full* or the timeout passes. So take what is available without waiting, and
-    // if that is nothing, wait for a single message. The results are never combined: a rebalance in the second call
-    // would have to remove records of the first.
+    // librdkafka waits until the batch is *full* or the timeout passes. So take the available messages without
+    // waiting, and if there are none, wait for a single message. The results are never combined: a rebalance in the
+    // second call would have to remove records of the first.
     let earlier = pendingRebalance
     var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, batch.capacity)
     if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
@@ -196,7 +197,7 @@ public final class Consumer: KafkaClient {
 
   public func topicName(at index: Int) -> String { topics.name(at: index) }
 
-  /// The same as `metadata`, for regular checks: it requests only these topics, whatever else the cluster has.
+  /// The same as `metadata`, for regular checks: it requests only these topics in a cluster of any size.
   public func metadataByName(
     _ topics: [String],
     timeoutMilliseconds: Int32
@@ -206,9 +207,9 @@ public final class Consumer: KafkaClient {
       ?? TopicMetadata()
   }
 
-  /// Leaves the group and releases all resources; a second call does nothing.
+  /// Leaves the group and releases all resources; a second call has no effect.
   ///
-  /// The partitions are given up without another rebalance. The consumer's batches are recycled first.
+  /// It gives up the partitions without another rebalance. The consumer's batches are recycled first.
   ///
   /// - Parameter timeoutMilliseconds: the timeout for everything together.
   /// - Throws: `_TIMED_OUT` if leaving the group or destroying the client takes longer. The consumer is closed all the
@@ -263,8 +264,8 @@ public final class Consumer: KafkaClient {
     return true
   }
 
-  /// librdkafka before 2.3 aborts the process if a consumer is destroyed that has joined a group but has no assignment
-  /// yet (issue 4381).
+  /// librdkafka before 2.3 aborts the process if a consumer is destroyed in a group before its first assignment (issue
+  /// 4381).
   private static let safeDestruction: Int32 = 0x02_03_00_00
 
   /// Releases everything that depends on the client, then the client.
@@ -288,12 +289,12 @@ public final class Consumer: KafkaClient {
   }
 }
 
-/// What a poll returns besides records.
+/// The result of a poll other than records.
 public enum ConsumerEvent: Sendable, Hashable {
   /// The partition has been read to its current end.
   ///
-  /// `topic` is the topic's index (`Consumer.topicName(at:)`); `offset` is that of the next record. The event follows
-  /// the partition's records, occurs also without any, and occurs again after later records.
+  /// `topic` is the topic's index (`Consumer.topicName(at:)`); `offset` is the next record's. The event follows the
+  /// partition's records, occurs also without any, and occurs again after later records.
   case endOfPartition(topic: Int, partition: Int32, offset: Int64)
 
   /// An error of the client, a topic or a partition.

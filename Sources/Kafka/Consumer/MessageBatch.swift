@@ -8,7 +8,7 @@ public final class MessageBatch {
   /// The maximum number of records.
   public let capacity: Int
 
-  /// Looked at for every record: another module that saw the property itself would have each access checked.
+  /// Read for every record: direct access from another module would be checked for exclusivity each time.
   @inlinable package var messages: [Message] { stored }
   @usableFromInline @exclusivity(unchecked) var stored: [Message] = []
 
@@ -18,7 +18,7 @@ public final class MessageBatch {
   /// The rebalance from the poll, to be completed with `Consumer.complete`; nil if there was none.
   public internal(set) var rebalance: Rebalance?
 
-  /// For librdkafka to write to; empty between polls.
+  /// Memory for librdkafka; empty between polls.
   let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
 
   /// The consumer, which takes the messages back when it is closed.
@@ -52,7 +52,7 @@ public final class MessageBatch {
     rebalance = nil
   }
 
-  /// Takes the first `received` slots from librdkafka: records stay in order, everything else becomes an event.
+  /// Takes the first `received` slots from librdkafka: records keep their order, other messages become events.
   func accept(_ received: Int, topics: inout TopicTable, client: OpaquePointer) {
     for index in 0..<received {
       guard let message = storage[index] else { continue }
@@ -121,7 +121,7 @@ public struct Message {
   /// The bytes of the value; nil for a null (a tombstone). An empty value is empty, not nil.
   public let payload: UnsafeRawBufferPointer?
 
-  /// Where librdkafka has it; nil if it is not librdkafka's.
+  /// librdkafka's message, if it owns the record.
   let pointer: UnsafeMutablePointer<rd_kafka_message_t>?
 
   /// The number of bytes of key and value together.

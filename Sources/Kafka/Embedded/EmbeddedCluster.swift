@@ -9,13 +9,13 @@ import Synchronization
 /// name, with 4 partitions; the first join of a group takes 3 s; it has no admin requests. It tests error paths, not
 /// exactly-once delivery.
 ///
-/// Call `stop` at the end, for example in a `defer`: otherwise the last use of the object may be reading its address,
-/// after which it is released.
+/// Call `stop` at the end, for example in a `defer`: otherwise the object may be released after the last use of its
+/// address.
 public final class EmbeddedCluster: Sendable {
   /// The value of `bootstrap.servers` for clients of this cluster.
   public let bootstrapServers: String
 
-  /// Whether a cluster's id, which librdkafka chooses, is that of an embedded one.
+  /// Whether a cluster's id, which librdkafka chooses, belongs to an embedded cluster.
   static func isID(_ id: String?) -> Bool { id?.hasPrefix("mockCluster") == true }
 
   /// nil after stop. Locked, so that the cluster is not destroyed during a call.
@@ -41,7 +41,7 @@ public final class EmbeddedCluster: Sendable {
     }
     bootstrapServers = String(cString: servers)
     for server in bootstrapServers.split(separator: ",") {
-      // As of 2.0.2 the brokers leave Nagle's algorithm on, which holds answers back for 40 ms.
+      // As of 2.0.2 the brokers use Nagle's algorithm, which delays answers by 40 ms.
       server.split(separator: ":").last.flatMap { UInt16($0) }.map { feedstore_mock_send_at_once($0) }
     }
     running = Mutex(Running(cluster: cluster, handle: handle))
@@ -49,7 +49,7 @@ public final class EmbeddedCluster: Sendable {
 
   deinit { stop() }
 
-  /// Stops the cluster and closes its connections; a second call does nothing.
+  /// Stops the cluster and closes its connections; a second call has no effect.
   public func stop() {
     running.withLock { running in
       guard let ended = running.take() else { return }

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// An error of the Kafka client: what failed, on what, and what to do about it.
+/// An error of the Kafka client: the failed action, its target, and the remedy.
 ///
 /// Three questions decide what a caller does:
 ///
@@ -41,7 +41,7 @@ extension KafkaError {
   /// - Parameters:
   ///   - kind: the code. For librdkafka's `_FATAL`, `client` provides the underlying error.
   ///   - action: the attempted action and its target, for example `commit the offset of feeds.items [3]`.
-  ///   - detail: librdkafka's message, if it says more than the code's own text.
+  ///   - detail: librdkafka's message, if it is more specific than the code's text.
   ///   - client: the handle that failed.
   package static func make(
     _ kind: KafkaErrorCode,

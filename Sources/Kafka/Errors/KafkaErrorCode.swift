@@ -61,7 +61,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let coordinatorNotAvailable = Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
   /// The producer's epoch is outdated: a newer producer has taken over.
   public static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
-  /// The group does not, or no longer, know the consumer as a member.
+  /// The group does not know the consumer as a member, or no longer.
   public static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
   /// The group has a newer generation.
   public static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
@@ -96,7 +96,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   /// Another member with the same `group.instance.id` has taken over.
   public static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
 
-  /// Whether an error with this code is usually transient, if librdkafka does not say.
+  /// Whether an error with this code is usually transient, unless librdkafka reports it.
   var isUsuallyRetriable: Bool {
     switch librdkafka {
     case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE, RD_KAFKA_RESP_ERR__QUEUE_FULL,
@@ -117,7 +117,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     }
   }
 
-  /// What to do about an error with this code; nil if there is nothing to add.
+  /// The remedy for an error with this code, if there is one.
   ///
   /// - Parameter action: the attempted action, which needs a right.
   func remedy(for action: String) -> String? {
@@ -157,7 +157,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     case RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
       RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
       "another producer with this transactional.id has taken over: close this one"
-    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: "give each member a group.instance.id of its own"
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: "give each member a different group.instance.id"
     case RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT:
       "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
     case RD_KAFKA_RESP_ERR__DESTROY: "the client is closed: make a new one"

@@ -71,7 +71,7 @@ public class Producer: KafkaClient {
 
   deinit { tearDown(timeoutMilliseconds: 0) }
 
-  /// Whether a record with this code is a delivery error. Records that are discarded on purpose are none.
+  /// Whether a record with this code is a delivery error. Intentionally discarded records are not.
   private static func isFailure(_ code: rd_kafka_resp_err_t) -> Bool {
     switch code {
     case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: false
@@ -126,17 +126,17 @@ public class Producer: KafkaClient {
     producedCount += 1
   }
 
-  /// The records that were queued so far, which is the number of the last one.
+  /// The number of records that were queued so far, which is the number of the last one.
   public private(set) final var producedCount = 0
 
-  /// Called by `poll` for each record, with its number and its offset, or why it is not delivered; these are no delivery
-  /// errors then. The offset is negative if the broker has not told it. Set `delivery.report.only.error` to `false`.
+  /// Called by `poll` for each record, with its number, and its offset or the error, which then is not a delivery error.
+  /// The offset is negative if the broker did not report it. Set `delivery.report.only.error` to `false`.
   public var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)? {
     get { handle?.context.onDelivery }
     set { handle?.context.onDelivery = newValue }
   }
 
-  /// Whether it can deliver nothing any more.
+  /// Whether it has failed permanently.
   public var hasFailed: Bool {
     handle.map { rd_kafka_fatal_error($0.client, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR } ?? true
   }
@@ -151,7 +151,7 @@ public class Producer: KafkaClient {
 
   /// Processes delivery reports; call it regularly, and when the queue is full.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait for reports; 0 does not wait.
+  /// - Parameter timeoutMilliseconds: the maximum wait for reports; 0 does not wait.
   /// - Returns: whether there are delivery errors to take.
   @discardableResult
   public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
@@ -161,8 +161,8 @@ public class Producer: KafkaClient {
     return handle?.context.deliveryErrors.isEmpty == false
   }
 
-  /// Returns and clears the failed deliveries. A transactional call that fails may do so before the reports of the records that
-  /// made it fail; after `abort` all are there.
+  /// Returns and clears the failed deliveries. A failed transactional call may return before the reports of the records that
+  /// caused the failure; after `abort` all have arrived.
   public func takeDeliveryErrors() -> DeliveryErrors {
     guard let context = handle?.context else { return DeliveryErrors() }
     defer { context.deliveryErrors = DeliveryErrors() }
@@ -178,7 +178,7 @@ public class Producer: KafkaClient {
     try KafkaError.check(code, client: client, "deliver the \(queuedCount) records that are queued")
   }
 
-  /// Delivers all queued records and releases all resources; a second call does nothing.
+  /// Delivers all queued records and releases all resources; a second call has no effect.
   ///
   /// Take the delivery errors first; they are lost with the producer.
   ///
@@ -193,7 +193,7 @@ public class Producer: KafkaClient {
     guard let client = handle?.client else { return }
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     if delivering { _ = rd_kafka_flush(client, deadline.remainingMilliseconds) }
-    // Pending delivery reports count, too: serve them, so that only records remain.
+    // Pending delivery reports count, too: serve them until only records remain.
     _ = rd_kafka_poll(client, 0)
     let undelivered = queuedCount
     if undelivered > 0 {

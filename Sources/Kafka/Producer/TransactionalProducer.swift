@@ -52,8 +52,8 @@ public class TransactionalProducer: Producer {
   public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try client("start the transactional producer")
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
-    // While brokers end an earlier transaction they refuse. librdkafka 2.0.2 then asks again after half a second, or as soon as
-    // it is called again.
+    // While brokers end an earlier transaction they refuse. librdkafka 2.0.2 then repeats the request after half a second, or
+    // at the next call.
     var wait = Self.leastRefusedMilliseconds
     while true {
       do throws(KafkaError) {
@@ -83,14 +83,15 @@ public class TransactionalProducer: Producer {
   private var closedBefore = 0
   private var closedConnections: Int { handle?.context.closedConnections.load(ordering: .relaxed) ?? 0 }
 
-  /// Whether a connection was closed during the transaction that was committed last.
+  /// Whether a connection was closed during the last committed transaction.
   ///
-  /// librdkafka then sends requests again that had no response. The first copy may reach its broker late, in the next transaction of
-  /// the same producer, and end it or replace its offsets: Kafka cannot distinguish the two before KIP-890, part 2. So use another
-  /// producer for the next transaction: it has an epoch of its own.
+  /// librdkafka then repeats requests without a response. The first copy may reach its broker late, in the next transaction of the
+  /// same producer, and end it or replace its offsets: Kafka cannot distinguish the two before KIP-890, part 2. So use another
+  /// producer for the next transaction: it has another epoch.
   public private(set) var hasLostConnection = false
 
-  /// Adds input offsets to the transaction. They are committed for the group together with it, or not at all.
+  /// Adds input offsets to the transaction. They are committed for the group with the transaction, or not at
+  /// all.
   ///
   /// - Parameters:
   ///   - offsets: for each partition, the offset of the next record to read. An empty list does nothing.
@@ -142,7 +143,7 @@ public class TransactionalProducer: Producer {
     return handle.context.deliveredEnds[place]
   }
 
-  /// Releases all resources; a second call does nothing.
+  /// Releases all resources; a second call has no effect.
   ///
   /// An open transaction is not committed: queued records are discarded, and the broker aborts it when the next
   /// producer with this `transactional.id` starts, or after `transaction.timeout.ms`.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The statistics that a client reports every `statistics.interval.ms`, as far as they are used (librdkafka's
+/// The used part of the statistics that a client reports every `statistics.interval.ms` (librdkafka's
 /// `STATISTICS.md`).
 public struct ClientStatistics: Sendable, Equatable {
   /// Events that wait for the client's owner to poll.
@@ -15,7 +15,7 @@ public struct ClientStatistics: Sendable, Equatable {
 
   public init() {}
 
-  /// Reads librdkafka's JSON, of which there is about a megabyte for a thousand partitions: some 10 ms.
+  /// Reads librdkafka's JSON, about a megabyte for a thousand partitions: some 10 ms.
   init(json: Data) throws {
     let report = try JSONDecoder().decode(StatisticsReport.self, from: json)
     queuedOperations = report.replyq
@@ -31,8 +31,8 @@ public struct ClientStatistics: Sendable, Equatable {
 
 /// A client's statistics of one connection to a broker. Totals start when the client is created.
 public struct BrokerStatistics: Sendable, Equatable, Decodable {
-  /// The broker's id; -1 for an address that is known only from the configuration. A connection to a coordinator has
-  /// the id of its broker.
+  /// The broker's id; -1 for an address that is known only from the configuration. A coordinator's connection has
+  /// its broker's id.
   public var number: Int32 = -1
   public var queuedRequests = 0
   /// Requests that await a response.

@@ -5,7 +5,7 @@
 /// partitions.
 ///
 /// Records with a null key go to partitions 0, 1, 2, … in turn, which is deterministic. (The Java client chooses
-/// randomly, so nothing can depend on it.) An empty key is a key.
+/// randomly, so no consumer can depend on the choice.) An empty key is a key.
 public struct Murmur2Partitioner: Sendable {
   /// The number of partitions of the topic.
   public let partitionCount: Int32

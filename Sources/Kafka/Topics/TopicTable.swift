@@ -47,15 +47,16 @@ struct TopicTable {
   }
 }
 
-/// How long to keep asking for topics that brokers do not know, and when to log it: a state machine without a clock.
+/// How long to repeat requests for topics that brokers do not know, and when to log it: a state machine without a
+/// clock.
 ///
-/// The brokers of a cluster learn of a new topic one after the other, so the broker that answers may not know it yet.
+/// The brokers of a cluster learn of a new topic one by one, so the responding broker may not know it yet.
 public struct TopicWait: Sendable {
-  /// What to do after a response without a topic.
+  /// The action after a response without a topic.
   public enum Step: Sendable, Equatable {
-    /// Ask again, after a pause.
+    /// Repeat the request after a pause.
     case ask
-    /// Ask again after a pause, and log the remaining seconds, rounded up.
+    /// Repeat the request after a pause, and log the remaining seconds, rounded up.
     case askAndTell(remainingSeconds: Int64)
     case giveUp
   }
@@ -72,7 +73,7 @@ public struct TopicWait: Sendable {
   /// - Parameter milliseconds: the length of the wait, from the first response without a topic.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// Decides what to do after a response without a topic.
+  /// Decides the action after a response without a topic.
   ///
   /// - Parameter now: milliseconds of a monotonic clock.
   public mutating func step(at now: Int64) -> Step {

@@ -1,4 +1,4 @@
-/// A shell with completions. Its script asks the program what may follow the words that were typed.
+/// A shell with completions. Its script asks the program for the words that may follow the typed ones.
 package enum Shell: String, Sendable, CaseIterable {
   case bash, zsh, fish
 
@@ -56,7 +56,7 @@ package enum Shell: String, Sendable, CaseIterable {
     }
   }
 
-  /// What the script receives: one suggestion per line, with its description as the shell shows it.
+  /// The output for the script: one suggestion per line, with its description for the shell.
   package func text(of suggestions: CommandLineSuggestions) -> String {
     switch suggestions {
     case .files: ":files\n"
@@ -72,7 +72,7 @@ package enum Shell: String, Sendable, CaseIterable {
   }
 }
 
-/// What may stand at the end of a command line.
+/// The possible words at the end of a command line.
 package enum CommandLineSuggestions {
   case files
   case words([(word: String, description: String)])
@@ -83,7 +83,7 @@ package enum CommandLineSuggestions {
 }
 
 extension CommandLineSpecification {
-  /// Suggestions for the last of the words after the program's name. The shell leaves out what does not begin with it.
+  /// Suggestions for the last of the words after the program's name. The shell omits those without its prefix.
   package func suggestions(for words: [String]) -> CommandLineSuggestions {
     let help = (word: "--help", description: "Shows the help.")
     guard let first = words.first, words.count > 1 else {

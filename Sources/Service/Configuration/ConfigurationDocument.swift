@@ -7,10 +7,10 @@ import Glibc
 /// either form, is an error; a later source overrides earlier ones. An empty object is kept as an entry of its own, so
 /// that its name can be checked.
 ///
-/// A string with references (`${env:NAME}`, `${file:PATH}`) is kept as written until ``resolve(variable:)``.
+/// A string with references (`${env:NAME}`, `${file:PATH}`) stays unchanged until ``resolve(variable:)``.
 ///
-/// `JSONDecoder` reads files, with `allowsJSON5`. A second pass finds what it does not report: the line of a mistake,
-/// and duplicate keys, of which it silently takes the first.
+/// `JSONDecoder` reads files, with `allowsJSON5`. A second pass finds the line of a mistake, which it does not
+/// report, and duplicate keys, of which it silently uses the first.
 package struct ConfigurationDocument: Sendable, Equatable {
   /// All settings, by key.
   package private(set) var entries: [String: ConfigurationEntry] = [:]
@@ -142,7 +142,7 @@ package struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  /// The part of an invalid assignment that may be shown, as the rest could contain a secret.
+  /// The part of an invalid assignment that may be shown, because the rest could contain a secret.
   private static func beginning(of assignment: String) -> String {
     let isKey: (Character) -> Bool = { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_=".contains($0)) }
     let key = assignment.prefix(while: isKey)

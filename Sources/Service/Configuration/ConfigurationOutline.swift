@@ -128,7 +128,7 @@ struct ConfigurationOutline {
     let unsigned = word.first == "-" || word.first == "+" ? word.dropFirst() : word[...]
     let isNumber = unsigned.first?.isASCII == true && Double(unsigned) != nil
     if !isNumber, !["true", "false", "null"].contains(word), !["Infinity", "NaN"].contains(unsigned) {
-      let shown = SecretKey.isMasked(key) ? "what is said of \(key)" : "'\(word)'"
+      let shown = SecretKey.isMasked(key) ? "the value of \(key)" : "'\(word)'"
       throw fault("\(shown) is not a value; a string must be in quotes")
     }
   }

@@ -231,10 +231,10 @@ package struct ConfigurationReading: Sendable, Equatable {
   package let source: ConfigurationSource
   /// Whether the value is hidden in messages and listings.
   package let isMasked: Bool
-  /// The reference that provides the whole value, as written; nil if there is none.
+  /// The reference that provides the whole value, in its original form; nil if there is none.
   package let reference: String?
 
-  /// The value for display. A hidden value is shown as its reference, if it has one.
+  /// The value for display. A hidden value appears as its reference, if it has one.
   package var shown: String {
     if isMasked, value != .string("") { return reference ?? ConfigurationEntry.masked }
     if case .number(let number) = value { return AllowedText.text(number) }
@@ -304,7 +304,7 @@ package enum ConfigurationUnit: String, Sendable, CaseIterable {
     return overflow || product % denominator != 0 ? nil : product / denominator
   }
 
-  /// What is allowed besides a number in a range.
+  /// The values that are allowed in addition to a range of numbers.
   fileprivate var allowed: String {
     switch self {
     case .milliseconds: " (milliseconds), or a time with its unit, as in 250ms, 2s, 5m or 1h"

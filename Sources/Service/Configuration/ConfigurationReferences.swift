@@ -104,7 +104,7 @@ struct ConfigurationReferences {
     ConfigurationError("\(key) \(text)", place: place)
   }
 
-  private static let forms = "write ${env:NAME}, ${file:PATH}, or $${ for a ${ that stands for itself"
+  private static let forms = "write ${env:NAME}, ${file:PATH}, or $${ for a literal ${"
 }
 
 /// Recognises keys with secret values by their names.

@@ -58,7 +58,7 @@ extension ConfigurationValue: Decodable {
     } else if let value = try? container.decode(Bool.self) {
       self = .boolean(value)
     } else if let value = try? container.decode(Double.self) {
-      // Only now: asked for an integer, the decoder traps on `0x0x1`, which is no number.
+      // Last, because when asked for an integer, the decoder traps on `0x0x1`, which is not a number.
       self = (try? container.decode(Int64.self)).map { .integer($0) } ?? .number(value)
     } else {
       self = .string(try container.decode(String.self))
@@ -80,10 +80,10 @@ package struct ConfigurationEntry: Sendable, Equatable {
   /// The value, with references resolved.
   package let value: ConfigurationValue
   package let source: ConfigurationSource
-  /// The literal text after `KEY=` on a command line, in an environment variable, or behind a reference; nil for values
+  /// The literal text after `KEY=` on a command line, in an environment variable, or after a reference; nil for values
   /// of a file.
   var spelling: String?
-  /// The text as written, if it has references. It can be shown even if the value is secret.
+  /// The original text, if it has references. It can be shown even if the value is secret.
   var reference: String?
 
   /// The source of the setting, for error messages: `feedstore.json5:12` or `--set`.
@@ -136,7 +136,7 @@ extension ConfigurationEntry {
 package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
   /// The key is not set; it has its default.
   case defaultValue
-  /// A file, with the line, from 1, if it is known.
+  /// A file, with the line, from 1, if known.
   case file(String, line: Int?)
   case environment(String)
   case assignment

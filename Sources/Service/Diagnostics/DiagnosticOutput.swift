@@ -47,7 +47,7 @@ package final class DiagnosticOutput: Sendable {
     }
   }
 
-  /// The terminal's width in columns; 80 if it is unknown.
+  /// The terminal's width in columns; 80 if unknown.
   package var columns: Int {
     guard isTerminal, let size = StandardOutput.size(of: 2) else { return 80 }
     return Int(size.ws_col)
@@ -59,7 +59,7 @@ package final class DiagnosticOutput: Sendable {
 
 /// Standard output, for data: written at once, each line with a single system call.
 ///
-/// A command need not look at every call: after its end, ``failure`` says whether all was written.
+/// A command need not check every call: after its end, ``failure`` has the error, if any.
 package enum StandardOutput {
   package static let isTerminal = isatty(1) == 1
 
@@ -76,26 +76,26 @@ package enum StandardOutput {
 
   static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  /// The terminal's width in columns; 80 if it is unknown.
+  /// The terminal's width in columns; 80 if unknown.
   package static var columns: Int { size(of: 1).map { Int($0.ws_col) } ?? 80 }
 
-  /// The terminal's height in lines; 24 if it is unknown.
+  /// The terminal's height in lines; 24 if unknown.
   package static var rows: Int { size(of: 1).map { Int($0.ws_row) } ?? 24 }
 
-  /// The size of the terminal that a descriptor is; nil if it is unknown.
+  /// The size of a descriptor's terminal; nil if unknown.
   fileprivate static func size(of descriptor: Int32) -> winsize? {
     var size = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
     return isKnown ? size : nil
   }
 
-  /// The `errno` value of the first call that failed; 0 if none has.
+  /// The `errno` value of the first failed call; 0 if none has failed.
   private static let failed = Atomic<Int32>(0)
 
-  /// Counts beginnings and ends of writing: it is odd, and stays, while the reader takes nothing.
+  /// Counts the starts and ends of writes: while the reader blocks a write, it is odd and constant.
   package static let step = Atomic<Int>(0)
 
-  /// Why not everything was written; nil if it was, or if the reader closed the output, which is no failure.
+  /// Why not everything was written, if so; nil if the reader closed the output, which is not a failure.
   package static var failure: FileError? {
     let number = failed.load(ordering: .relaxed)
     return number == 0 || isClosed ? nil : FileError("write standard output", number)
@@ -110,7 +110,7 @@ package enum StandardOutput {
   /// Call it first. If a standard stream is closed, its descriptor is not used for a file or a connection, which would
   /// receive the output.
   package static func prepare() {
-    // A terminal that is closed later is no terminal any more.
+    // A terminal that is closed later no longer counts as a terminal.
     _ = isTerminal
     while true {
       let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -154,7 +154,7 @@ package enum StandardOutput {
 /// reading [========>           ]  43%  12.3 MB of 28.6 MB  4.5 MB/s  0:04 left
 /// ```
 ///
-/// It shows nothing without a terminal, or on one that cannot erase a line (`TERM=dumb`). It uses no colour, so
+/// It shows nothing without a terminal, or on one without line erasure (`TERM=dumb`). It uses no colour, so
 /// `NO_COLOR` has no effect. Log lines appear above it.
 package struct ProgressBar: Sendable {
   private let label: String
@@ -168,7 +168,7 @@ package struct ProgressBar: Sendable {
 
   /// - Parameters:
   ///   - label: the operation, in one word.
-  ///   - total: the total number of bytes; nil if it is unknown, which omits the bar and the remaining time.
+  ///   - total: the total number of bytes; nil if unknown, which omits the bar and the remaining time.
   ///   - now: the time in nanoseconds, from ``MonotonicClock/nanoseconds()``.
   package init(_ label: String, total: Int64?, now: Int64, output: DiagnosticOutput = .standardError) {
     self.label = label

@@ -38,14 +38,14 @@ package struct Log: Sendable {
 
   package var format: LogFormat { writer.format }
 
-  /// The same log, with fields appended to every line.
+  /// A log that appends fields to every line of this one.
   package func with(_ more: LogFields) -> Log { Log(writer, fields: fields + more) }
 
   /// Writes a line at the event's level.
   ///
   /// - Parameters:
   ///   - event: the kind of line, for programs.
-  ///   - message: a short description for people. Put variable parts into fields.
+  ///   - message: a short description for users. Put variable parts into fields.
   package func write(
     _ event: LogEvent,
     _ message: @autoclosure () -> String,
@@ -150,7 +150,7 @@ package struct LogClocks: Sendable {
   package var wall: @Sendable () -> Int64 = WallClock.milliseconds
   /// Milliseconds of a monotonic clock, for counting repetitions.
   package var monotonic: @Sendable () -> Int64 = MonotonicClock.milliseconds
-  /// Runs an action after so many milliseconds, on any thread.
+  /// Runs an action after this many milliseconds, on any thread.
   package var later: @Sendable (_ milliseconds: Int64, _ action: @escaping @Sendable () -> Void) -> Void = {
     milliseconds,
     action in

@@ -43,7 +43,7 @@ package enum LogEvent: String, Sendable, CaseIterable {
   case restoreTransactionLeftOpen = "warning restore.transaction-left-open"
   case restoreFinished = "info restore.finished"
 
-  // Partitions are followed that no worker has.
+  // Partitions without a worker here are followed.
   case standbyReady = "info standby.ready"
   case standbyPartitionTooLarge = "warning standby.partition-too-large"
   case standbyPartitionRestarted = "warning standby.partition-restarted"
@@ -128,8 +128,8 @@ package enum LogEvent: String, Sendable, CaseIterable {
 
   /// Whether repetitions are counted instead of written.
   ///
-  /// Events that report the daemon's state are always written, so that the last line shows the current state. So are
-  /// events that an operator waits for: after a reload, and while a start waits for topics.
+  /// Events that report the daemon's state are always written, so that the last line shows the current state. The
+  /// same applies to events that an operator waits for: after a reload, and while a start waits for topics.
   package var isCounted: Bool {
     switch self {
     case .configReloadFailed, .configRestartRequired, .httpKeysLeftOut, .startupWaitingForTopics,
@@ -139,7 +139,7 @@ package enum LogEvent: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it concerns the process's view of the brokers, so that repetitions by all workers are counted together.
+  /// Whether the event is about connections to brokers, so that repetitions by all workers are counted together.
   package var isOfProcess: Bool {
     switch self {
     case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused:

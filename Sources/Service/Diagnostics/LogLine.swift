@@ -42,7 +42,7 @@ struct LogLine: Sendable {
     return Self.joined(head, parts, truncated: #","truncated":true"#) + "}"
   }
 
-  /// As many parts as fit, and a marker if some are left out.
+  /// As many parts as fit, and a marker if some are omitted.
   private static func joined(_ head: String, _ parts: [String], truncated: String) -> String {
     var line = head
     for part in parts {
@@ -54,7 +54,7 @@ struct LogLine: Sendable {
     return line
   }
 
-  /// The key by which repetitions are recognised: everything except figures, and except the context if it is
+  /// The key that identifies repetitions: everything except figures, and except the context if it is
   /// irrelevant.
   var repeatKey: String {
     let compared = event.isOfProcess ? fields : fields + context
@@ -66,7 +66,7 @@ struct LogLine: Sendable {
 }
 
 package enum LogFormat: String, Sendable, CaseIterable {
-  /// For people: time, level, message, event, and fields as `key=value`.
+  /// For users: time, level, message, event, and fields as `key=value`.
   case text
   /// For programs: one JSON object per line.
   case json
@@ -85,7 +85,7 @@ package struct LogFigure: Sendable, CustomStringConvertible {
   let number: String?
   /// The suffix of the field's name in JSON, unless it already is the whole name; empty for a count.
   let unit: String
-  /// Whether lines with other values are no repetitions, as the value is no quantity.
+  /// Whether lines with other values are not repetitions, because the value is not a quantity.
   var isCompared = false
 
   private init(_ number: some BinaryInteger, _ unit: String, _ description: String) {
@@ -94,7 +94,7 @@ package struct LogFigure: Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  /// A value that is not formatted.
+  /// An unformatted value.
   init(plain value: any CustomStringConvertible) {
     description = value.description
     let isNumber = value is Bool || value is any BinaryInteger || (value as? Double)?.isFinite == true
@@ -128,7 +128,7 @@ package struct LogFigure: Sendable, CustomStringConvertible {
   func jsonName(_ name: String) -> String { name.lowercased() == unit.lowercased() ? name : name + unit }
 }
 
-/// Formats quantities for people, independently of the locale.
+/// Formats quantities for users, independently of the locale.
 package enum Quantity {
   /// With thousands separators: `1,234,567`.
   package static func count(_ value: some BinaryInteger) -> String {

@@ -80,7 +80,7 @@ package struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Senda
     take(startedBy: .max, next: nil)
   }
 
-  /// When to call ``endIntervals(at:)`` next; nil if nothing is counted.
+  /// The time of the next call of ``endIntervals(at:)``; nil if nothing is counted.
   package var nextEnd: Int64? {
     entries.values.lazy.filter { $0.count > 0 }.map { $0.start + intervalMilliseconds }.min()
   }
@@ -117,7 +117,7 @@ enum RepeatText {
   /// suppressed)`.
   nonisolated(unsafe) private static let note = /, [0-9][0-9.]* identical error\(s\) suppressed/
     .matchingSemantics(.unicodeScalar)
-  /// A number that stands alone before a unit, and only says how long or how often; or which try it was.
+  /// A number before a unit that is only a duration or a count, or the number of an attempt.
   nonisolated(unsafe) private static let amount =
     #/
     (^ | [^A-Za-z0-9_\-\/:\#.\u{80}-\u{10FFFF}]) (?> [0-9] [0-9.]*)

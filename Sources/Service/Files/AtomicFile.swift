@@ -2,11 +2,11 @@ import Glibc
 
 /// A file that is replaced atomically. It is written to a temporary file, whose name has `.tmp` appended, and
 /// ``commit()`` renames it. Until then, and if the process or the machine fails, the old file stays. If the path is a
-/// symbolic link, the file that it leads to is replaced.
+/// symbolic link, its target is replaced.
 ///
 /// A lock prevents two processes from writing the same file.
 package final class AtomicFile {
-  /// What is appended to a file's name for its temporary file.
+  /// The suffix of the temporary file's name.
   package static let suffix = ".tmp"
 
   private let path: String
@@ -17,9 +17,9 @@ package final class AtomicFile {
 
   /// Creates the temporary file.
   ///
-  /// It has the owner and the permissions of the file that it replaces.
+  /// It gets the owner and the permissions of the replaced file.
   ///
-  /// - Throws: ``FileError``, also if another process is writing the file, or if something else has its name.
+  /// - Throws: ``FileError``, also if another process is writing the file, or if its name is taken.
   package init(_ path: String) throws(FileError) {
     var old = stat()
     let isReplacing = stat(path, &old) == 0
@@ -42,7 +42,7 @@ package final class AtomicFile {
     }
     isOurs = true
     guard isReplacing else { return }
-    // Only root can give a file away.
+    // Only root can change a file's owner.
     _ = fchown(descriptor, old.st_uid, old.st_gid)
     _ = fchmod(descriptor, old.st_mode & 0o7777)
   }

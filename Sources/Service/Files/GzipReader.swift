@@ -1,9 +1,9 @@
 internal import CZlib
 import Glibc
 
-/// Decompresses what is read in gzip format (RFC 1952): members, one after the other.
+/// Decompresses gzip data (RFC 1952): members, one after another.
 package final class GzipReader {
-  /// Why bytes cannot be decompressed.
+  /// Why data cannot be decompressed.
   package struct Fault: Error {
     package let explanation: String
   }
@@ -12,10 +12,10 @@ package final class GzipReader {
   private let input: UnsafeMutableRawBufferPointer
   private var isAtEndOfMember = false
 
-  /// What gzip files begin with.
+  /// The first bytes of gzip files.
   package static let signature: [UInt8] = [0x1F, 0x8B]
 
-  /// - Parameter beginning: the bytes that were read already.
+  /// - Parameter beginning: the bytes that were already read.
   package init(_ beginning: UnsafeRawBufferPointer) {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
@@ -38,12 +38,12 @@ package final class GzipReader {
     stream.pointee.avail_in = UInt32(count)
   }
 
-  /// Decompresses some bytes, as soon as there are any.
+  /// Decompresses the next available bytes.
   ///
   /// - Parameters:
   ///   - target: at least one byte, and less than 4 GiB.
-  ///   - read: reads compressed bytes, and returns how many, as `read(2)` does.
-  /// - Returns: how many bytes; 0 at the end of the last member; what `read` returned if that is negative.
+  ///   - read: reads compressed bytes, and returns their number, like `read(2)`.
+  /// - Returns: the number of bytes; 0 at the end of the last member; `read`'s result if that is negative.
   package func decompress(
     into target: UnsafeMutableRawBufferPointer,
     read: (UnsafeMutableRawBufferPointer) -> Int

@@ -111,14 +111,14 @@ package struct MetricFamily: Sendable, Equatable {
   package let name: String
   /// A Prometheus base unit, such as `seconds`, with which the name ends; empty for counts.
   package var unit: String { ["bytes", "seconds"].first { name.hasSuffix("_" + $0) } ?? "" }
-  /// A sentence for people.
+  /// A sentence for users.
   package let help: String
   package private(set) var samples: [MetricSample] = []
 
   /// - Parameter name: a valid Prometheus name; an invalid one is a programming error and ends the process.
   package init(_ kind: MetricKind, _ name: String, help: String) {
     precondition(Self.isName(name), "\(name.debugDescription) cannot be a metric's name")
-    precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) has its suffix already")
+    precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) already has its suffix")
     self.kind = kind
     self.name = name
     self.help = help
@@ -135,7 +135,7 @@ package struct MetricFamily: Sendable, Equatable {
   }
 
   package mutating func add(_ histogram: Histogram, _ labels: KeyValuePairs<String, String> = [:]) {
-    precondition(kind == .histogram, "\(name) is no histogram")
+    precondition(kind == .histogram, "\(name) is not a histogram")
     let labels = Self.list(labels)
     var total = 0
     for (index, count) in histogram.counts.enumerated() {
@@ -153,7 +153,7 @@ package struct MetricFamily: Sendable, Equatable {
     quantiles: [(quantile: Double, value: Double)],
     _ labels: KeyValuePairs<String, String> = [:]
   ) {
-    precondition(kind == .summary, "\(name) is no summary")
+    precondition(kind == .summary, "\(name) is not a summary")
     let labels = Self.list(labels)
     for (quantile, value) in quantiles {
       append("", labels + [MetricLabel("quantile", MetricsText.bound(quantile))], value)
@@ -189,7 +189,7 @@ package enum MetricKind: String, Sendable {
   /// Facts, as labels of a sample that is always 1.
   case info
 
-  /// What the name of a plain sample has after the family's.
+  /// The suffix of a plain sample's name after the family's.
   fileprivate var suffix: String { self == .counter ? "_total" : self == .info ? "_info" : "" }
 }
 

@@ -16,7 +16,7 @@ package struct ProcessUsage: Sendable, Equatable {
   /// The memory limit in bytes: the minimum of the control groups' limits and the machine's memory.
   package var memoryLimitBytes = 0
 
-  /// Reads the values of this process; 0 for those that are not available.
+  /// Reads the values of this process; 0 for unavailable ones.
   package static func read() -> ProcessUsage {
     var usage = ProcessUsage()
     usage.readStatus(MemoryLimit.text("/proc/self/stat") ?? "", boot: MemoryLimit.text("/proc/stat") ?? "")
@@ -74,7 +74,7 @@ enum MemoryLimit {
   /// The minimum of the machine's memory and the limits of the process's control groups and their ancestors.
   ///
   /// - Parameter read: returns the text of a file; nil if it does not exist.
-  /// - Returns: bytes; 0 if they are unknown.
+  /// - Returns: bytes; 0 if unknown.
   static func bytes(reading read: (String) -> String? = text) -> Int {
     var limits: [Int] = []
     if let total = read("/proc/meminfo").flatMap(totalBytes) { limits.append(total) }

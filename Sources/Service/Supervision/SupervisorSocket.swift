@@ -80,7 +80,8 @@ package final class StopRequest: Sendable {
   private let clock: @Sendable () -> Int64
   /// The time for the stop, in milliseconds.
   package let grace: Atomic<Int64>
-  /// What a command has processed, for its last words if it has to be ended; -1 if it does not count.
+  /// The number of records that a command has processed, for its last message if it is killed; -1 if it does
+  /// not count.
   package let records = Atomic<Int>(-1)
 
   /// The maximum time for an orderly stop. After that, the owner of the process ends it: without brokers, a few calls

@@ -11,7 +11,7 @@ package enum ShutdownSignals {
   ///
   /// - Parameters:
   ///   - onHangup: whether SIGHUP, by which a closed terminal ends its processes, is one of them. It is not if the
-  ///     process was started with it ignored, as `nohup` does.
+  ///     process was started with it ignored, as by `nohup`.
   ///   - onRequest: called with the first signal, on a separate thread; it may block and log.
   package static func install(
     onHangup: Bool = false,

@@ -39,7 +39,7 @@ package struct SystemThread: Sendable {
     self.thread = thread
   }
 
-  /// Runs a function that may block, on a thread of its own.
+  /// Runs a function that may block, on a separate thread.
   ///
   /// - Returns: its result; nil if the system cannot create a thread.
   package static func run<Result: Sendable>(
@@ -61,7 +61,7 @@ package struct SystemThread: Sendable {
   /// Lets the thread end by itself.
   package func detach() { pthread_detach(thread) }
 
-  /// Not isolated, as C calls it.
+  /// Not isolated, because C calls it.
   private static func main(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let job else { return nil }
     Unmanaged<Job>.fromOpaque(job).takeRetainedValue().body()

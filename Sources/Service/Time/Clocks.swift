@@ -10,7 +10,7 @@ package enum MonotonicClock {
     nanoseconds() / 1_000_000
   }
 
-  /// The same, up to some milliseconds old, at a fraction of the cost; for checks before every record.
+  /// The same, up to some milliseconds old, at a fraction of the cost; for checks before each record.
   package static func coarseMilliseconds() -> Int64 {
     Service.nanoseconds(of: CLOCK_MONOTONIC_COARSE) / 1_000_000
   }
@@ -38,7 +38,7 @@ package struct ExponentialBackoff<Value: FixedWidthInteger & Sendable>: Sendable
     self.greatest = greatest
   }
 
-  /// The value after so many doublings.
+  /// The value after this many doublings.
   package subscript(times: Int) -> Value {
     // 16 doublings exceed any maximum, and cannot overflow.
     min(greatest, least << Value(min(times, 16)))

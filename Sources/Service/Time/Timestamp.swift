@@ -1,6 +1,6 @@
 import Glibc
 
-/// Formats points in time for people and logs.
+/// Formats points in time for users and logs.
 package enum Timestamp {
   /// RFC 3339 in UTC with three fractional digits, such as `2026-11-20T10:00:00.250Z`.
   ///
@@ -30,7 +30,7 @@ package enum Timestamp {
   package static let allowedSince =
     "a time such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, or how long ago: 90s, 15m, 6h, 7d"
 
-  /// Parses a point in time as a user writes it.
+  /// Parses a point in time in a user's spelling.
   ///
   /// - Parameters:
   ///   - text: RFC 3339 (`2026-11-20T10:00:00.250Z`, `2026-11-20T10:00:00+01:00`), a date (its beginning in UTC), or a
@@ -55,7 +55,7 @@ package enum Timestamp {
     date.tm_mon = number(parts.2) - 1
     date.tm_mday = number(parts.3)
     let day = date.tm_mday
-    // It would make the first of March of a 30th of February, for example.
+    // Otherwise, a 30th of February would become the first of March.
     let midnight = timegm(&date)
     guard date.tm_mday == day, date.tm_mon == number(parts.2) - 1 else { return nil }
     let fraction = parts.7.map { ($0 + "000").prefix(3) }

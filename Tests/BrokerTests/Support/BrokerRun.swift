@@ -17,7 +17,7 @@ final class BrokerRun: Sendable {
   let seed: UInt64
   let observer: Observer
   let load: Load
-  /// Where the daemons' logs are, and what else a test writes.
+  /// The folder of the daemons' logs and of other files of a test.
   let directory: URL
   private let members = Mutex<[Member]>([])
 
@@ -88,9 +88,9 @@ final class BrokerRun: Sendable {
   /// Starts a daemon.
   ///
   /// - Parameters:
-  ///   - settings: what it is configured with, besides what all have.
+  ///   - settings: additional settings.
   ///   - build: the build of the command.
-  ///   - crash: where it is to end without warning, if it is to.
+  ///   - crash: the point at which it ends without warning, if any.
   func start(
     _ settings: [String: String] = [:],
     build: Build = .current,
@@ -106,7 +106,7 @@ final class BrokerRun: Sendable {
     }
   }
 
-  /// What all daemons are configured with: many small windows.
+  /// The settings of all daemons: many small windows.
   var common: [String: String] {
     topics.settings.merging(["coalesce.window": "20", "keyframe.maxDeltas": "5"]) { $1 }
       .merging(options.settings) { $1 }
@@ -134,7 +134,7 @@ final class BrokerRun: Sendable {
     if let problem { throw BrokerFailure(problem) }
   }
 
-  /// A daemon that has ended although nobody wanted it to, or has logged what none may; nil if there is none.
+  /// A daemon that has ended unexpectedly, or has logged a forbidden line; nil if there is none.
   private var problem: String? {
     let members = members.withLock { $0 }
     if let failed = members.first(where: \.hasFailed) {
@@ -163,7 +163,7 @@ final class BrokerRun: Sendable {
     }
   }
 
-  /// Waits until something more was published to every partition.
+  /// Waits until new changesets were published to every partition.
   func waitForRecordsInAllPartitions() async throws {
     let before = observer.observation.publishedByPartition
     try await wait("records in all partitions") { observation in
@@ -198,7 +198,7 @@ struct RunOptions: Sendable {
   var compaction: [String: String] = [:]
   /// Additional settings of the daemons.
   var settings: [String: String] = [:]
-  /// What no daemon may log.
+  /// Events that no daemon may log.
   var forbiddenEvents: [LogEvent] = []
   var generator: GeneratorOptions
   /// Whether half of the runs have ordered and bounded sections.
@@ -227,11 +227,11 @@ extension BrokerRun {
   }
 }
 
-/// What the tools make of a run's topics.
+/// The tools' output for a run's topics.
 extension BrokerRun {
-  /// Runs the tools of both builds: each must find the topics right and read in them what the other one reads.
+  /// Runs the tools of both builds: each must accept the topics and read the same records as the other.
   ///
-  /// Nothing may be on its way.
+  /// No messages may be in flight.
   func checkTools() async throws {
     try await onThread {
       var (feeds, rejects): ([Build: String], [Build: String]) = ([:], [:])
@@ -248,7 +248,7 @@ extension BrokerRun {
     }
   }
 
-  /// What a command prints; it must succeed.
+  /// The output of a command, which must succeed.
   private func output(of arguments: [String], _ build: Build) throws -> String {
     let command = try CommandRun(arguments + Build.options(common), of: build.command, in: directory)
     try BrokerFailure.check(
@@ -274,8 +274,8 @@ extension BrokerRun {
     try await checkLeastEnds(committed)
   }
 
-  /// What goes with the offsets is read by daemons of other builds as well, and must not say more of the changesets topic
-  /// than there is: whoever restores the feeds would take it for cut off.
+  /// Daemons of other builds also read the metadata of offsets, so it must not name an end of the changesets topic that
+  /// does not exist: a restoration would consider the topic cut off.
   private func checkLeastEnds(_ committed: [TopicPartition: CommittedOffset]) async throws {
     let ends = try await ends(of: [topics.names.changesets])
     for (input, offset) in committed {
@@ -350,9 +350,9 @@ extension BrokerRun {
   }
 }
 
-/// The daemon in processes of its own, on a Kafka cluster: exactly once, whatever happens.
+/// The daemon in separate processes, on a Kafka cluster: exactly once under all disturbances.
 ///
-/// Suites run at the same time, as their daemons mostly wait; the tests of one suite do not, as few machines bear all
-/// of them at once.
+/// Suites run concurrently, because their daemons mostly wait; the tests of one suite do not, because few machines
+/// can run all of them at once.
 @Suite(.enabled(if: TestCluster.isThere, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
 struct OnCluster {}

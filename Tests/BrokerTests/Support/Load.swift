@@ -37,7 +37,7 @@ final class Load: Sendable {
     self.options = options
   }
 
-  /// Whether everything to send was delivered; while it is paused.
+  /// Whether all records were delivered; while the load is paused.
   var isIdle: Bool { state.withLock { $0.isIdle && $0.extra.isEmpty } }
   var sent: Int { state.withLock { $0.sent } }
   private var isStopped: Bool { state.withLock { $0.wish == .stopped } }

@@ -27,8 +27,8 @@ final class Member: Sendable {
   /// - Parameters:
   ///   - settings: the configuration, by key.
   ///   - build: the build of the command.
-  ///   - command: what it does.
-  ///   - crash: where it is to end without warning, if it is to; see `CrashInjection`.
+  ///   - command: its subcommand.
+  ///   - crash: the point at which it ends without warning, if any; see `CrashInjection`.
   init(
     _ name: String,
     _ settings: [String: String],
@@ -107,7 +107,7 @@ final class Member: Sendable {
     Dictionary(restoredLines.flatMap(\.partitions).map { ($0, 1) }, uniquingKeysWith: +)
   }
 
-  /// What it has restored, by its log.
+  /// The member's restorations, by its log.
   struct RestoredLine {
     let partitions: [Int]
     /// Records of the changesets topic that were read.

@@ -86,7 +86,7 @@ final class Observer: Sendable {
     }
   }
 
-  /// Resumes the tasks whose condition holds. Conditions may take locks of their own.
+  /// Resumes the tasks whose condition holds. Conditions may take other locks.
   private func wake() {
     let (observation, waiters) = state.withLock { state in
       defer { state.waiters = [] }

@@ -6,7 +6,7 @@ import Kafka
 import ObservationSupport
 import Oracle
 
-/// Members of a group in numbered places, each of which can be replaced by one of another build.
+/// Members of a group in numbered places. Each can be replaced by one of another build.
 struct RollingGroup {
   private let run: BrokerRun
   /// Whether the place of a member is its name in the group, so that its partitions wait for the next one.
@@ -18,23 +18,23 @@ struct RollingGroup {
     self.isStatic = isStatic
   }
 
-  /// Starts a member in a place of its own.
+  /// Starts a member in a new place.
   mutating func add(_ build: Build) throws {
     members.append(try start(build, in: members.count))
   }
 
-  /// Ends a member, well or without warning, starts another in its place, and waits until that one has partitions and
-  /// none stands still.
+  /// Ends a member, orderly or without warning, starts another in its place, and waits until that one has partitions
+  /// and all are served.
   mutating func replace(_ place: Int, by build: Build, isKilled: Bool = false) async throws {
     if isKilled { try await run.kill(members[place]) } else { try await run.stop(members[place]) }
     members[place] = try start(build, in: place)
     try await waitForRecords()
   }
 
-  /// Kills a member, and the one that takes its place as well, in the middle of a transaction.
+  /// Kills a member, and its successor as well, in the middle of a transaction.
   mutating func breakOff(_ place: Int, _ build: Build) async throws {
     try await run.kill(members[place])
-    // Not the first one, which may be of what the other had begun.
+    // Not the first one, which the predecessor may have begun.
     members[place] = try start(build, in: place, crash: "after-offsets:20")
     try await run.waitForEnd(of: members[place])
   }
@@ -54,14 +54,14 @@ struct RollingGroup {
   }
 }
 
-/// A member of the daemons' group that assigns partitions by `range`, as daemons once did.
+/// A member of the daemons' group that assigns partitions by `range`, as daemons formerly did.
 ///
 /// Unchecked: librdkafka's functions may be called from any thread.
 final class RangeMember: @unchecked Sendable {
   private let client: OpaquePointer
 
   init(_ topics: TestTopics) throws(BrokerFailure) {
-    // It has no callbacks, so what it is assigned it takes by itself.
+    // It has no callbacks, so it accepts its assignment by itself.
     client = try topics.rawClient(
       RD_KAFKA_CONSUMER,
       [
@@ -78,7 +78,7 @@ final class RangeMember: @unchecked Sendable {
     try BrokerFailure.check(result == RD_KAFKA_RESP_ERR_NO_ERROR, "\(result)")
   }
 
-  /// Whether the group has given it partitions.
+  /// Whether the group has assigned partitions to it.
   var hasPartitions: Bool {
     var partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
     guard rd_kafka_assignment(client, &partitions) == RD_KAFKA_RESP_ERR_NO_ERROR, let partitions else {
@@ -99,12 +99,12 @@ final class RangeMember: @unchecked Sendable {
 
 /// A build of the command.
 enum Build: String, Sendable, CaseIterable {
-  /// Of an earlier commit; `Tests/SuiteRunner/earlier_build.py` builds it.
+  /// A build of an earlier commit, by `Tests/SuiteRunner/earlier_build.py`.
   case earlier
-  /// Of this commit, with the tests.
+  /// The build of this commit, with the tests.
   case current
 
-  /// - Throws: an error if it is not built.
+  /// - Throws: an error if it does not exist.
   var command: URL {
     get throws {
       switch self {

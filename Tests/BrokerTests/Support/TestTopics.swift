@@ -102,11 +102,11 @@ enum TestCluster {
   static let kills = number("FEEDSTORE_TEST_KILLS") ?? 5
   /// A command that restarts the brokers; nil if the tests may not restart them.
   static let restartCommand = text("FEEDSTORE_TEST_RESTART")
-  /// The command as an earlier commit has it; nil where none was built.
+  /// The command of an earlier commit; nil if none was built.
   static let earlierCommand = text("FEEDSTORE_TEST_EARLIER")
-  /// Whether that one and the one of this commit can be members of one group.
+  /// Whether both builds can be members of one group.
   static let canMix = text("FEEDSTORE_TEST_EARLIER_CANNOT_MIX") == nil
-  /// How long to go on; nil unless that is what was asked for.
+  /// The duration of a soak; nil unless one was requested.
   static let soakMinutes = number("FEEDSTORE_SOAK_MINUTES")
 
   /// The seed of random choices: a new one each time, or that of a run to repeat.
@@ -123,7 +123,7 @@ enum TestCluster {
 }
 
 extension TestTopics {
-  /// librdkafka's client, for what the module Kafka has no call for. The caller destroys it.
+  /// librdkafka's client, for calls that the module Kafka lacks. The caller destroys it.
   func rawClient(
     _ type: rd_kafka_type_t,
     _ settings: [(String, String)] = []
@@ -196,7 +196,7 @@ extension TestTopics {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  /// Waits until everything is delivered, as long as something is within two minutes.
+  /// Waits until everything is delivered, as long as two minutes do not pass without a delivery.
   private func flush(_ producer: Producer) throws(KafkaError) {
     while true {
       let before = producer.queuedCount
@@ -237,8 +237,8 @@ extension TestTopics {
   ///
   /// - Parameters:
   ///   - ends: the offsets to be committed.
-  ///   - check: throws if it is no use to wait.
-  /// - Returns: what is committed, of those partitions that have something to read.
+  ///   - check: throws if waiting is useless.
+  /// - Returns: the committed offsets of partitions with records to read.
   /// - Throws: ``BrokerFailure`` after ten minutes.
   @discardableResult
   func waitForCommits(

@@ -13,7 +13,7 @@ feedstore_coroutine *feedstore_coroutine_new(size_t stack_bytes);
 /// Gives it something to do, from the beginning: it must not have begun, or have ended.
 void feedstore_coroutine_prepare(feedstore_coroutine *coroutine, void (*body)(void *), void *argument);
 
-/// Goes on with it until it suspends itself or ends. Not from within the same one.
+/// Continues it until it suspends itself or ends. Not from within the same one.
 void feedstore_coroutine_resume(feedstore_coroutine *coroutine);
 
 /// Leaves it, from within.
@@ -22,7 +22,7 @@ void feedstore_coroutine_suspend(feedstore_coroutine *coroutine);
 /// Whether its function has returned.
 bool feedstore_coroutine_has_ended(const feedstore_coroutine *coroutine);
 
-/// Frees its stack. What a function that has not returned holds on it is never released.
+/// Frees its stack. The objects of functions that have not returned are never released.
 void feedstore_coroutine_free(feedstore_coroutine *coroutine);
 
 /// Has Swift believe from now on that a coroutine runs on every actor's executor: whoever resumes it sees to it that an actor is

@@ -9,11 +9,11 @@ import Testing
 @testable import FeedHTTP
 @testable import FeedWorker
 
-/// What a worker has read of a partition to restore it is served without being read again.
+/// Partitions that a worker has read for a restoration are served without being read again.
 struct AdoptedPartitionTests {
   private let source = ChangesetSource()
 
-  /// What a worker has read up to an offset. It is not what the topic contains, so that it shows who has read what.
+  /// A worker's replicas up to an offset; they differ from the topic's content, to identify the reader.
   private func restored(_ feed: String, upTo position: Int) async throws -> ReadPartition {
     let replicas = ReplicaPartition(describesChanges: false)
     for record in try await source.flush((feed, ChangesetSource.item("x"))) {
@@ -32,13 +32,13 @@ struct AdoptedPartitionTests {
     ground.assign(0..<1)
     _ = try await ground.ask("GET /v1/feeds/restored", until: 200)
     #expect(try ground.ask("GET /v1/feeds/read").status == 404)
-    // The worker goes on with what it has read.
+    // The worker continues with its replicas.
     #expect(try restored.replicas.takeFeeds().map(\.id.text) == ["restored"])
     let change = try await source.flush(("restored", ChangesetSource.item("y")))
     try ground.publish(change)
     _ = try await ground.tag(of: "restored", containing: "\"y\"")
 
-    // And what was followed can be restored once more.
+    // And the followed replicas can be restored again.
     let ends = Watermarks(low: 0, high: Int64(records.count + change.count))
     let taken = try #require(follower.take(0, within: ends))
     #expect(taken.position == ends.high)

@@ -58,7 +58,7 @@ struct FeedStreamTests {
       ]
     )
     await ground.end()
-    // Nor does anything else say that the reader is up to date.
+    // Nor does any other message report the reader up to date.
     #expect(try await reader.next() == nil)
   }
 
@@ -144,7 +144,7 @@ struct FeedStreamTests {
     )
     #expect(try await ground.ask("GET /v1/feeds/a", until: 404).status == 404)
     #expect(try await ground.ask("GET /v1/feeds/a/changes", until: 404).status == 404)
-    // A reader that reconnects is told what it missed.
+    // A reader that reconnects receives the missed changesets.
     let late = try #require(try await ground.open("a", after: "feeds.items:1795168800000/0@2"))
     #expect(try await late.next(named: nil)?.data == told.data)
     #expect(try await late.next(named: "up-to-date") != nil)
@@ -191,7 +191,7 @@ struct FeedStreamTests {
     #expect(count < 41)
     #expect(replica.faults == 0)
     #expect(replica.document == (try ground.ask("GET /v1/feeds/a").text))
-    // From then on it gets each change again.
+    // From then on it receives each change again.
     let records = try await flush("a", change(100))
     try ground.publish(records)
     #expect(try await slow.nextChangeset() == ServedGround.values(records).first)
@@ -220,7 +220,7 @@ struct FeedStreamTests {
     #expect(low["Feedstore-Partition"] == "0" && low["Feedstore-Other-Partitions"] == "1")
     #expect(high["Feedstore-Partition"] == "1" && high["Feedstore-Other-Partitions"] == "0")
     #expect(low.text.contains("in-0") && high.text.contains("in-1"))
-    // Epoch and revision are equal, so a tag says nothing without the partition.
+    // Epoch and revision are equal, so a tag without the partition is ambiguous.
     let tag = try #require(low["ETag"])
     #expect(high["ETag"] == tag)
     #expect(try ground.ask("GET /v1/feeds/a?partition=1", "If-None-Match: \(tag)").status == 304)

@@ -56,7 +56,7 @@ struct ManyFeedsTests {
     #expect(changed.contains { $0.contains(#""window":[{"section":"s","from":0,"shown":1,"of":1}]"#) })
     #expect(changed.contains(try ground.ask("GET /v1/feeds/c").text))
 
-    // A feed that appears, and one that is not followed any more.
+    // A feed that appears, and one that is no longer followed.
     try await publish("b", ["y"], on: ground)
     try await publish("none", ["x"], on: ground)
     #expect(try await reader.nextChangeset() == (try ground.ask("GET /v1/feeds/none").text))
@@ -66,12 +66,12 @@ struct ManyFeedsTests {
     let far = #"{"add":[{"feed":"far","sections":["s"],"from":9223372036854775807,"count":1.0}]}"#
     #expect(try client.ask("PATCH /v1/streams/\(id)", body: far).status == 200)
 
-    // It comes back.
+    // It is created again.
     await reader.end()
     let single = try await ground.follow("c")
     _ = try await single.nextChangeset()
     try await publish("c", ["y"], on: ground)
-    // Once it was sent to somebody, it is in the history.
+    // Once it was sent to a client, it is in the history.
     _ = try await single.nextChangeset()
     let tag = try await ground.tag(of: "c", containing: "\"y\"")
     let version = try #require(FeedTag(tag))
@@ -173,7 +173,7 @@ struct ManyFeedsTests {
     await ground.end()
   }
 
-  /// Content, the member that is wrong, and a part of the answer.
+  /// Content, the wrong member, and a part of the answer.
   private static let invalid: [(content: String, member: String, text: String)] = [
     (#"{"feeds":[{"feed":"a","first":1,"from":0,"count":1,"sections":["s"]}]}"#, "feeds[0].from", "first"),
     (#"{"feeds":[{"feed":"a","from":0,"count":1}]}"#, "feeds[0].from", "exactly one section"),
@@ -255,7 +255,7 @@ struct ManyFeedsTests {
         == 200
     )
     #expect(
-      // The head alone: what the server does not read may cost the client the answer.
+      // The head alone: unread content may cost the client the answer.
       try ground.connect().ask("POST /v1/streams", "Content-Length: 1025").status == 413
     )
     #expect(

@@ -26,7 +26,7 @@ final class ServedGround {
 
   /// - Parameters:
   ///   - partitions: the topic's partitions; all are served, unless `isAssigned` is false.
-  ///   - topicError: what the brokers say of the topic from the beginning.
+  ///   - topicError: the brokers' error about the topic from the beginning.
   ///   - pauses: controls the pauses after failures.
   init(
     partitions: Int32 = 1,
@@ -62,7 +62,7 @@ final class ServedGround {
     if isAssigned { assign(0..<partitions) }
   }
 
-  /// Tells the server that a worker has restored these partitions.
+  /// Reports to the server that a worker has restored these partitions.
   func assign(_ partitions: Range<Int32>, to worker: Int = 0) {
     let inputs = partitions.flatMap { number in
       ["feeds.items", "feeds.sections"].map { TopicPartition(topic: $0, partition: number) }
@@ -254,7 +254,7 @@ final class StreamedReplica {
   /// Applies a message with a changeset.
   func take(_ message: EventReader.Message) throws {
     if let id = message.id { lastID = id }
-    // On the topic, a part of a reload is under its number, and anything else under a delta's key.
+    // On the topic, a part of a reload has its number as key, and other records a delta's key.
     let part = message.data.firstMatch(of: /^[^\[]*"part":([0-9]+)/).map { String($0.1) } ?? "0"
     let isReload = message.data.contains(/^[^\[]*"mode":"reload"/)
     let key = Array("\(isReload ? "k\(part)" : "d1")/\(feed)".utf8)
@@ -264,7 +264,7 @@ final class StreamedReplica {
     }
   }
 
-  /// `<epoch>@<revision>`; nil if there is no feed.
+  /// `<epoch>@<revision>`; nil if the feed does not exist.
   var version: String? {
     replicas.version(of: feed).map { "\(String(decoding: $0.epoch, as: UTF8.self))@\($0.revision)" }
   }

@@ -72,7 +72,7 @@ struct SlowReadersTests {
     let status = try Self.ask(port, "/v1/status").text
     #expect(status.contains("\"streams\":\(Self.readers)"))
 
-    // When they read on, each gets the newest state.
+    // When they continue to read, each gets the newest state.
     let counts = try await withTaskExecutorPreference(thread) { @concurrent in
       try clients.all.map { client throws in
         let content = try client.content(until: "\"revision\":\(records + 1),")
@@ -128,7 +128,7 @@ struct LargeFeedReadersTests {
     for item in 1..<items { try await publish(item, 0, revision: item, on: ground) }
     var clients: [HTTPTestClient] = []
     for number in 0..<6 {
-      // Each is sent another version, half of them as documents, half as streams.
+      // Each receives another version, half of them as documents, half as streams.
       try await publish(items, number, revision: items + number, on: ground)
       let path = number % 2 == 0 ? "/v1/feeds/large" : "/v1/feeds/large/changes"
       while true {

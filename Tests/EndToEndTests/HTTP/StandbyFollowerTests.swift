@@ -14,7 +14,7 @@ import Testing
 
 /// Daemons that serve feeds over HTTP, with one follower each for that, for standby and for restorations.
 struct StandbyFollowerTests {
-  /// A daemon in this process, what it logs, and its HTTP server.
+  /// A daemon in this process, its log, and its HTTP server.
   private final class Member: Sendable {
     let stop = StopRequest()
     private let lines = Mutex<[String]>([])
@@ -126,7 +126,7 @@ struct StandbyFollowerTests {
     for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 99.") }
 
     second.start(ground)
-    // One partition moves to the second, and each follows that of the other.
+    // One partition moves to the second, and each follows the other's.
     for member in [first, second] {
       try await Self.wait { member.lines(.standbyReady).contains { $0.contains("followed=1") } }
       for feed in 0..<2 { try await member.state(of: "feed-\(feed)", containing: "number 99.") }
@@ -138,7 +138,7 @@ struct StandbyFollowerTests {
     let readers = [try await second.open("feed-0"), try await second.open("feed-1")]
     for reader in readers { #expect(try await reader.next(named: "up-to-date") != nil) }
 
-    // What the first has followed all the time comes back, and what it has had goes to the second, which has followed it.
+    // The first ends, and its partition goes to the second, which has followed it.
     let before = second.restored("standby").count
     try await first.end()
     try await Self.wait { second.restored("standby").count > before }
@@ -146,7 +146,7 @@ struct StandbyFollowerTests {
     // Nothing was published in between.
     #expect(second.restored("records").dropFirst(before) == [0])
 
-    // The streams have not noticed anything.
+    // The streams were not affected.
     try ground.produce(Self.records(100..<101), to: "feeds.items")
     for reader in readers {
       let plan = try #require(try await reader.next())

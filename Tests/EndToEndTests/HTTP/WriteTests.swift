@@ -12,9 +12,9 @@ import Testing
 @testable import FeedDaemon
 @testable import FeedStatus
 
-/// Events that HTTP clients send, and when they are answered.
+/// Events from HTTP clients, and the times of their answers.
 struct WriteTests {
-  /// A daemon with HTTP on a cluster of its own. Requests block a thread of their own.
+  /// A daemon with HTTP on a separate cluster. Requests block separate threads.
   private final class Writing: Sendable {
     let ground: Ground
     private let stop = StopRequest()
@@ -38,7 +38,7 @@ struct WriteTests {
       running = Task { try await daemon.run() }
       var iterator = urls.makeAsyncIterator()
       port = try #require(Int(await iterator.next()?.split(separator: ":").last ?? ""))
-      // Its worker has the partition.
+      // Its worker owns the partition.
       while try await ask("GET /readyz").status != 200 {}
     }
 
@@ -104,10 +104,10 @@ struct WriteTests {
     #expect(first["Preference-Applied"] == "wait=30")
     let epoch = try #require(try Self.answer(first).epoch)
     #expect(try Self.answer(first) == Answer(offset: 0, epoch: epoch, revision: 1, changed: true))
-    // Several are one record, which is applied as a whole.
+    // Several events are one record, which is applied as a whole.
     let both = try await writing.write("[\(Self.upsert("y")),\(Self.upsert("z"))]")
     #expect(try Self.answer(both) == Answer(offset: 1, epoch: epoch, revision: 2, changed: true))
-    // What changes nothing is covered by what is published.
+    // A record without effect is covered by the published version.
     let nothing = try await writing.write(#"{"op":"item.delete","item":"unknown"}"#)
     #expect(try Self.answer(nothing) == Answer(offset: 2, epoch: epoch, revision: 2, changed: false))
     // Of several fields, the preference may be in any.
@@ -133,7 +133,7 @@ struct WriteTests {
     #expect(try await writing.ask("GET /v1/feeds").text.contains(#""writable":true"#))
     let deletion = try await writing.write(#"{"op":"feed.delete"}"#)
     #expect(try Self.answer(deletion) == Answer(offset: 6, changed: true))
-    // Asked later, the answers are the same.
+    // Later answers are the same.
     for (response, feed) in [(first, "a"), (nothing, "a"), (elsewhere, "b%2F%C3%A4"), (deletion, "a")] {
       var expected = try Self.answer(response)
       (expected.epoch, expected.revision) = (nil, nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedHTTP
 
-/// Which readers are disconnected when too many bytes are queued.
+/// The readers to disconnect when too many bytes are queued.
 final class ReloadLedgerTests {
   private final class Reader: ReloadReader {
     let state: Mutex<(remaining: Int, loan: ReloadLoan?, isCut: Bool)>
@@ -32,7 +32,7 @@ final class ReloadLedgerTests {
   private var readers: [Reader] = []
 
   deinit {
-    // A reader that is still being sent something keeps its loan, and thereby the ledger.
+    // A reader during sending keeps its loan, and thereby the ledger.
     for reader in readers { reader.cut() }
   }
 

@@ -6,7 +6,7 @@ struct ReaderQueue {
 
   /// - Parameters:
   ///   - limit: the maximum number of queued bytes.
-  ///   - rights: those of the client.
+  ///   - rights: the client's rights.
   init(limit: Int = 1_000, rights: AccessRights = .all) {
     stream = EventStream(
       number: 1,
@@ -26,7 +26,7 @@ struct ReaderQueue {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 1)
     defer { buffer.deallocate() }
     let text = String(decoding: buffer[..<stream.take(into: buffer)], as: UTF8.self)
-    // It learns that everything was read.
+    // It is notified that everything was read.
     _ = stream.take(into: buffer)
     var name = ""
     var messages: [String] = []

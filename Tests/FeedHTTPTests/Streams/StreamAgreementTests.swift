@@ -8,7 +8,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What clients of streams have, beside plain slices of the feeds at the revisions that they have.
+/// The states of streams' clients, compared with plain slices of the feeds at the same revisions.
 struct StreamAgreementTests {
   private static var limits: HTTPOptions {
     var limits = HTTPOptions()
@@ -43,7 +43,7 @@ struct StreamAgreementTests {
     }
   }
 
-  /// Lets everything arrive, and compares.
+  /// Waits until everything has arrived, and compares.
   private static func finish(
     _ topic: StreamedTopic,
     _ clients: inout [StreamedClient],
@@ -63,13 +63,13 @@ struct StreamAgreementTests {
   }
 }
 
-/// A client of streams, with a plain model of what it follows, and replicas.
+/// A client of streams, with a plain model of its feeds, and replicas.
 private struct StreamedClient {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
   private struct Place {
     var window: FeedWindow?
-    /// The windows that were asked for later, until the stream comes to them.
+    /// The windows that were requested later, until the stream reaches them.
     var next: [FeedWindow?] = []
     var shown: OracleFeed?
     var version: StreamedTopic.Version?
@@ -78,7 +78,7 @@ private struct StreamedClient {
   }
 
   private static let ids = ["0f0", "0f1", "1f0", "1f1", "0none"]
-  /// Where it follows them: the id of a feed, and of some feeds also views, with their names behind the id.
+  /// The keys of its views: the id of a feed, and of some feeds also views, with their names after the id.
   private static let keys = ids + ["0f0 a", "0f0 b", "1f0 a", "0none a"]
 
   private let topic: StreamedTopic
@@ -87,7 +87,7 @@ private struct StreamedClient {
   private var isOfMany = false
   /// By keys.
   private var places: [String: Place] = [:]
-  /// What it may read, by its newest token.
+  /// The feeds that it may read, by its newest token.
   private var rights = AccessRights.all
   private var text: [UInt8] = []
   /// Changesets of windows that were not reloads.
@@ -123,7 +123,7 @@ private struct StreamedClient {
     random.chance(30) ? .all : AccessRights(read: ids.filter { _ in random.chance(60) }, write: [])
   }
 
-  /// A stream of one feed, with the version that the client has of it.
+  /// A stream of one feed, with the client's version.
   private mutating func follow(_ random: inout SplitMix64) {
     isOfMany = false
     let id = random.pick(["0f0", "1f0"])
@@ -153,13 +153,13 @@ private struct StreamedClient {
     var removed: [FeedRequest] = []
     let former = rights
     if random.chance(40) {
-      // What is on its way was allowed.
+      // Messages on their way were allowed.
       try read(upTo: .max)
       rights = Self.rights(&random)
     }
     for key in Self.keys {
       let feed = Self.feed(key)
-      // It starts again, if the stream follows it at all.
+      // It starts again, if the stream follows it.
       if !former.mayRead(feed) || !rights.mayRead(feed), let place = places[key] {
         places[key] = Place(window: place.window)
       }
@@ -168,7 +168,7 @@ private struct StreamedClient {
         removed.append(request(key, Place()))
       } else if random.chance(40) {
         let window = window(of: key, &random)
-        // A version does not help if the feed is there.
+        // A version does not matter if the feed exists.
         added.append(request(key, Place(window: window, version: places[key]?.version)))
         if places[key] != nil, former.mayRead(feed), rights.mayRead(feed) {
           places[key]?.next.append(window)
@@ -177,7 +177,7 @@ private struct StreamedClient {
         }
       }
     }
-    // What is on its way of a feed that is removed and added again would be taken for the new one.
+    // Messages on their way for a feed that is removed and added again would belong to the new one.
     if !removed.isEmpty { try read(upTo: .max) }
     let change = try topic.streams.change(id, rights, removing: removed, adding: added)
     guard let change, change.removed == removed.map(\.place),

@@ -5,7 +5,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What the readers of a feed are sent, step by step, without a client or HTTP.
+/// The messages for a feed's readers, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
   private static let feed = FeedAddress(0, ByteText("f"))
   private static let view = FeedView(feed)
@@ -160,7 +160,7 @@ struct StreamDeliveryTests {
     #expect(small.drain() == [long])
     #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
     #expect(small.drain() == ["state 4"])
-    // It is not sent a second one.
+    // It receives no second one.
     #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
     #expect(send(Self.state(4), to: other, current: Self.description(4)) == .sent)
     #expect(small.drain() == [] && queue.drain() == [])
@@ -173,7 +173,7 @@ struct StreamDeliveryTests {
     #expect(take(.jump(Self.version(4), position: 5)) == [behind])
     #expect(take(Self.changeset(5)) == [])
     #expect(queue.drain() == ["5"])
-    // The earlier changesets are not known.
+    // The earlier changesets are unknown.
     #expect(add(after: 2, current: Self.description(5)).isLagging)
   }
 
@@ -234,7 +234,7 @@ struct StreamDeliveryTests {
     throws
   {
     _ = add(after: 1, current: Self.description(1))
-    // The client has no feed any more, and the deletion is not delivered yet.
+    // The client no longer has the feed, and the deletion is not delivered yet.
     sendUpToDate(nil)
     #expect(queue.drain() == [])
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(1)))
@@ -252,7 +252,7 @@ struct StreamDeliveryTests {
       let told = other.drain()
       #expect(told.count == count && told.last == notice)
     }
-    // One with another version is told that there is no such feed.
+    // A reader with another version receives a notice that the feed does not exist.
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(7)))
     // The feed is created again.
     let reload = StreamedChangeset.made(1, epoch: "e/2", isReload: true, offset: 9, texts: ["reload"])
@@ -289,7 +289,7 @@ struct StreamDeliveryTests {
     _ = add(after: 1, current: Self.description(1))
     sendUpToDate(Self.description(1, .catchingUp))
     #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
-    // The client has more than was delivered.
+    // The client has more changesets than were delivered.
     sendUpToDate(Self.description(2))
     #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     #expect(take(Self.changeset(2)) == [])
@@ -298,7 +298,7 @@ struct StreamDeliveryTests {
     #expect(delivery.awaitingNotice.isEmpty)
     sendUpToDate(Self.description(2))
     #expect(queue.drain() == [])
-    // A changeset keeps them up to date, and says nothing else.
+    // A changeset keeps them up to date, without a notice.
     #expect(take(Self.changeset(3)) == [])
     #expect(delivery.awaitingNotice.isEmpty)
     sendUpToDate(Self.description(3))

@@ -4,7 +4,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What one reader of a stream is sent, and when it lags.
+/// The messages for one reader of a stream, and when it lags.
 struct StreamReaderTests {
   private let queue = ReaderQueue()
 
@@ -14,7 +14,7 @@ struct StreamReaderTests {
     FeedReload(version(revision), Array("state \(revision)".utf8), ReloadLedger(limit: .max))
   }
 
-  /// A reader that has a version, and gets changesets from an offset on.
+  /// A reader with a version, which receives changesets from an offset on.
   private func reader(at revision: UInt64, position: Int64 = 0) -> StreamReader {
     var reader = StreamReader(queue.stream)
     reader.resume(after: version(revision), position: position, missed: [])

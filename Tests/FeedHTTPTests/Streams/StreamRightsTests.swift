@@ -8,7 +8,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What streams are sent by the rights of tokens, and after their ends.
+/// The effect of tokens' rights and expiry on streams.
 struct StreamRightsTests {
   private static let now: Int64 = 1_000_000
 
@@ -66,12 +66,12 @@ struct StreamRightsTests {
     #expect(delivery.grant(Self.rights("a"), to: number).map(\.feed.string) == ["b"])
     change("b", 3)
     change("a", 2)
-    // What was sent before stays.
+    // Messages that were sent before stay.
     #expect(queue.drain() == ["b2", Self.forbidden("b"), "a2"])
     #expect(delivery.refused(on: "s", butReadableBy: Self.rights("a")).isEmpty)
     #expect(delivery.refused(on: "s", butReadableBy: .all).map(\.feed.string) == ["b"])
     #expect(delivery.refused(on: "another", butReadableBy: .all).isEmpty)
-    // A feed that the stream is not to follow any more is forgotten.
+    // A feed that the stream no longer follows is forgotten.
     #expect(delivery.unfollow(PlaceID(ByteText("b")), on: number) == nil)
     #expect(delivery.refused(on: "s", butReadableBy: .all).isEmpty)
   }
@@ -98,7 +98,7 @@ struct StreamRightsTests {
 
   // MARK: Streams
 
-  /// A topic with feeds, and a stream of them, of which the client may read only some.
+  /// A topic with feeds, and a stream of them. The client may read only some.
   private func opened(
     _ queue: ReaderQueue,
     _ ids: [String]
@@ -116,7 +116,7 @@ struct StreamRightsTests {
 
   private func drained(_ queue: ReaderQueue, _ topic: StreamedTopic) -> [String] {
     var messages: [String] = []
-    // States are sent when everything before was read.
+    // States are sent after the queue was read.
     for _ in 0..<4 {
       topic.sendStates()
       topic.deliver()
@@ -142,10 +142,10 @@ struct StreamRightsTests {
     #expect(change.added.isEmpty && change.changed.isEmpty && change.removed.isEmpty)
     let second = drained(queue, topic)
     #expect(second.contains { $0.hasPrefix("up-to-date {\"feed\":\"1f0\"") })
-    // Nothing is sent again.
+    // No message is repeated.
     #expect(!second.contains { $0.contains("0f0") })
     #expect(topic.streams.counts == (feeds: 2, windows: 2))
-    // A feed that may not be read can be removed.
+    // A refused feed can be removed.
     _ = try topic.streams.change(id, Self.rights("1*"), removing: [], adding: [])
     let removed = FeedRequest(feed: ByteText("0f0"))
     #expect(

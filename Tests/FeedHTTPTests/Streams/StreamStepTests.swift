@@ -4,7 +4,7 @@ import Testing
 @testable import FeedClient
 @testable import FeedHTTP
 
-/// What an update means for the readers of a feed.
+/// The effect of an update on the readers of a feed.
 struct StreamStepTests {
   private static func description(_ standing: FeedStanding = .upToDate) -> FeedDescription {
     .made(of: "f", partition: 1, revision: 7, standing)

@@ -20,9 +20,9 @@ final class StreamedTopic {
   }
 
   let streams: FeedStreams
-  /// What each feed is after all records.
+  /// The content of each feed after all records.
   private(set) var feeds: [String: OracleFeed] = [:]
-  /// What each feed was at each revision.
+  /// The content of each feed at each revision.
   private(set) var versions: [Version: OracleFeed] = [:]
 
   private let client = FeedClient(FeedClientOptions(kafka: [:], topic: "t")) { _, _, _ in }
@@ -86,7 +86,7 @@ final class StreamedTopic {
 
   // MARK: Following
 
-  /// Reads some records, and marks the ends of partitions that are read to their end.
+  /// Reads some records, and marks the ends of completely read partitions.
   ///
   /// - Parameter loses: whether one of them is lost.
   func read(_ count: Int, loses: Bool = false) {
@@ -157,12 +157,12 @@ final class StreamedTopic {
   }
 
   private func open() {
-    // So few updates that some feeds are delivered as their states.
+    // A limit with which some feeds are delivered as their states.
     let options = SubscriptionOptions(maximumUpdates: 6, hasSnapshots: false, hasDifferences: false)
     subscription = client.subscriptions.subscribe(to: nil, options)
   }
 
-  /// Where a feed is; nil if it is not served.
+  /// The place of a feed; nil if it is not served.
   func address(of feed: String) -> FeedAddress? {
     guard case .here(let description) = streams.feeds.place(of: ByteText(feed)) else { return nil }
     return FeedAddress(description.partition, ByteText(feed))

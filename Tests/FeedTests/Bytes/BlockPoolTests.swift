@@ -34,7 +34,7 @@ import Testing
     BlockPool.giveBack(nil, 0, to: nil)
   }
 
-  /// Blocks that are in use at a time share no byte, in whatever order they go and come.
+  /// Blocks in use at the same time share no byte, in any order of use and return.
   @Test(arguments: RandomCases.seeds(1...5))
   func `hands out what nobody uses`(seed: UInt64) {
     var random = SplitMix64(seed: seed)

@@ -14,7 +14,7 @@ import Testing
     return withSpan(text) { key.hash($0) }
   }
 
-  /// A number of so many bytes of a text, the first the lowest.
+  /// A number from some bytes of a text, the first the lowest.
   private func number(_ text: [UInt8], _ offset: Int, _ count: Int) -> UInt64 {
     text[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// Pairs of texts that functions with less of a secret take for the same.
+  /// Pairs of texts with equal hashes under functions with less secret data.
   private var pairs: [([UInt8], [UInt8])] {
     var pairs: [([UInt8], [UInt8])] = []
     for count in [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 32, 128, 240, 255, 256, 257, 300, 1_100] {
@@ -97,7 +97,7 @@ import Testing
         #expect(left != right, "seed \(seed), \(one.count) and \(other.count) bytes")
         if left & 0xF == right & 0xF { sameBucket += 1 }
       }
-      // 62 are expected; with 8 as the standard deviation, 20 or 110 are beyond chance.
+      // 62 are expected; with 8 as the standard deviation, 20 or 110 are not chance.
       #expect((20..<110).contains(sameBucket), "seed \(seed), \(one.count) and \(other.count) bytes")
     }
   }

@@ -1,6 +1,6 @@
 @testable import Feed
 
-/// What a decoder says of a value: its events, or why it is rejected.
+/// The result of decoding a value: its events, or the rejection.
 struct DecodedText: Equatable {
   let description: String
 

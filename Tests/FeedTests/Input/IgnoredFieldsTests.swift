@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// `operation field`, and how often it occurred.
+  /// `operation field`, and the number of occurrences.
   private var counts: [String: Int] {
     Dictionary(
       uniqueKeysWithValues: decoder.ignored.counts.map { ("\($0.key.operation) \($0.key.field)", $0.value) }

@@ -2,8 +2,7 @@ import Glibc
 
 @testable import Feed
 
-/// Memory that ends where the process may not read: whoever reads a byte past a text that is placed at its end
-/// crashes.
+/// Memory before an unreadable page: reading a byte beyond a text at its end crashes.
 final class GuardedPages {
   private let start: UnsafeMutableRawPointer
   private let capacity: Int

@@ -12,16 +12,16 @@ import Testing
     "true",
   ]
 
-  /// What may follow the beginning of a text; some of it is valid in places.
+  /// Texts after the beginning of a text; some are valid in some places.
   private static let characters: [String] = [
     "", "\"", "\\", "\\\"", "\\u", "\\u00", "\\ud800", "\\udc00\"", "1", " ", "}", "]", ",", "{", "é\"",
     "\\é\"", "😀\"",
   ]
 
   private static let bytes: [[UInt8]] = [
-    // Lead bytes without what must follow, and characters that are cut.
+    // Lead bytes without continuation, and truncated characters.
     [0xC3], [0xE2], [0xE2, 0x82], [0xF0], [0xF0, 0x9F], [0xF0, 0x9F, 0x98], [0xC3, 0x22], [0xE2, 0x82, 0x22],
-    // Continuation bytes without a lead byte, overlong forms, surrogates, and what is beyond Unicode.
+    // Continuation bytes without a lead byte, overlong forms, surrogates, and code points beyond Unicode.
     [0x80], [0xBF, 0x22], [0xC0, 0x80], [0xC1, 0xBF, 0x22], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF, 0x22],
     [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF, 0x22], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF, 0x22],
     [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80, 0x22], [0xFE], [0xFF],
@@ -36,7 +36,7 @@ import Testing
   private let indexer = JSONIndexer()
   private let decoder = RecordDecoder(limits: Limits())
 
-  /// Compares what is found out about a text, and what a record of that value is rejected for, with the oracle.
+  /// Compares the verdict on a text, and the rejection of a record with that value, with the oracle.
   private func check(_ bytes: [UInt8]) -> Bool {
     let expected = JSONVerdict.expected(bytes)
     let span = pages.place(bytes)
@@ -53,7 +53,7 @@ import Testing
     return false
   }
 
-  /// Why a record with that value is rejected, if it is.
+  /// The rejection of a record with that value, if any.
   private func rejection(of value: ByteSpan) -> RejectCode? {
     do throws(Rejection) {
       try decoder.decode(key: ByteSpan("f" as StaticString), value: value)
@@ -80,7 +80,7 @@ import Testing
       let filling = Array(beginning.utf8.suffix(beginning.utf8.count > 1 ? beginning.utf8.count - 1 : 1))
       var bytes = Array(beginning.utf8)
       while bytes.count < length { bytes += filling }
-      // A quarter of them with each length, so that each comes with every fourth.
+      // A quarter of them with each length, so that each combines with every fourth.
       for number in Self.tails.indices where number % 4 == length % 4 {
         guard check(Array(bytes.prefix(length)) + Self.tails[number]) else { return }
       }

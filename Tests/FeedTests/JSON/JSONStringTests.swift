@@ -3,7 +3,7 @@ import Testing
 @testable import Feed
 
 @Suite struct JSONStringTests {
-  /// As the protocol says it: two quotes, and what must be escaped.
+  /// The protocol's rule: two quotes, and required escapes.
   private func quoted(_ bytes: [UInt8]) -> [UInt8] {
     var text: [UInt8] = [0x22]
     for byte in bytes {

@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  /// The members of the outer object with their values as they stand.
+  /// The members of the outer object with the texts of their values.
   private func members(_ text: JSONText) -> [String] {
     var members: [String] = []
     let arena = ScratchArena()

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Feed
 
-/// What is found out about a text.
+/// The verdict on a text.
 enum JSONVerdict: Equatable {
   case json(depth: Int, compact: [UInt8])
   case invalidUTF8
   case invalidJSON
 
-  /// What an indexer and the walk over its index find.
+  /// The verdict of an indexer and of a walk over its index.
   init(_ span: ByteSpan, _ indexer: JSONIndexer) {
     let arena = ScratchArena()
     do throws(JSONFault) {
@@ -26,7 +26,7 @@ enum JSONVerdict: Equatable {
     }
   }
 
-  /// What the oracle says.
+  /// The verdict of the oracle.
   static func expected(_ bytes: [UInt8]) -> JSONVerdict {
     do throws(OracleJSONError) {
       let json = try OracleJSON.parse(bytes, maxDepth: 100_000)

@@ -4,8 +4,8 @@ import Testing
 @testable import Feed
 
 @Suite struct MergePatchTests {
-  /// The result, once it is sure that the work was in proportion to the texts: each byte is scanned once, and a member,
-  /// which has five bytes at least, is compared with at most fourteen names.
+  /// The result, after a check that the work is proportional to the texts: each byte is scanned once, and a member,
+  /// which has at least five bytes, is compared with at most fourteen names.
   private func patched(_ target: String, _ patch: String) -> String {
     var mergePatch = MergePatch()
     let result = withSpan(target) { target in
@@ -16,13 +16,13 @@ import Testing
     return result
   }
 
-  /// Makes targets and patches that have many names in common.
+  /// Creates targets and patches with many common names.
   private struct ObjectGenerator {
     var random: SplitMix64
     let names: [String]
-    /// The most members of an object, by its depth; deeper ones have none.
+    /// The maximum number of members of an object, by its depth; deeper ones have none.
     let widths: [Int]
-    /// Of a hundred values, how many are objects where there may be some.
+    /// The percentage of objects among values at depths with objects.
     let objectPercent: Int
 
     mutating func value(_ depth: Int) -> String {
@@ -51,9 +51,9 @@ import Testing
     // Of many members at each level, so that names are looked up in an index.
     (spelledNames + (0..<40).map { "n\($0)" }, [60, 40, 20], 40),
     (["a", #"\u0061"#], [3, 3, 3, 3, 3, 3, 3], 80),
-    // Deep, with little beside the way down.
+    // Deep and narrow.
     (["a", #"\u0061"#, "b"], Array(repeating: 2, count: 100), 98),
-    // Duplicates above all.
+    // Mostly duplicates.
     (["a", "b"], [40, 16, 16], 60),
   ]
 
@@ -77,7 +77,7 @@ import Testing
         Issue.record("seed \(seed): \(patched(target, patch)) of \(target) with \(patch)")
         return
       }
-      // Nothing is left of one patch in the next.
+      // A patch leaves nothing behind for the next one.
       #expect(patched(target, "{}") == (target.hasPrefix("{") ? target : "{}"))
     }
   }
@@ -134,7 +134,7 @@ import Testing
     let count = 3000
     let members = (0..<count).map { "\"n\($0)\":\($0)" }.joined(separator: ",")
     let object = "{\(members)}"
-    // Each of the target's objects could be the one that is merged with all of the patch's members.
+    // Each of the target's objects could be merged with all of the patch's members.
     let target = "{" + Array(repeating: "\"a\":{}", count: count).joined(separator: ",") + "}"
     #expect(patched(target, "{\"a\":\(object)}") == "{\"a\":\(object)}")
     #expect(patched("{\"a\":\(object)}", target) == "{\"a\":\(object)}")

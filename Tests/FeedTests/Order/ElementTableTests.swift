@@ -4,7 +4,7 @@ import Testing
 @testable import Feed
 
 @Suite struct ElementTableTests {
-  /// Identifiers up to 16 bytes stand in the element, longer ones elsewhere.
+  /// Identifiers up to 16 bytes are in the element, longer ones elsewhere.
   @Test(arguments: [1, 15, 16, 17, 24, 255])
   func `keeps identifiers of every length while it grows and shrinks`(length: Int) {
     let table = ElementTable()
@@ -25,7 +25,7 @@ import Testing
     }
     for number in stride(from: 0, to: count, by: 2) { table.destroy(handles[number]) }
     for number in 0..<count { #expect(find(number) == (number % 2 == 0 ? nil : handles[number])) }
-    // Handles are taken again, with other identifiers.
+    // Handles are reused with other identifiers.
     for number in stride(from: 0, to: count, by: 2) {
       let handle = create(number)
       #expect(handle.index < count)

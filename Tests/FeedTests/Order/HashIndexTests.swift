@@ -5,10 +5,10 @@ import Testing
 @testable import FeedChecks
 
 @Suite struct HashIndexTests {
-  /// Numbers as texts of three bytes, which a key of zeros gives all the same hash.
+  /// Numbers as texts of three bytes, all with the same hash under a key of zeros.
   private final class Texts {
     private let bytes: UnsafeMutablePointer<UInt8>
-    /// How often a text was lent, to be compared or to be hashed again.
+    /// The number of texts that were lent, for a comparison or a new hash.
     private(set) var lentCount = 0
 
     init(_ count: Int) {
@@ -62,7 +62,7 @@ import Testing
     #expect(found == nil)
   }
 
-  /// The costs that follow from where elements stand are as those of random hashes.
+  /// The costs caused by the elements' places are those of random hashes.
   private func expectFewProbes(_ index: borrowing HashIndex, _ texts: Texts, count: Int) {
     let distances = index.distances
     #expect(distances.count == count)
@@ -82,7 +82,7 @@ import Testing
     let hasOwnKey = index.hasOwnKey
     #expect(hasOwnKey)
     expectFewProbes(index, texts, count: Int(count))
-    // Until there were too many, each was compared with those before it; then they were hashed once.
+    // Up to the limit, each was compared with its predecessors; then they were hashed once.
     let bound = HashIndex.maxDistance * HashIndex.maxDistance + Int(count) * 2
     #expect(texts.lentCount < bound)
     let lentBefore = texts.lentCount
@@ -108,7 +108,7 @@ import Testing
     let texts = Texts(Int(count))
     var index = HashIndex(key: HashKey(words: []))
     for handle in 0..<256 as Range<UInt32> { index.insert(texts[handle], 0, handle, textOf: texts.lend) }
-    // Under a key of zeros, all stand one behind the other.
+    // Under a key of zeros, all are in one run.
     let farthest = index.distances.max()
     #expect(farthest == 255)
     for handle in 256..<count { index.insert(texts[handle], 0, handle, textOf: texts.lend) }
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  /// Hashes that differ, but not in the bits that a small table takes.
+  /// Hashes that differ only in bits that a small table does not use.
   @Test func `texts of one place cost what others cost`() {
     let count: UInt32 = 20_000
     let texts = Texts(Int(count))
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// What stands in its place makes others stand far from theirs.
+  /// An element in its place moves others far from theirs.
   @Test func `a long run of elements is not walked to its end`() {
     let texts = Texts(4_000)
     var index = HashIndex(capacity: 3_000)
@@ -141,10 +141,10 @@ import Testing
     }
     let isInPlace = index.distances.allSatisfy { $0 == 0 }
     #expect(isInPlace)
-    // There is no such text; all 2000 stand behind its place.
+    // The text does not exist; all 2000 are behind its place.
     let missing = index.find(texts[3_000], 0, textOf: texts.lend)
     #expect(missing == nil)
-    // 257 at one place do not stay.
+    // No more than 256 stay at one place.
     for handle in 2_000..<2_300 as Range<UInt32> {
       index.insert(texts[handle], 0, handle, textOf: texts.lend)
     }

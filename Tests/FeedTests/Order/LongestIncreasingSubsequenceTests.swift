@@ -4,7 +4,7 @@ import Testing
 @testable import Feed
 
 @Suite struct LongestIncreasingSubsequenceTests {
-  /// The length by trying, for each element, every smaller one before it.
+  /// The length by trying every smaller predecessor of each element.
   private func length(_ values: [Int32]) -> Int {
     var best: [Int] = []
     for (position, value) in values.enumerated() {

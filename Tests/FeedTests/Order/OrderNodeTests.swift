@@ -3,7 +3,7 @@ import Testing
 
 @testable import Feed
 
-/// Builds for debugging check how nodes are used; tests are such builds.
+/// Debug builds check the use of nodes; test builds are debug builds.
 @Suite struct OrderNodeTests {
   @Test func `a leaf's head is followed by its entries`() {
     let leaf = OrderNode.leaf(capacity: 8)

@@ -5,7 +5,7 @@ import Testing
 @testable import FeedChecks
 
 @Suite struct OrderTreeTests {
-  /// A tree beside two plain lists, of which one is the published order.
+  /// A tree next to two plain lists, one in the published order.
   private struct Model {
     var tree = OrderTree()
     let table = ElementTable()
@@ -67,7 +67,7 @@ import Testing
           model.tree.replace(model.position(entry), with: .ghost(handle), model.table)
         }
       case 8:
-        // Some newcomers settle, so that they leave ghosts later.
+        // Some new elements become published, so that they leave ghosts later.
         for entry in model.treeEntries().prefix(20) where !entry.isPublished {
           model.tree.replace(model.position(entry), with: .both(entry.handle), model.table)
         }

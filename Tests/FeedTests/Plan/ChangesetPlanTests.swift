@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feed
 
-/// The header `feedstore.plan`: what is written is read back, and what is none is passed over.
+/// The header `feedstore.plan`: written plans are read back, and other texts are ignored.
 struct ChangesetPlanTests {
   private let indexer = JSONIndexer()
 

@@ -16,7 +16,7 @@ struct PlannerTests {
     return thresholds
   }
 
-  /// A feed of so many items before and after, all of them in common unless said otherwise.
+  /// A feed with numbers of items before and after, all of them in common by default.
   private func situation(
     before: Int = 16,
     after: Int = 16,
@@ -35,7 +35,7 @@ struct PlannerTests {
     )
   }
 
-  /// A difference of a feed of so many items before and after, as large as the reload unless said otherwise.
+  /// A difference of a feed with numbers of items before and after, as large as the reload by default.
   private func weighed(
     _ weight: Int,
     before: Int = 16,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feed
 
-/// How the entries of a difference are spelled, and divided among parts.
+/// The spelling of a difference's entries, and their division into parts.
 struct DifferenceBodyTests {
   private let sample = SampleState()
   private let top: ElementHandle
@@ -38,7 +38,7 @@ struct DifferenceBodyTests {
     return values
   }
 
-  /// What follows the head of the only value.
+  /// The text after the head of the only value.
   private func body() -> String {
     let values = values()
     #expect(values.count == 1)
@@ -108,10 +108,10 @@ struct DifferenceBodyTests {
     }
     let partCounts = try checkParts { parts, number, limit in
       guard number > 0, let entry = entries(of: parts[number]).first else { return }
-      // What begins a part did not fit into the one before, with a comma.
+      // The first entry of a part did not fit into the previous part, with a comma.
       #expect(parts[number - 1].utf8.count + 1 + entry.utf8.count > limit, "limit \(limit), part \(number)")
     }
-    // Also more parts than have one digit: the number of parts takes room in each.
+    // Also with more than nine parts: their number takes room in each.
     #expect(partCounts.contains { $0 >= 10 } && partCounts.contains(2))
   }
 
@@ -133,9 +133,9 @@ struct DifferenceBodyTests {
     }
   }
 
-  /// Writes with every limit below the whole, and looks at each part.
+  /// Writes with every limit below the whole size, and checks each part.
   ///
-  /// - Returns: how many parts there were.
+  /// - Returns: the numbers of parts.
   private func checkParts(_ check: ([String], _ number: Int, _ limit: Int) throws -> Void) throws -> Set<Int>
   {
     let whole = try #require(values().first)
@@ -156,7 +156,7 @@ struct DifferenceBodyTests {
     return partCounts
   }
 
-  /// The entries of a value, which have no braces within.
+  /// The entries of a value, which contain no braces.
   private func entries(of value: String) -> [String] {
     value.components(of: "{\"id\":").dropFirst().map { "{\"id\":" + $0.prefix { $0 != "}" } + "}" }
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feed
 
-/// What a feed writes whose delta records are nearly as many as keys have numbers for.
+/// Publications of a feed with nearly as many delta records as numbers for keys.
 struct GreatestKeyNumberTests {
   private let publisher: ChangesetPublisher
   private let decoder = RecordDecoder(limits: Limits())
@@ -41,7 +41,7 @@ struct GreatestKeyNumberTests {
     }
   }
 
-  /// Applies a record and publishes what comes of it.
+  /// Applies a record and publishes the change.
   ///
   /// - Returns: the records' keys.
   private func keys(publishing value: String, at offset: Int64) throws -> [String] {

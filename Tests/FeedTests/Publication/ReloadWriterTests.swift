@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feed
 
-/// How a feed is written as a whole, in one value or in parts.
+/// The text of a whole feed, in one value or in parts.
 struct ReloadWriterTests {
   private let sample = SampleState()
   private let head = SampleState.head(.reload)
@@ -50,7 +50,7 @@ struct ReloadWriterTests {
     }
     let partCounts = try checkParts { parts, number, limit in
       guard number > 0 else { return }
-      // It goes on without data, with an item that did not fit into the part before.
+      // It continues without data, with an item that did not fit into the previous part.
       let items = parts[number].components(of: ",\"sections\":[{\"id\":\"s\",\"items\":[")
       #expect(items.count == 2, "limit \(limit), part \(number)")
       let first = try #require(items.last).prefix { $0 != "}" } + "}"
@@ -73,9 +73,9 @@ struct ReloadWriterTests {
     }
   }
 
-  /// Writes with every limit below the whole, and looks at each part.
+  /// Writes with every limit below the whole size, and checks each part.
   ///
-  /// - Returns: how many parts there were.
+  /// - Returns: the numbers of parts.
   private func checkParts(_ check: ([String], _ number: Int, _ limit: Int) throws -> Void) throws -> Set<Int>
   {
     let whole = try #require(values().first)
@@ -92,7 +92,7 @@ struct ReloadWriterTests {
         try check(parts, number, limit)
       }
       var ids: [String] = []
-      // A section that goes on in another part is listed again.
+      // A section that continues in another part is listed again.
       for id in parts.flatMap({ self.ids(in: $0) }) where !id.hasPrefix("s") || !ids.contains(id) {
         ids.append(id)
       }

@@ -1,6 +1,6 @@
 @testable import Feed
 
-/// A feed's state that tests of what is written build by hand.
+/// A feed's state that tests of publications build by hand.
 struct SampleState {
   let state = FeedState()
 

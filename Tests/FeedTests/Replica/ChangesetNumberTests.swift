@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feed
 
-/// Numbers of changesets that whoever reads them believes.
+/// Numbers of changesets that readers accept.
 struct ChangesetNumberTests {
   private func outcome(_ number: String, in text: String) throws -> ReplicaOutcome {
     try withSpan("k0/f") { key in

@@ -3,9 +3,9 @@ import Testing
 @testable import Feed
 @testable import FeedChecks
 
-/// What a replica does not take, although the checksum would be right.
+/// Changesets that a replica rejects although the checksum is right.
 ///
-/// The checksum is that of order and kinds, so it alone would let pass what has other data.
+/// The checksum covers only order and kinds, so it would not detect other data.
 struct ReplicaRulesTests {
   private typealias Section = (id: String, items: [String])
 
@@ -49,7 +49,7 @@ struct ReplicaRulesTests {
     )
   }
 
-  /// A delta that changes the data of an item, and nothing that the checksum covers.
+  /// A delta that changes the data of an item, which the checksum does not cover.
   private static func patch(_ revision: Int, part: String = "", item: String = "b", index: Int = 1) -> String
   {
     changeset(
@@ -108,11 +108,11 @@ struct ReplicaRulesTests {
 
   // MARK: Checksums
 
-  /// Nobody else holds its state, which is therefore edited where it is and then put back.
+  /// No other object shares its state, which is therefore edited in place and then restored.
   @Test func `after a delta with a wrong checksum a replica is as it was`() throws {
     let replica = try begin()
     let checksum = replica.checksum
-    // The checksum is that of the lists with the item.
+    // The checksum of the lists with the item.
     let lists = #""items":{"delete":[{"id":"b","section":"s","index":1}]}"#
     let outcome = try apply("d1/f", Self.changeset(2, base: 1, mode: #""diff""#, lists))
     guard case .mismatch(let fault) = outcome else {
@@ -128,7 +128,7 @@ struct ReplicaRulesTests {
 
   struct Leaving: Sendable, CustomTestStringConvertible {
     let name: String
-    /// `FROM` stands for the base position.
+    /// `FROM` is replaced by the base position.
     let lists: String
     let from: Int
     let sections: [String]
@@ -196,7 +196,7 @@ struct ReplicaRulesTests {
   }
 
   @Test(arguments: [
-    // Put there in this order, both would be where the result has them.
+    // Inserted in this order, both would be at the result's positions.
     (
       #""items":{"move":[{"id":"c","from":{"section":"s","index":2},"to":{"section":"s","index":1}},"#
         + #"{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":1}}]}"#,
@@ -315,7 +315,7 @@ struct ReplicaRulesTests {
     let fault = #expect(throws: ReplicaFault.self) { try replicas.takeFeeds() }
     #expect(fault?.code == .incomplete && fault?.feed == "f")
     #expect(fault?.message.contains("1 of the 2 parts of revision 2") == true)
-    // Nothing was forgotten: once the part has come, the feed is handed out.
+    // No data was lost: once the part has arrived, the feed is returned.
     expectApplied(try apply(keys[1], last))
     #expect(try replicas.takeFeeds().count == 1)
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import Feed
 @testable import FeedChecks
 
-/// Ordered sections of many leaves, whose searches begin at landmarks that move away.
+/// Ordered sections of many leaves, whose landmarks for searches move away.
 struct LongOrderedSectionTests {
   private let ground = FeedGround()
   private static let itemCount = 2_000
@@ -47,7 +47,7 @@ struct LongOrderedSectionTests {
 
   @Test(arguments: [1, -1]) func `items that come in order find their place`(direction: Int) {
     run(Self.itemCount) { put($0, direction * $0) }
-    // And once more through each other, so that most landmarks have moved.
+    // Again in another order, so that most landmarks have moved.
     run(Self.itemCount) { put($0, -direction * $0) }
   }
 
@@ -55,7 +55,7 @@ struct LongOrderedSectionTests {
     for item in 0..<600 { put(item, item) }
     ground.feed.confirm()
     for item in 0..<600 { #expect(ground.apply(#"{"op":"item.delete","item":"i\#(item)"}"#) == nil) }
-    // The items' memory is given back.
+    // The items' memory is released.
     ground.feed.confirm()
     for item in 0..<5 { put(item, 1_000 - item) }
     ground.feed.checkInvariants()

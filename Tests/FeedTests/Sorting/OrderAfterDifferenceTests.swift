@@ -3,7 +3,7 @@ import Testing
 @testable import Feed
 @testable import FeedChecks
 
-/// A feed that was given up while its ordered section was sorted takes changesets, and then events.
+/// A feed that was given up with a sorted ordered section receives changesets, and then events.
 struct OrderAfterDifferenceTests {
   private typealias Case = (
     fill: @Sendable (inout ItemChanges) -> Void, next: String, items: [ItemIdentifier]

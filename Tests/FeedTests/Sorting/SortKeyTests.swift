@@ -3,9 +3,9 @@ import Testing
 
 @testable import Feed
 
-/// Comparison of items' keys, against values that are known before they are spelled.
+/// Comparison of items' keys, against the values from which they were spelled.
 struct SortKeyTests {
-  /// A value in a form that compares in a plain way.
+  /// A value in a form with a plain comparison.
   private enum Value: Equatable {
     case `false`, `true`
     /// 30 digits before the point and 30 after it.
@@ -51,7 +51,7 @@ struct SortKeyTests {
     }
     let isZero = digits.allSatisfy { $0 == 0 }
     let isNegative = random.chance(30)
-    // The point goes anywhere, and the exponent makes up for it.
+    // The point moves, and the exponent compensates.
     var text = digits.map { "\($0)" }.joined()
     let point = random.pick([places, places, 1 + random.below(digits.count - 1)])
     let (whole, fraction) = (text.prefix(point).drop { $0 == "0" }, text.dropFirst(point))

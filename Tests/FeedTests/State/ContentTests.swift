@@ -38,7 +38,7 @@ import Testing
     #expect(state.items.changes.isEmpty)
     state.setContent(item: item, ElementFields(kind: ByteSpan("story"), data: ByteSpan("2")))
     #expect(state.tally().reconfigureCount == 1)
-    // Back to what is published, the hash says so, and the bytes are compared.
+    // Back at the published content, the hashes are equal, and the bytes are compared.
     state.setContent(item: item, ElementFields(data: ByteSpan("1")))
     #expect(state.tally().reconfigureCount == 0)
     state.checkInvariants()

@@ -11,7 +11,7 @@ final class FeedGround {
   /// Applies a record.
   ///
   /// - Parameter decoded: called once it is decoded.
-  /// - Returns: the message with which it is rejected; nil if it is not.
+  /// - Returns: the message of the rejection, if any.
   func apply(_ value: [UInt8], usage: StateUsage = StateUsage(), decoded: () -> Void = {}) -> String? {
     withSpan("f") { key in
       withSpan(value) { value in

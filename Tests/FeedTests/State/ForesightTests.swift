@@ -26,7 +26,7 @@ import Testing
       if rejection == nil, let expected {
         lookedAhead += 1
         #expect(ground.feed.state.measure.items == expected.items)
-        // Of what is cut the bytes are not known before.
+        // The bytes of removed items are not known before.
         if expected.isCut { continue }
         #expect(ground.feed.state.measure == expected, "\(String(decoding: value, as: UTF8.self))")
       }
@@ -43,10 +43,10 @@ import Testing
     #expect(ground.apply(#"{"op":"section.replace","section":"s","items":["a","b"]}"#) == nil)
     ground.feed.confirm()
     let state = ground.feed.state
-    // Too long by itself: none of it is decoded.
+    // Too long alone: no element is decoded.
     #expect(ground.apply(#"{"op":"section.replace","section":"t","items":["p","q","r","s","t"]}"#) != nil)
     #expect(ground.decoder.items.isEmpty)
-    // Too long together with what there is, and then too large: nothing is made of it.
+    // Too long together with the existing list, and then too large: the event has no effect.
     #expect(ground.apply(#"{"op":"section.replace","section":"t","items":["x","y","z"]}"#) != nil)
     #expect(state.items.changes.isEmpty && state.sections.changes.isEmpty)
     let list = #"{"op":"section.replace","section":"t","items":["x","y"]}"#

@@ -39,9 +39,9 @@ import Testing
     var mostKinds = 0
     for step in 0..<20_000 {
       let number = random.below(300)
-      // Some are as long as kinds may be.
+      // Some have the maximum length of kinds.
       let kind = String(repeating: "x", count: number % 10 == 0 ? 252 : 2) + String(100 + number)
-      // It fills and empties by turns.
+      // It fills and empties alternately.
       if random.chance(step / 2_000 % 2 == 0 ? 80 : 20) {
         let found = use(kind, &table)
         if let known = uses[kind] { #expect(known.number == found, "seed \(seed), step \(step)") }
@@ -60,7 +60,7 @@ import Testing
       }
     }
     #expect(mostKinds > 64)
-    // Numbers of kinds that are gone are taken again.
+    // Numbers of removed kinds are reused.
     #expect(uses.values.allSatisfy { Int($0.number) <= mostKinds }, "seed \(seed)")
   }
 }

@@ -128,7 +128,7 @@ import Testing
     expected 00000000
     a keyframe with other data, line 5
     {"n":1} → {"n":2}
-    the keyframe is not what the feed is: item "b" has data the object {"n":2}, expected the object {"n":1}
+    the keyframe differs from the feed: item "b" has data the object {"n":2}, expected the object {"n":1}
     a keyframe that lacks an item, line 5
     ,{"id":"g","kind":"","data":null} →
     item "g" of section "s" is missing
@@ -137,7 +137,7 @@ import Testing
     item 1 of section "t" is "z", expected "y"
     a wrong key number, line 3
     "key":"d2/f" → "key":"d3/f"
-    the key is "d3/f", expected "d2/f": 1 delta records came since the reload
+    the key is "d3/f", expected "d2/f": 1 delta records follow the reload
     a key with a zero before its number, line 3
     "key":"d2/f" → "key":"d02/f"
     the key is "d02/f", which is neither k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to 1000000
@@ -251,13 +251,13 @@ import Testing
     the topic is "feeds.other", expected "feeds.changesets"
     a missing record, line 2
     without 2
-    revision 3 comes after revision 1
+    revision 3 follows revision 1
     a missing first record, line 1
     without 1
-    revision 2 comes without the reload that it builds on
+    revision 2 follows without its reload
     two records in each other's place, line 2
     swapped 2...3
-    revision 3 comes after revision 1
+    revision 3 follows revision 1
     a keyframe with another order, line 5
     {"id":"a","kind":"","data":null} ↔ {"id":"g","kind":"","data":null}
     item 2 of section "s" is "g", expected "a"
@@ -266,16 +266,16 @@ import Testing
     expected "1970-01-01T00:00:03.000Z"
     an element in reconfigure and in reload, line 3
     "mode":"reconfigure" → "mode":"diff" ; "data":2}] → "data":2}],"reload":[{"id":"b","section":"s","index":0,"kind":"","data":{"n":1}}]
-    "b" stands in items.reconfigure and in items.reload
+    "b" is in items.reconfigure and in items.reload
     a keyframe that is missing, line 5
     without 5
-    revision 5 stands here, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)
+    found revision 5, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)
     an unsorted list, line 2
     {"id":"g","section":"s","index":4,"kind":"","data":null} ↔ {"id":"e","section":"t","index":0,"kind":"","data":null}
-    items.insert is not sorted: "e" stands before "g", expected after it
+    items.insert is not sorted: "e" precedes "g", expected after it
     an unsorted list of deletions, line 4
     {"id":"c","section":"s","index":1} ↔ {"id":"x","section":"t","index":1}
-    items.delete is not sorted: "x" stands before "c"
+    items.delete is not sorted: "x" precedes "c"
     unsorted data changes, line 3
     {"id":"b","section":"s","index":0,"data":{"n":1}} ↔ {"id":"c","section":"s","index":1,"data":2}
     items.reconfigure is not sorted
@@ -284,10 +284,10 @@ import Testing
     feed "g": the value is of feed "f", the key of "g"
     a missing null after a deletion, line 11
     without 11
-    another null stands here, expected a null under "d2/f", as the feed was deleted
+    found another null, expected a null under "d2/f", as the feed was deleted
     a missing last null, line 12
     without 12
-    revision 1 stands here, expected a null under "d3/f"
+    found revision 1, expected a null under "d3/f"
     no null at all after a deletion, line 9
     without 9...12
     expected a null under "k0/f"
@@ -305,15 +305,15 @@ import Testing
     the epoch is "feeds.items:0/1", expected "feeds.items:0/0"
     a move to the same place, line 2
     "move":[ → "move":[{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":0}},
-    items.move lists "b" from 1 to 0, which is where it stands without being moved
+    items.move lists "b" from 1 to 0, its position without the move
     data changes of what is inserted, line 2
     }}]}}} → }}],"reconfigure":[{"id":"g","section":"s","index":4,"data":null}]}}}
-    "g" stands in items.insert and in items.reconfigure
+    "g" is in items.insert and in items.reconfigure
     """#
 
   static let plants: [Plant] =
     Plant.table(replacements) + [
-      Plant("a record twice", found: 3, "revision 2 comes twice, expected 3") { $0.insert($0[1], at: 2) },
+      Plant("a record twice", found: 3, "revision 2 follows itself, expected 3") { $0.insert($0[1], at: 2) },
       Plant("a keyframe that is not due", found: 3, "none is due with 1 delta records") { lines in
         var keyframe = lines[4]
         for (old, new) in [
@@ -350,7 +350,7 @@ import Testing
       Plant(
         "a deletion and an insertion of one id",
         found: 2,
-        #""a" stands in items.delete and in items.insert"#
+        #""a" is in items.delete and in items.insert"#
       ) { lines in
         lines[1] = lines[1].replacing(
           #""insert":["#,

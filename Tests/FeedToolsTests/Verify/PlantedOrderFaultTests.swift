@@ -27,22 +27,22 @@ import Testing
   private static let table = #"""
     a reload out of order, line 1
     "order":[{"by":""}] → "order":[{"by":"","direction":"descending"}]
-    item "a" stands before "b", expected after it by the section's order
+    item "a" precedes "b", expected after it by the section's order
     a reload with more items than its section keeps, line 1
     "keep":4 → "keep":2
     section "s" has 3 items and keeps 2
     data that belongs elsewhere, line 2
     "data":2.5 → "data":3.5
-    item "b" stands before "c", expected after it by the section's order
+    item "b" precedes "c", expected after it by the section's order
     data that belongs elsewhere after a move, line 3
     "data":9 → "data":2.7
-    item "c" stands before "a", expected after it by the section's order
+    item "c" precedes "a", expected after it by the section's order
     an order that its items do not have, line 4
     "order":[{"by":"","direction":"descending"}] → "order":[{"by":""}]
-    item "a" stands before "c", expected after it by the section's order
+    item "a" precedes "c", expected after it by the section's order
     an item in a wrong place, line 5
     "data":5 → "data":10
-    item "a" stands before "d", expected after it by the section's order
+    item "a" precedes "d", expected after it by the section's order
     a bound that its items exceed, line 4
     "keep":4 → "keep":2
     section "s" has 3 items and keeps 2

@@ -37,25 +37,25 @@ import Testing
   private static let table = #"""
     a torn part set, line 2
     without 2
-    revision 1, part 2 of 3 stands here, expected part 1 of 3 of revision 1
+    found revision 1, part 2 of 3, expected part 1 of 3 of revision 1
     a torn part set at its end, line 3
     without 3
-    revision 2, part 0 of 3 stands here, expected part 2 of 3 of revision 1
+    found revision 2, part 0 of 3, expected part 2 of 3 of revision 1
     parts that begin in the middle, line 1
     without 1
-    revision 1, part 1 of 3 comes without the parts before it
+    revision 1, part 1 of 3 follows without its earlier parts
     a torn difference, line 5
     without 5
-    revision 2, part 2 of 3 stands here, expected part 1 of 3 of revision 2
+    found revision 2, part 2 of 3, expected part 1 of 3 of revision 2
     an end within the parts, line 5
     without 6...10
     after this, part 2 of 3 of revision 2 is missing
     parts in another order, line 2
     swapped 2...3
-    revision 1, part 2 of 3 stands here
+    found revision 1, part 2 of 3
     a section that goes on without the part before, line 2
     "sections":[{"id":"s", → "sections":[{"id":"r",
-    section "r" has no data, and does not go on from the part before
+    section "r" has no data, and does not continue from the part before
     a section that goes on with data, line 2
     "sections":[{"id":"s", ⇒ "sections":[{"id":"s","data":null, ; aaaaaaaaaaaaaaaaaaaa →
     the reload lists section "s" twice
@@ -67,7 +67,7 @@ import Testing
     items.delete lists "x", which goes with its section "t"
     a key too few that is nulled, line 9
     without 9
-    another null stands here, expected a null under "k1/f", as the reload has fewer parts than the one before
+    found another null, expected a null under "k1/f", as the reload has fewer parts than the one before
     no keys that are nulled, line 8
     without 9...10
     after this, a null under "k1/f"
@@ -81,14 +81,14 @@ import Testing
       Plant(
         "parts apart",
         found: 2,
-        "a record of another feed stands here, expected part 1 of 3 of revision 1"
+        "found a record of another feed, expected part 1 of 3 of revision 1"
       ) {
         $0.insert($0[9].replacing("/f\"", with: "/g\""), at: 1)
       },
       Plant(
         "a part of another checksum",
         found: 5,
-        "part 1 of 3 stands here, expected part 1 of 3 of revision 2"
+        "found part 1 of 3, expected part 1 of 3 of revision 2"
       ) {
         $0[4] = $0[4].replacing(/"checksum":"."/, with: #""checksum":"x""#).replacing(
           /"checksum":"(.)(.{7})"/,

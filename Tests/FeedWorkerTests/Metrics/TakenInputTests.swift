@@ -32,7 +32,7 @@ import Testing
     #expect(
       topics == [0: TakenInput.Amount(records: 3, bytes: 3), 1: TakenInput.Amount(records: 2, bytes: 10)]
     )
-    // 110 ms, 60 ms, and none.
+    // Delays of 110 ms, 60 ms, and none.
     #expect(delays.counts == [2, 1, 0, 0])
     #expect(abs(delays.sum - 0.17) < 1e-9)
     #expect(input.records == 0)

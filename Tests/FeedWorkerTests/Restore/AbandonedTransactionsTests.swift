@@ -39,7 +39,7 @@ struct AbandonedTransactionsTests {
     transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered == ["theirs-0"])
-    // It may leave another open, when it has come and gone again.
+    // It may leave another transaction open after a restart.
     transactions.forget()
     transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered == ["theirs-0", "theirs-0"])

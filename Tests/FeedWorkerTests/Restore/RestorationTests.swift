@@ -34,7 +34,7 @@ struct RestorationTests {
     restoration.assign([Self.sections(2), Self.items(2), Self.sections(0), Self.items(0)])
     #expect(restoration.isUnderWay)
     let inputs = [Self.items(0), Self.sections(0), Self.items(2), Self.sections(2)]
-    // The offsets come first: what belongs to them is in the changesets topic then.
+    // The offsets are first: after that, the changesets topic contains their changesets.
     #expect(restoration.step == .requestOffsets(inputs))
 
     restoration.setOffsets([inputs[0]: CommittedOffset(5), inputs[2]: CommittedOffset(7)])
@@ -64,7 +64,7 @@ struct RestorationTests {
     #expect(restoration.unread.map(\.remaining) == [40, 8])
     restoration.advance(to: [0: 40])
     #expect(restoration.unread.map(\.position) == [60, 12], "it never goes back")
-    // The last record is at 97; the markers of transactions take up the rest.
+    // The last record is at 97; transaction markers occupy the rest.
     restoration.advance(to: [0: 98])
     #expect(restoration.step == .read)
     restoration.advance(to: [0: 100, 2: 20])
@@ -83,7 +83,7 @@ struct RestorationTests {
 
   @Test func `a partition that is kept back does not hold up the others`() {
     var restoration = Self.reading(ends: [10, 10, 10])
-    // An open transaction keeps back what follows offset 3.
+    // An open transaction hides the records after offset 3.
     restoration.advance(to: [1: 3])
     restoration.advance(to: [0: 10])
     #expect(restoration.step == .takeOver(partition: 0))
@@ -128,10 +128,10 @@ struct RestorationTests {
     restoration.stop(partition: 0, Self.unreadable)
     #expect(restoration.stopped == [0: Self.unreadable])
     #expect(restoration.unread.map(\.number) == [1])
-    // What is told of it later means nothing.
+    // Later results have no effect.
     restoration.advance(to: [0: 10])
     #expect(restoration.step == .takeOver(partition: 2))
-    // Read to the end, its feeds may turn out to lack something.
+    // Read to the end, its feeds may be incomplete.
     restoration.stop(partition: 2, Self.unreadable)
     #expect(restoration.step == .read)
     restoration.advance(to: [1: 10])
@@ -141,7 +141,7 @@ struct RestorationTests {
     #expect(!restoration.isUnderWay)
     #expect(restoration.stopped.keys.sorted() == [0, 2])
 
-    // Who has the partition next tries it again.
+    // The next owner of the partition tries again.
     restoration.assign([Self.items(0)])
     #expect(restoration.stopped.keys.sorted() == [2])
     #expect(restoration.step == .requestOffsets([Self.items(0)]))
@@ -173,7 +173,7 @@ struct RestorationTests {
     restoration.takeOver(partition: 1)
     #expect(Self.resumed(restoration) == [1])
 
-    // Where no partition can be restored, no input is read.
+    // If no partition can be restored, no input is read.
     for var alone in [Self.needingEnd([0]), Self.reading(ends: [10])] {
       alone.stop(partition: 0, Self.unreadable)
       #expect(alone.step == .nothing)
@@ -250,7 +250,7 @@ struct RestorationTests {
     #expect(restoration.state(of: 0) == nil && restoration.state(of: 1) == nil)
     #expect(restoration.step == .read)
     #expect(restoration.unread.map(\.number) == [2])
-    // What comes late means nothing.
+    // Late results have no effect.
     restoration.advance(to: [1: 10])
     #expect(restoration.step == .read)
 
@@ -285,7 +285,7 @@ struct RestorationTests {
     return starts.map(\.position.partition)
   }
 
-  /// Where the ends of changesets partitions are wanted.
+  /// The partitions whose ends are requested.
   private static func needingEnd(_ partitions: [Int32]) -> Restoration {
     var restoration = Restoration()
     restoration.assign(partitions.map(items))
@@ -296,7 +296,7 @@ struct RestorationTests {
     return restoration
   }
 
-  /// Where partitions from 0, which begin at 0 and have these ends, are read.
+  /// The ranges to read of partitions from 0, which begin at 0 and have these ends.
   private static func reading(ends: [Int64]) -> Restoration {
     var restoration = needingEnd(ends.indices.map { Int32($0) })
     for end in ends { restoration.setEnd(Watermarks(low: 0, high: end)) }
@@ -336,7 +336,7 @@ struct RestorationTests {
     restoration.setEnd(Watermarks(low: 2, high: 9))
     #expect(restoration.unread.map(\.position) == [2])
     restoration.open()
-    // Nor is a partition started over if it is not restored.
+    // Nor does a partition start over that is not being restored.
     for partition in [Int32(3), 4] {
       let isBegun = restoration.startOver(partition: partition)
       #expect(!isBegun)

@@ -7,7 +7,7 @@ import Testing
 @testable import FeedStatus
 @testable import FeedStore
 
-/// The outcomes that writers learn, in every order of events.
+/// The outcomes that writers receive, in every order of events.
 struct AwaitedWritesTests {
   private static let topic = "feeds.items"
   private let writes = AwaitedWrites(topic: Self.topic)
@@ -84,7 +84,7 @@ struct AwaitedWritesTests {
     }
 
     var records: [Record] = []
-    /// From where on the process knows what was published; nil while it does not have the partition.
+    /// The offset from which the process knows published records; nil without the partition.
     var from: Int?
     var covered = 0
   }
@@ -93,11 +93,11 @@ struct AwaitedWritesTests {
     let partition: Int
     let offset: Int
     let feed: String
-    /// The answer that was due; nil while there is none.
+    /// The expected answer; nil while there is none.
     var outcome: AwaitedWrites.Outcome?
   }
 
-  /// - Parameter toldBy: the worker's partitions, which says versions; nil if none does now.
+  /// - Parameter toldBy: the partitions of the worker that provides versions; nil if none does now.
   private static func due(
     _ question: Question,
     _ partitions: [Partition],
@@ -206,7 +206,7 @@ struct AwaitedWritesTests {
     #expect(
       known.map { answers[$0] } == [false, true, true, false].map { [.published(nil, changed: $0)] }
     )
-    // One too many, and another.
+    // One more than the limit, and another.
     publish(to: Int64(most) + 7, rejected: [Self.rejected("a", at: Int64(most) + 5)], unchanged: [])
     publish(to: Int64(most) + 8, unchanged: [Int64(most) + 7])
     let later = [ask(1, in: 4), ask(0, in: 4), ask(3), ask(4), ask(Int64(most) + 5)]

@@ -13,7 +13,7 @@ struct ConfigurationUpdaterTests {
   private let folder: TemporaryFolder
   private let lines = Lines()
 
-  /// What the log has, without the times.
+  /// The lines of the log, without the times.
   private final class Lines: Sendable {
     let all = Mutex<[String]>([])
   }
@@ -22,7 +22,7 @@ struct ConfigurationUpdaterTests {
 
   private func write(_ text: String) throws { _ = try folder.file("feedstore.json5", text.utf8) }
 
-  /// A reload of a process that began with a file of this text.
+  /// A reload in a process that began with this file content.
   private func reload(_ text: String, assignments: [String] = []) throws -> (ConfigurationUpdater, Log) {
     try write(text)
     let sources = ConfigurationSources(file: folder.path("feedstore.json5"), assignments: assignments)
@@ -52,7 +52,7 @@ struct ConfigurationUpdaterTests {
     #expect(takeLines() == ["debug   heard event=kafka.client.debug worker=0"])
     try write("{ log: { level: 'error' } }")
     reload.run()
-    // Written before it takes effect.
+    // Logged before it takes effect.
     #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level"])
     worker.write(.inputRetrying, "not heard")
     reload.run()

@@ -85,7 +85,7 @@ import Testing
     #expect(!health.isReady && health.isStarted && health.isLive)
     #expect(health.obstacles.map(\.code) == ["reading"])
     #expect(health.obstacles.map(\.worker) == [nil])
-    // Restoring comes first.
+    // Restoring has precedence.
     var early = Self.health(Self.worker(.restoring))
     early.noteReading()
     #expect(early.obstacles.map(\.code) == ["restoring"])

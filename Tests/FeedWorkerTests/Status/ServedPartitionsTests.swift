@@ -32,7 +32,7 @@ struct ServedPartitionsTests {
     partitions.restore([0], by: 0)
     #expect(partitions.served == [0, 1])
     #expect(partitions.isSettled)
-    // Another comes; the others are not touched.
+    // Another one is added; the others are not affected.
     partitions.assign([0, 1, 2], to: 0)
     #expect(partitions.served == [0, 1])
     partitions.restore([2], by: 0)
@@ -45,10 +45,10 @@ struct ServedPartitionsTests {
     partitions.run(0)
     partitions.assign([], to: 1)
     partitions.release([1], by: 0)
-    // The rest of the rebalance that has taken it away.
+    // The rest of the rebalance that has revoked it.
     partitions.assign([0], to: 0)
     #expect(partitions.served == [0, 1])
-    // In the next, it comes to another worker here, or to another process.
+    // In the next one, another worker here gets it, or another process.
     var elsewhere = partitions
     partitions.assign([1], to: 1)
     partitions.assign([0], to: 0)

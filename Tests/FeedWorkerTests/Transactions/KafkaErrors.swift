@@ -1,6 +1,6 @@
 @testable import Kafka
 
-/// Errors of Kafka for tests of what follows them.
+/// Kafka errors for tests of their consequences.
 enum KafkaErrors {
   static func error(
     _ kind: KafkaErrorCode,

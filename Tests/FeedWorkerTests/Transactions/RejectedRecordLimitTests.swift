@@ -4,11 +4,11 @@ import Testing
 
 struct RejectedRecordLimitTests {
   @Test(arguments: [
-    // What fits is whole.
+    // Parts that fit are complete.
     (limit: 10_000, sizes: [100, 8_000, 300], key: 100, value: 8_000),
-    // The value is cut to what the topic takes, with the headers and what Kafka adds.
+    // The value is cut to the topic's limit, with the headers and Kafka's overhead.
     (10_000, [100, 1_000_000, 300], 100, 10_000 - 1_024 - 300 - 100),
-    // A key that is too long by itself is cut, too.
+    // A key that is too long alone is cut, too.
     (5_000, [6_000, 10, 500], 5_000 - 1_024 - 500, 0),
     // A limit below everything leaves nothing.
     (10, [1, 1, 1], 0, 0),

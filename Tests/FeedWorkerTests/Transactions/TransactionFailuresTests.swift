@@ -45,7 +45,7 @@ struct TransactionFailuresTests {
     for bytes in [100, 10, 1] {
       #expect(failures.take(Self.errors(.timedOut, .recordListTooLarge), batchBytes: 1_000) == bytes)
       #expect(failures.refusal == nil)
-      // These were made before the limit was lowered.
+      // These were created before the limit was lowered.
       #expect(failures.take(Self.errors(.recordListTooLarge), batchBytes: 1_000) == nil)
       #expect(failures.refusal == nil)
       _ = failures.takeUndelivered()
@@ -89,7 +89,7 @@ struct TransactionFailuresTests {
     try KafkaSettings([ConfigurationPair(name: "bootstrap.servers", value: "host:9092")])
   }
 
-  /// A transaction that takes so long and fails, which is said twice.
+  /// A transaction that takes so long and fails, which is reported twice.
   private static func fail(_ failures: inout TransactionFailures, after milliseconds: Int64) throws {
     failures.begin(at: 1_000)
     failures.end(at: 1_000 + milliseconds, try settings())

@@ -6,16 +6,16 @@ import Testing
 struct TransactionMachineTests {
   private typealias State = TransactionMachine.State
 
-  /// The calls of a transaction before its end was asked for.
+  /// The calls of a transaction before its end is requested.
   private static let open: [State] = [.beginning, .writing, .addingOffsets]
-  /// Those in which a producer is made or registered, outside of transactions or after one.
+  /// The states in which a producer is created or registered, outside of transactions or after one.
   private static let withoutProducer: [State] =
     [
       .unregistered, .replacing(.withdrawal), .renewing(.withdrawal), .replacing(.beginning),
       .renewing(.beginning),
       .broken,
     ]
-  /// All in which there is a call to make.
+  /// All states with a call.
   private static let calling: [State] = open + [.committing, .aborting(nil)] + withoutProducer
 
   /// A machine on its shortest way to a state.
@@ -67,7 +67,7 @@ struct TransactionMachineTests {
       machine.begin()
       #expect(succeed() == .proceed)
       #expect(machine.isInTransaction)
-      // As many parts as there are.
+      // All existing parts.
       #expect(succeed() == .proceed)
       #expect(succeed() == .proceed)
       machine.finishWriting()
@@ -83,7 +83,7 @@ struct TransactionMachineTests {
     var machine = machine(in: .writing)
     #expect(machine.fail(KafkaErrors.abortable) == .proceed)
     var steps: [TransactionMachine.Step] = []
-    // Brokers get time to end the transaction before they are told of the next producer.
+    // Brokers get time to end the transaction before the next producer registers.
     for effect in [.proceed, .pause(milliseconds: 50)] as [TransactionMachine.Effect] {
       steps.append(machine.step)
       #expect(machine.succeed() == effect)

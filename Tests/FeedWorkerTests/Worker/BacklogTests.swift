@@ -62,7 +62,7 @@ import Testing
     #expect(watch.wake(fetched: 499, of: Self.partitions) == Self.partitions[0])
     #expect(watch.wake(fetched: 499, of: Self.partitions) == Self.partitions[1])
     #expect(watch.wake(fetched: 499, of: []) == nil)
-    // What was seen before the input had caught up says nothing of the next time.
+    // Observations from before the input had caught up do not affect the next time.
     watch.poll(isEmpty: true, unread: 0)
     #expect(watch.wake(fetched: 499, of: Self.partitions) == nil)
   }

@@ -11,7 +11,7 @@ struct TopicChangesTests {
     TopicChanges(TopicNames(), TopicLayoutTests.metadata(2, 2, 2, 2))
   }
 
-  /// What is new in an answer: topics with their numbers before and after.
+  /// The changes in an answer: topics with their numbers before and after.
   private static func note(_ metadata: TopicMetadata, _ changes: inout TopicChanges) -> [String] {
     changes.note(metadata).map { "\($0.topic): \($0.before) \($0.after)" }
   }
@@ -90,7 +90,7 @@ struct TopicChangesTests {
   @Test func `a topic is gone when two answers in a row lack it`() {
     var changes = Self.changes()
     #expect(Self.note(TopicLayoutTests.metadata(2, nil, 2, 2), &changes).isEmpty)
-    // A broker that had not heard of the topic yet.
+    // A broker that did not know the topic yet.
     #expect(Self.note(TopicLayoutTests.metadata(2, 2, 2, 2), &changes).isEmpty)
     #expect(Self.note(TopicLayoutTests.metadata(2, nil, 2, 2), &changes).isEmpty)
     #expect(Self.note(TopicLayoutTests.metadata(2, nil, 2, 2), &changes) == ["feeds.items: 2 0"])
@@ -125,7 +125,7 @@ struct TopicChangesTests {
       news.first?.remedy.hasPrefix("feeds whose keys hash to another partition since then start over") == true
     )
     #expect(changes.note(earlierInputs: 2).isEmpty)
-    // What the brokers say is what the daemon has begun with.
+    // The brokers' answer is the same as at the start.
     #expect(changes.note(TopicLayoutTests.metadata(4, 4, 4, 4)).isEmpty)
     #expect(changes.all.count == 2)
   }

@@ -13,9 +13,9 @@ public struct Oracle: Sendable {
   private var rejected: [OracleRejected] = []
   private var waiting = 0
   private var waitingBytes = 0
-  /// How many more records the waiting ones count as, because rejected ones had removed many elements.
+  /// The additional count of the waiting records, because rejected ones had removed many elements.
   private var charge = 0
-  /// What is below a hundred, if a rule is broken.
+  /// The remainder below a hundred, if a rule is broken.
   private var uncharged = 0
   private var firstTimestamp = 0
   /// When the previous flush was due; nil before the first.
@@ -140,7 +140,7 @@ public struct Oracle: Sendable {
     feeds[key] = OracleFeedState(published: published, current: published.feed)
   }
 
-  /// Forgets records that were taken without a changeset, and when the last flush was due, as a restart does.
+  /// Forgets records that were taken without a changeset, and the time of the last flush, like a restart.
   public mutating func forgetUnpublished() {
     lastDue = nil
     for key in feeds.keys { feeds[key]?.remembered = [:] }
@@ -214,7 +214,7 @@ public struct Oracle: Sendable {
     }
   }
 
-  /// Usage besides a feed: the other feeds in its partition, and the bytes of state of all.
+  /// Usage in addition to a feed: the other feeds in its partition, and the bytes of all state.
   private func others(than key: OracleFeedKey) -> OracleUsage {
     var usage = OracleUsage()
     for (other, state) in feeds where other != key {
@@ -336,7 +336,7 @@ public struct OracleRecord: Sendable, Equatable {
 
 /// The result of one record.
 public enum OracleOutcome: Sendable, Equatable {
-  /// It was applied; these of its events had no effect, in order, and so many items were beyond their section's bound.
+  /// Applied; with the events without effect, in order, and the number of items beyond their bound.
   case applied(noOps: [OracleNoOp], cut: Int = 0)
   /// It is not newer than the newest record that the feed has taken.
   case alreadyApplied

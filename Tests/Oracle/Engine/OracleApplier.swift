@@ -6,7 +6,7 @@ struct OracleApplier {
   private(set) var noOps: [OracleNoOp] = []
   /// The number of items that were deleted because they were beyond their section's bound.
   private(set) var cut = 0
-  /// Elements that events have removed with whole lists.
+  /// The number of elements that events have removed with whole lists.
   private(set) var removedElements = 0
   private let limits: Limits
   /// The usage of other feeds.
@@ -38,7 +38,7 @@ struct OracleApplier {
       noteDeletions(since: previous, clears: event.op == .feedClear, isList: event.op == .sectionReplace)
       if !keeps(.countedOnce) { try checkItems() }
       if previous == nil, state.current != nil, state.born == nil || keeps(.epochOfLastCreation) {
-        // As a replay does, which takes a record at its timestamp.
+        // Like a replay, which uses a record's timestamp.
         state.born = "\(record.topic):\(record.timestamp)/\(record.offset)"
         if state.published == nil, keeps(.throughOfThisLife) { state.taken = [:] }
       }
@@ -65,7 +65,7 @@ struct OracleApplier {
       let items = section.orderedItems
       if items == section.items { continue }
       feed.sections[place].items = items
-      // An event of an item has moved that item alone, as the others were in order.
+      // An event of an item has moved only that item, because the others were in order.
       if let item = event.item {
         state.placements.items.insert(item)
       } else {
@@ -134,9 +134,9 @@ struct OracleApplier {
     }
   }
 
-  /// Checks the size that a complete list would lead to, before its anchor.
+  /// Checks the resulting size of a complete list, before its anchor.
   ///
-  /// Listed items beyond a section's bound do not count as items, and leave the bytes to the check after the record.
+  /// Listed items beyond a section's bound do not count as items; the check after the record covers the bytes.
   private func checkList(_ event: OracleEvent) throws(OracleRejection) {
     var trial = self
     var event = event
@@ -443,7 +443,7 @@ struct OracleApplier {
   }
 }
 
-/// A window's effects on the order of a feed's lists, which limit the moves in a changeset.
+/// A window's effects on the order of a feed's lists. They limit the moves in a changeset.
 ///
 /// A list that was given completely has the minimum number of moves. Of another list, at most the elements placed by
 /// single events may be listed. Elements that were deleted and recreated count as placed.

@@ -24,7 +24,7 @@ enum OracleField: String {
   case sections, section, items, item, kind, data, order, keep, at
 }
 
-/// What an event does.
+/// The operation of an event.
 public enum OracleOp: String, Sendable, CaseIterable {
   case feedReplace = "feed.replace"
   case feedClear = "feed.clear"
@@ -66,7 +66,7 @@ public enum OracleOp: String, Sendable, CaseIterable {
     }
   )
 
-  /// The rule that it has its effect.
+  /// The rule that the operation has its effect.
   var rule: Rule { Self.rules[self].flatMap(\.self) ?? .allOrNothing }
 }
 
@@ -126,9 +126,9 @@ public struct OracleRejection: Error, Sendable, Equatable {
   public let code: OracleRejectCode
   /// The index of the event at fault; nil if it is the whole record.
   public let event: Int?
-  /// The field at fault; nil if it is none.
+  /// The field at fault, if any.
   public let field: String?
-  /// The exceeded limit, if it is one on state; a message must name it.
+  /// The exceeded limit on state, if any; a message must name it.
   public let limit: String?
 
   public init(_ code: OracleRejectCode, event: Int? = nil, field: String? = nil) {

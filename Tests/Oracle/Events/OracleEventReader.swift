@@ -8,7 +8,7 @@ struct OracleEventReader {
   private let sectionsBefore: Int
   /// The index of the current event, in a record that is an array.
   private var number: Int?
-  /// Those read so far.
+  /// The events read so far.
   private(set) var events: [OracleEvent] = []
 
   init(limits: Limits, before: OracleFeed?) {
@@ -50,7 +50,7 @@ struct OracleEventReader {
     OracleRejection(code, event: number, field: field)
   }
 
-  /// The event; none if it is only skipped because a rule is broken.
+  /// The event; nil if it is only skipped because a rule is broken.
   private func readEvent(_ value: OracleJSON) throws(OracleRejection) -> [OracleEvent] {
     guard case .object(let members) = value.content else {
       if !keeps(.eventIsObject) { return [] }

@@ -24,13 +24,13 @@ extension RecordGenerator {
     return speller.array(keys)
   }
 
-  /// The bound of a section, or null: mostly so low that items are beyond it.
+  /// The bound of a section, or null: mostly so low that items exceed it.
   mutating func keep() -> String {
     if random.chance(25) { return "null" }
     return random.chance(80) ? String(1 + random.below(5)) : random.pick(["9", "100", "2147483647"])
   }
 
-  /// Data with something that the orders' pointers name.
+  /// Data with members that the orders' pointers name.
   mutating func orderedData() -> String {
     if random.chance(10) { return speller.data() }
     if random.chance(10) { return orderedValue() }

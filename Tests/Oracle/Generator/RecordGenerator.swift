@@ -223,7 +223,7 @@ public struct GeneratorOptions: Sendable {
   public var topics = ["feeds.items", "feeds.sections"]
   /// The maximum number of events in a record.
   public var maxEvents = 5
-  /// The percentage of records to be rejected, whatever the state.
+  /// The percentage of records to be rejected in any state.
   public var badPercent = 3
   /// The percentage of records with a null value.
   public var nullPercent = 2
@@ -285,7 +285,7 @@ extension RecordGenerator {
 
   /// An event alone, or some within an array of valid events that do not affect anchors and items.
   private mutating func surrounded(_ bad: [String]) -> String {
-    // Alone, an array is no wrong event, but a record's events.
+    // An array alone is not a wrong event, but a record's events.
     if random.chance(40), bad.count == 1, !bad[0].hasPrefix("[") { return bad[0] }
     var events = (0..<random.below(4)).map { _ in self.event(.sectionUpsert) }
     events = events.filter { !$0.contains("before") && !$0.contains("after") }

@@ -1,4 +1,4 @@
-/// The exact value of a JSON number, however many digits it has.
+/// The exact value of a JSON number with any number of digits.
 ///
 /// It is 0.d₁d₂d₃… × 10^exponent, where the digits have no zeros at either end. 0 has no digits, and no sign.
 public struct OracleNumber: Sendable, Equatable, Comparable {
@@ -40,7 +40,7 @@ public struct OracleNumber: Sendable, Equatable, Comparable {
   }
 }
 
-/// An integer of any length, as it is written by hand.
+/// An integer of any length, in decimal.
 struct OracleInteger: Sendable, Equatable, Comparable {
   static let zero = OracleInteger(isNegative: false, digits: [])
 
@@ -100,7 +100,7 @@ struct OracleInteger: Sendable, Equatable, Comparable {
     return difference.reversed()
   }
 
-  /// The digit of a place, counted from the last.
+  /// The digit at a place, counted from the last.
   private static func digit(_ digits: [UInt8], _ place: Int) -> UInt8 {
     place < digits.count ? digits[digits.count - 1 - place] : 0
   }

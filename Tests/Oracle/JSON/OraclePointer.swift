@@ -41,7 +41,7 @@ public struct OraclePointer: Sendable, Equatable {
     return keeps(.pointerEscapes) ? name : part
   }
 
-  /// What it names in a document; nil for nothing.
+  /// The value that it names in a document; nil for none.
   public func value(in document: OracleJSON) -> OracleJSON? {
     if names.isEmpty, !keeps(.wholeData) { return nil }
     var value = document
@@ -67,7 +67,7 @@ public struct OraclePointer: Sendable, Equatable {
   private static func index(_ name: [UInt8]) -> Int? {
     guard !name.isEmpty, name.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     guard name == [0x30] || name[0] != 0x30 || !keeps(.pointerIndex) else { return nil }
-    // A number that is too large for an Int is past every end.
+    // A number that is too large for an Int is beyond every end.
     return Int(String(decoding: name, as: UTF8.self))
   }
 }

@@ -2,8 +2,8 @@ public import Feed
 
 /// Checks the records of flushes in sequence, byte by byte.
 ///
-/// From the actual records, it takes only what the protocol leaves open: which of several minimal sets of moves was
-/// chosen, and the consequences for the planner. It checks that the choice is valid, writes the resulting records, and
+/// From the actual records, it takes only the choices that the protocol leaves open: one of several minimal sets of
+/// moves, and the consequences for the planner. It checks that the choice is valid, writes the resulting records, and
 /// compares. It also checks that the items of ordered sections are in order in each revision, and within their bounds.
 public struct ChangesetJudge: Sendable {
   private let maxMessageBytes: Int

@@ -58,7 +58,7 @@ public enum NaiveReplica {
 
   /// A section of a reload or of an entry.
   private static func section(_ json: OracleJSON, _ rule: Rule, items: [OracleItem] = []) -> OracleSection {
-    // An order or a bound of another form is none.
+    // An order or a bound of another form counts as none.
     let order = keeps(rule) ? json.last("order") : nil
     let keep = keeps(rule) ? json.last("keep") : nil
     return OracleSection(
@@ -90,7 +90,7 @@ public enum NaiveReplica {
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// An element that comes to a place, by an insertion or a move.
+  /// An element that is inserted at a position or moved to it.
   private struct Arrival<Element> {
     let section: [UInt8]
     let index: Int
@@ -252,7 +252,7 @@ public enum NaiveReplica {
 
   /// Whether no other element comes to the same position of the same list.
   ///
-  /// - Parameter rules: those of two insertions, of an insertion and a move, and of two moves.
+  /// - Parameter rules: the rules of two insertions, of an insertion and a move, and of two moves.
   private static func isFree<Element>(_ number: Int, _ all: [Arrival<Element>], _ rules: [Rule]) -> Bool {
     let one = all[number]
     return all.enumerated().allSatisfy { place, other in

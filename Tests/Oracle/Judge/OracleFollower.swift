@@ -15,7 +15,7 @@ public struct OracleFollower {
 
   /// The effect of a record.
   public struct Outcome: Sendable {
-    /// nil if the key names no feed.
+    /// nil if the key does not name a feed.
     public let feed: OracleFeedKey?
     /// Whether the record is invalid.
     public let isRefused: Bool
@@ -63,7 +63,7 @@ public struct OracleFollower {
     return act(row(of: json, replica, isSame: isSame), column, json, replica, &isRefused)
   }
 
-  /// Where a record belongs in the table.
+  /// The row and column of a record in the table.
   private static func row(of json: OracleJSON, _ replica: Replica, isSame: Bool) -> String {
     let (revision, base) = (number(json, "revision"), number(json, "base"))
     switch text(json, "mode") {
@@ -98,7 +98,7 @@ public struct OracleFollower {
     }
   }
 
-  /// Does what the table says, unless that is the rule that is broken.
+  /// Performs the table's action, unless that is the broken rule.
   private static func act(
     _ row: String,
     _ column: String,
@@ -170,7 +170,7 @@ public struct OracleFollower {
     guard next.parts.count >= number(json, "parts") && !isExplicit && !isAlone || !keeps(.allParts) else {
       return next
     }
-    // What lacks a field of an entry is no changeset, either; that is seen when it is applied.
+    // A value with an incomplete entry is not a changeset, either; this is detected when it is applied.
     let parts = next.parts.compactMap(formed)
     isRefused = parts.count < next.parts.count
     guard !isRefused, let state = try? NaiveReplica.apply(parts, to: next.state) else { return stale }
@@ -268,7 +268,7 @@ public struct OracleFollower {
     return try? OracleJSON.parse(Array(other.utf8))
   }
 
-  /// Whether a rule of a family refuses a value where a text should be.
+  /// Whether a rule of a family rejects a value in place of a text.
   private static func keepsType(_ value: OracleJSON?, _ name: String) -> Bool {
     switch value?.content {
     case .number: keeps("11.7 \(name): is not a number")
@@ -335,8 +335,8 @@ public struct OracleFollower {
 
   // MARK: - Entries
 
-  /// A record whose entries all have what is needed from them, of the right types; nil if they have not. What only a broken rule
-  /// lets pass is made right.
+  /// A record whose entries have all required fields, of the right types; otherwise nil. Entries that only a broken rule accepts
+  /// are corrected.
   private static func formed(_ json: OracleJSON) -> OracleJSON? {
     let isReload = text(json, "mode") == "reload"
     if isFormed(json) { return isAccepted(json, isReload) ? json : nil }
@@ -367,7 +367,7 @@ public struct OracleFollower {
     return json
   }
 
-  /// The entries of a list; nil unless they are right, or made so.
+  /// The entries of a list; nil unless they are valid, or corrected.
   private static func repaired(_ json: OracleJSON, _ group: String, _ name: String) -> [OracleJSON]? {
     guard let list = json.last(name) else { return [] }
     let family = "11.7 the list \(group).\(name):"
@@ -411,7 +411,7 @@ public struct OracleFollower {
     }
   }
 
-  /// What is wrong with a field that is needed; nil if nothing, empty if no rule of a family says it.
+  /// The fault of a required field; nil if there is none, empty if no rule of a family covers it.
   private static func fault(of field: String, _ value: OracleJSON?, isOfItems: Bool) -> String? {
     guard let value else { return "is there" }
     let name = field.split(separator: ".").last
@@ -431,7 +431,7 @@ public struct OracleFollower {
     }
   }
 
-  /// What is wrong with a number; empty if no rule of a family says it.
+  /// The fault of a number; empty if no rule of a family covers it.
   private static func numberFault(_ value: OracleJSON) -> String? {
     if number(value) != nil { return nil }
     switch value.content {
@@ -445,7 +445,7 @@ public struct OracleFollower {
     }
   }
 
-  /// Whether nothing is wrong but by a rule that allows something, and is broken.
+  /// Whether there is no fault, except by a broken rule that allows something.
   private static func isAccepted(_ json: OracleJSON, _ isReload: Bool) -> Bool {
     let groups = ["sections", "items"].compactMap { json.last($0) }
     let known = ["delete", "insert", "move", "reconfigure", "reload"]
@@ -482,7 +482,7 @@ public struct OracleFollower {
     return !entries.contains { $0.last("kind")?.string?.count == 255 } || keeps(.longestKind)
   }
 
-  /// Whether every entry of a record has the fields that are needed from it, of the right types.
+  /// Whether every entry of a record has all required fields, of the right types.
   private static func isFormed(_ json: OracleJSON) -> Bool {
     func areFormed(_ holder: OracleJSON, _ group: String, _ name: String) -> Bool {
       guard let list = holder.last(name) else { return true }
@@ -518,7 +518,7 @@ public struct OracleFollower {
     return !fault.isEmpty && fault != "is not a list" && !keeps("11.7 \(name): \(fault)")
   }
 
-  /// A number of the head. Only a broken rule lets one pass that is none.
+  /// A number of the head. Only a broken rule accepts another value.
   private static func number(_ json: OracleJSON, _ name: String) -> Int {
     guard let value = json.last(name) else { return name == "parts" ? 1 : 0 }
     let text = String(decoding: value.string ?? value.minified, as: UTF8.self)
@@ -545,7 +545,7 @@ extension OracleJSON {
     path.split(separator: ".").reduce(self) { $0?.last(String($1)) }
   }
 
-  /// The object with another value at such a path, or without one for nil.
+  /// The object with another value at such a path; nil removes it.
   public func setting(_ path: String, to value: [UInt8]?) -> OracleJSON {
     let names = path.split(separator: ".", maxSplits: 1).map(String.init)
     var members: [OracleJSONMember] = []

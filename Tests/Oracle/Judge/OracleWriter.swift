@@ -70,7 +70,7 @@ struct OracleWriter {
     let hasManyItems =
       larger > planner.minimumItems || larger == planner.minimumItems && keeps(.minimumIsEnough)
       || !keeps(.minimumItems)
-    /// Whether a number passes a threshold; with a broken rule also when it reaches it.
+    /// Whether a number exceeds a threshold; with a broken rule also if it equals it.
     func passes(_ number: Double, _ threshold: Double, _ rule: Rule) -> Bool {
       number > threshold || number == threshold && !keeps(rule)
     }

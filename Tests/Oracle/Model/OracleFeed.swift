@@ -48,9 +48,9 @@ public struct OracleSection: Sendable, Equatable {
   public var id: [UInt8]
   /// Minified JSON.
   public var data: [UInt8]
-  /// nil if the items stand where events place them.
+  /// nil if events place the items.
   public var order: OracleSectionOrder?
-  /// The greatest number of items after a record; nil for any.
+  /// The maximum number of items after a record; nil for any.
   public var keep: Int?
   public var items: [OracleItem]
 
@@ -68,7 +68,7 @@ public struct OracleSection: Sendable, Equatable {
     self.items = items
   }
 
-  /// The items as the order wants them.
+  /// The items in the required order.
   public var orderedItems: [OracleItem] { order?.sorted(items) ?? items }
 
   /// The number of items beyond the bound.
@@ -91,7 +91,7 @@ public struct OracleItem: Sendable, Equatable {
     self.data = data
   }
 
-  /// A new item of which nothing else is said.
+  /// A new item without other properties.
   static func new(_ id: [UInt8]) -> OracleItem {
     OracleItem(
       id: id,

@@ -1,6 +1,6 @@
 /// The keys by which a section's items are ordered.
 public struct OracleSectionOrder: Sendable, Equatable {
-  /// One key: what a pointer names in an item's data.
+  /// One key: the value at a pointer in an item's data.
   public struct Key: Sendable, Equatable {
     public var pointer: OraclePointer
     public var isDescending: Bool
@@ -8,7 +8,7 @@ public struct OracleSectionOrder: Sendable, Equatable {
 
   public var keys: [Key]
 
-  /// An event's or a changeset's `order`; nil for `null`, and if it is none.
+  /// An event's or a changeset's `order`; nil for `null`, and if it is invalid.
   public init?(_ json: OracleJSON) {
     guard let elements = json.elements, (1...4).contains(elements.count) || !keeps(.orderLength) else {
       return nil
@@ -81,12 +81,12 @@ public struct OracleSectionOrder: Sendable, Equatable {
   }
 }
 
-/// What a key names in an item's data, as far as it matters for the order.
+/// The value of a key in an item's data, as far as it affects the order.
 public enum OracleSortValue: Sendable, Equatable {
   case boolean(Bool)
   case number(OracleNumber)
   case string([UInt8])
-  /// Nothing, null, an array or an object.
+  /// Missing, null, an array or an object.
   case other
 
   public init(_ json: OracleJSON?) {
@@ -104,7 +104,7 @@ public enum OracleSortValue: Sendable, Equatable {
     }
   }
 
-  /// Whether an item with this value comes before one with the other.
+  /// Whether an item with this value precedes one with the other.
   public func comes(before other: OracleSortValue, isDescending: Bool) -> Bool {
     if self == .other { return isDescending && !keeps(.nothingLast) }
     if other == .other { return !isDescending || keeps(.nothingLast) }
@@ -138,7 +138,7 @@ public enum OracleSortValue: Sendable, Equatable {
 }
 
 extension OracleFeed {
-  /// Which section is not in its order, or has more items than it may; nil if none.
+  /// A section that is not in order, or exceeds its bound; nil if none.
   public var disorder: String? {
     for section in sections {
       let name = "section \(String(decoding: section.id, as: UTF8.self))"
@@ -152,9 +152,9 @@ extension OracleFeed {
   }
 }
 
-/// The greatest numbers of items of sections.
+/// The maximum numbers of items of sections.
 public enum OracleKeep {
-  /// An event's or a changeset's `keep`; nil for `null`, and if it is none.
+  /// An event's or a changeset's `keep`; nil for `null`, and if it is invalid.
   public static func number(_ json: OracleJSON) -> Int? {
     let text = String(decoding: json.minified, as: UTF8.self)
     let isDigits = json.minified.allSatisfy { (0x30...0x39).contains($0) }

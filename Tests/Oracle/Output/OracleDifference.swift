@@ -13,7 +13,7 @@ struct OracleDifference {
   private let new: [[UInt8]: Position]
   private let oldSections: [[UInt8]: Int]
   private let newSections: [[UInt8]: Int]
-  /// The lists in which elements may have moved: that of sections, and each section's.
+  /// The lists in which elements may have moved: of the sections, and of each section's items.
   let sectionOrder: OracleOrder
   let itemOrders: [OracleOrder]
   /// Items that changed their section.
@@ -261,14 +261,14 @@ struct OracleDifference {
 }
 
 extension OracleSection {
-  /// Whether everything but the items is the same.
+  /// Whether everything except the items is the same.
   fileprivate func hasContent(of other: OracleSection) -> Bool {
     data == other.data && (order == other.order || !keeps(.orderReconfigures))
       && (keep == other.keep || !keeps(.keepReconfigures))
   }
 }
 
-/// Which sections and items a difference lists as moved.
+/// The sections and items that a difference lists as moved.
 struct OracleMoves: Equatable {
   var sections: Set<[UInt8]> = []
   /// Items that moved within a section or to another one.
@@ -321,7 +321,7 @@ struct OracleOrder {
       return "\(name): \(count) moves, \(fewest) are needed and \(most) allowed"
         + (isReplaced ? " (the list was replaced)" : " (placed one by one)")
     }
-    // None of a minimal set can be left out.
+    // No move of a minimal set can be omitted.
     if count == fewest { return nil }
     for element in elements where moved.contains(element) && isInOrder(moved.subtracting([element])) {
       return "\(name): the move of \(String(decoding: element, as: UTF8.self)) is idle"

@@ -193,7 +193,7 @@ struct OracleText {
     add(json)
   }
 
-  /// Appends what a section has besides its id and items.
+  /// Appends a section's fields after its id, without its items.
   mutating func addContent(of section: OracleSection) {
     addField("data", json: section.data)
     if let order = section.order, keeps(.orderWritten) { addField("order", json: order.canonical) }

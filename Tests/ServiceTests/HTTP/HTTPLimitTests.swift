@@ -97,7 +97,7 @@ import Testing
       return client
     }
     for _ in 0..<3 { #expect(try server.ask("GET /").text == "hello") }
-    // Somebody had to go, and nobody else.
+    // No more connections were evicted than necessary.
     #expect(server.server.counters.openConnections >= 6)
     let others = try server.connect(from: "127.0.0.2")
     for _ in 0..<3 { #expect(try server.ask("GET /").text == "hello") }

@@ -5,7 +5,7 @@ import Testing
 
 /// Responses that are given after the handler has returned.
 struct LaterResponseTests {
-  /// The responses that wait, by what their requests sent.
+  /// The waiting responses, by the content of their requests.
   private final class Waiting: Sendable {
     private let all = Mutex<[String: HTTPLaterResponse]>([:])
     private let (arrivals, continuation) = AsyncStream<String>.makeStream()

@@ -158,7 +158,7 @@ import Testing
     #expect(throws: TokenFault.self) { try check(Array(header.utf8), wide) }
   }
 
-  /// What other services publish beside the keys that can be used.
+  /// Other services' keys that cannot be used.
   static let oddKeys = [
     (
       #"{"kty":"RSA","kid":"x","n":"\#(String(repeating: "_", count: 171))g","e":"AQAB"}"#,

@@ -1,18 +1,18 @@
 public import Kafka
 
-/// One partition: what was written to it, in order, and what that says of producers and transactions.
+/// One partition: its records in order, with the state of producers and transactions.
 public final class PartitionLog {
   private struct ProducerState {
     var epoch: Int16
-    /// The sequence number that has to come next.
+    /// The next expected sequence number.
     var nextSequence: Int32
-    /// The last batches, for those that come twice: first and next sequence.
+    /// The last batches, to detect duplicates: first and next sequence.
     var recent: [(range: ClosedRange<Int32>, end: Int64)] = []
   }
 
   public let partition: TopicPartition
   public private(set) var entries: [LogEntry] = []
-  /// The offset of the oldest record there may be.
+  /// The offset of the oldest available record.
   public private(set) var low: Int64 = 0
   /// The offset of the next record.
   public private(set) var high: Int64 = 0
@@ -24,10 +24,10 @@ public final class PartitionLog {
   /// Whether a producer's open transaction has records here.
   func isWritten(by producer: ProducerKey) -> Bool { openSpans[producer.id] != nil }
 
-  /// Before the first record of the oldest transaction that is open.
+  /// The offset before the first record of the oldest open transaction.
   public var lastStableOffset: Int64 { openSpans.values.map(\.firstOffset).min() ?? high }
 
-  /// Up to where it can be read.
+  /// The end for readers of committed records.
   public func end(_ isolation: IsolationLevel) -> Int64 {
     isolation == .readCommitted ? lastStableOffset : high
   }
@@ -39,10 +39,10 @@ public final class PartitionLog {
     for record in records { add(.record(record), nil) }
   }
 
-  /// Appends a batch of a transaction, unless it is there already.
+  /// Appends a batch of a transaction, unless it is a duplicate.
   ///
   /// - Parameter sequence: the number of its first record.
-  /// - Returns: the offset after its last record, or why it is refused.
+  /// - Returns: the offset after its last record, or the error.
   func append(
     _ records: [SimulatedRecord],
     _ producer: ProducerKey,
@@ -84,7 +84,7 @@ public final class PartitionLog {
 
   // MARK: Reading
 
-  /// What comes from an offset on, and where the next reading goes on: behind what was looked at.
+  /// The records from an offset on, and the offset of the next read: after the examined ones.
   public func read(
     from offset: Int64,
     below end: Int64,
@@ -116,8 +116,8 @@ public final class PartitionLog {
 
   // MARK: Cleaning
 
-  /// Keeps of each key the newest committed record, as the cleaner of a compacted topic does; and of what follows the
-  /// last stable offset, everything.
+  /// Keeps the newest committed record of each key, like the cleaner of a compacted topic, and all records after the
+  /// last stable offset.
   public func compact(keepingTombstones: Bool) {
     let end = lastStableOffset
     var newest: [[UInt8]?: Int64] = [:]
@@ -125,7 +125,7 @@ public final class PartitionLog {
       if case .record(let record) = entry.content { newest[record.key] = entry.offset }
     }
     entries.removeAll { entry in
-      // The last entry stays: producers' states hang on it.
+      // The last entry stays, because producers' states depend on it.
       guard entry.offset < end, entry.offset < high - 1 else { return false }
       switch entry.content {
       case .marker: return true
@@ -137,7 +137,7 @@ public final class PartitionLog {
   }
 }
 
-/// What takes up an offset of a partition.
+/// An entry that occupies an offset of a partition.
 public struct LogEntry {
   public enum Content {
     case record(SimulatedRecord)
@@ -147,11 +147,11 @@ public struct LogEntry {
 
   public let offset: Int64
   public let content: Content
-  /// The records of one transaction in the partition; nil for what was written without one, and for markers.
+  /// The records of one transaction in the partition; nil for records without one, and for markers.
   public let span: TransactionSpan?
 }
 
-/// What one transaction wrote to one partition.
+/// The records of one transaction in one partition.
 public final class TransactionSpan {
   public enum State { case open, committed, aborted }
 
@@ -167,7 +167,7 @@ public final class TransactionSpan {
   }
 }
 
-/// A producer, and which of those that have had its `transactional.id`.
+/// A producer, identified among all with its `transactional.id`.
 public struct ProducerKey: Hashable {
   public let id: Int64
   public let epoch: Int16
@@ -178,7 +178,7 @@ public struct ProducerKey: Hashable {
   }
 }
 
-/// A record as a broker keeps it.
+/// A record in a broker's log.
 public struct SimulatedRecord {
   public var key: [UInt8]?
   public var value: [UInt8]?

@@ -1,16 +1,16 @@
 public import Kafka
 
-/// Carries requests to brokers and answers back, or not.
+/// Carries requests to brokers and answers back, or loses them.
 public final class SimulatedNetwork {
   public let simulator: Simulator
   public let cluster: SimulatedCluster
-  /// What is to befall the next requests of a kind, in their order.
+  /// The faults of the next requests of a kind, in order.
   private var fates: [RequestKind: [Fate]] = [:]
-  /// Requests that were sent, and those to which something happened.
+  /// The number of sent requests, and of those with a fault.
   public private(set) var requestCount = 0
   public private(set) var faultCount = 0
 
-  /// Told of a process that is to die.
+  /// Called with a process that must die.
   public var onDeath: ((SimulatedProcess) -> Void)?
 
   public init(_ cluster: SimulatedCluster) {
@@ -18,17 +18,17 @@ public final class SimulatedNetwork {
     simulator = cluster.simulator
   }
 
-  /// Something is to befall the next request of a kind that nothing is to befall yet.
+  /// Plans a fault for the next request of a kind without one.
   public func arm(_ kind: RequestKind, _ fate: Fate) { fates[kind, default: []].append(fate) }
 
-  /// Nothing more is to happen.
+  /// Cancels the planned faults.
   public func disarm() { fates = [:] }
 
   /// Sends a request to a broker and waits for its answer.
   ///
   /// - Parameters:
-  ///   - timeout: how long to wait for the answer, in microseconds.
-  ///   - handle: what the broker does when the request arrives.
+  ///   - timeout: the maximum wait for the answer, in microseconds.
+  ///   - handle: the broker's handler of the request.
   func call<Answer>(
     _ kind: RequestKind,
     from client: SimulatedClient,
@@ -114,7 +114,7 @@ public final class SimulatedNetwork {
     }
   }
 
-  /// A request that is on its way.
+  /// A request in flight.
   private final class Call<Answer>: PendingCall {
     let signal: Signal
     var answer: Result<Answer, RefusedRequest>?
@@ -131,39 +131,39 @@ public final class SimulatedNetwork {
   }
 }
 
-/// What clients ask brokers for.
+/// The requests of clients.
 public enum RequestKind: String, CaseIterable, Sendable {
   case metadata, findCoordinator, initProducer, addPartition, produce, addOffsets, commitOffsets,
     endTransaction
   case joinGroup, syncGroup, heartbeat, leaveGroup, fetchOffsets, listOffsets, fetch, describeGroup
 }
 
-/// What befalls one request.
+/// The fault of one request.
 public enum Fate: Sendable, Equatable {
-  /// The connection breaks before it arrives.
+  /// The connection breaks before the request arrives.
   case lost
-  /// It is done, and the connection breaks before the answer arrives.
+  /// The request is handled, and the connection breaks before the answer arrives.
   case answerLost
-  /// It arrives so many milliseconds later, maybe long after its sender has given up.
+  /// The request arrives this many milliseconds later, maybe long after its sender has given up.
   case late(Int64)
-  /// It is done at once, and the answer takes so many milliseconds.
+  /// The request is handled at once, and the answer takes this many milliseconds.
   case slowAnswer(Int64)
-  /// It arrives twice: again after so many milliseconds, from a connection that was given up.
+  /// The request arrives twice: the second time after this many milliseconds, from an abandoned connection.
   case twice(Int64)
-  /// Its connection breaks at once, so that its sender sends it again, and it arrives all the same, so many milliseconds later.
+  /// Its connection breaks at once, so that its sender repeats it, and it arrives nevertheless, this many milliseconds later.
   case overtaken(Int64)
-  /// The broker refuses it.
+  /// The broker rejects the request.
   case refused(KafkaErrorCode)
-  /// Its sender dies before it is sent.
+  /// The sender dies before it sends the request.
   case senderDies
-  /// Its sender dies as soon as it is sent.
+  /// The sender dies as soon as it has sent the request.
   case senderDiesAfter
 }
 
-/// What a broker answers instead of doing what it was asked.
+/// A broker's error instead of the requested action.
 struct RefusedRequest: Error {
   let code: KafkaErrorCode
-  /// The id to join with, where one is required.
+  /// The id with which to join, if one is required.
   var memberID = ""
 
   init(_ code: KafkaErrorCode, memberID: String = "") {
@@ -172,7 +172,7 @@ struct RefusedRequest: Error {
   }
 }
 
-/// Codes of the protocol that only brokers and the insides of clients speak of.
+/// Codes of the protocol that only brokers and clients' internals use.
 extension KafkaErrorCode {
   static let offsetOutOfRange = KafkaErrorCode(rawValue: 1)
   static let rebalanceInProgress = KafkaErrorCode(rawValue: 27)

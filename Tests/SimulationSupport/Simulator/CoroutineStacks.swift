@@ -1,12 +1,12 @@
 import CCoroutine
 
-/// Stacks of tasks that have ended, for those to come.
+/// Stacks of ended tasks, for future ones.
 final class CoroutineStacks {
   private var unused: [OpaquePointer] = []
-  /// Memory is taken as it is touched; debug builds need much.
+  /// Memory is allocated as it is touched; debug builds need much.
   private static let bytes = 4 << 20
 
-  /// Actors of a simulation are used by one task each, all on one thread.
+  /// One task uses each of a simulation's actors, all on one thread.
   private static let trustsIsolation: Void = feedstore_coroutine_trust_isolation()
 
   init() { Self.trustsIsolation }

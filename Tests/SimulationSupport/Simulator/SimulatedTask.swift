@@ -1,12 +1,12 @@
 import CCoroutine
 
-/// Code that runs in virtual time: it may wait in the midst of a call, and others go on meanwhile.
+/// Code that runs in virtual time: it may wait in the middle of a call, while others run.
 public final class SimulatedTask {
   private unowned let simulator: Simulator
   let process: SimulatedProcess
   private var body: (() -> Void)?
   private var stack: OpaquePointer?
-  /// Counts its waits, so that what was to end an earlier one does not end a later.
+  /// Counts its waits, so that the end of an earlier one does not end a later one.
   private var wait = 0
   public private(set) var hasEnded = false
 
@@ -16,10 +16,10 @@ public final class SimulatedTask {
     self.body = body
   }
 
-  /// Goes on, if it is still in the wait of this number.
+  /// Continues the task, if it is still in the wait with this number.
   func wake(_ number: Int) {
     guard number == wait, !hasEnded else { return }
-    // A process that is stopped in its tracks goes on when it is let.
+    // A suspended process continues when it is resumed.
     if process.isAlive, process.pauseEnd > simulator.now {
       return simulator.schedule(at: process.pauseEnd) { [weak self] in self?.wake(number) }
     }
@@ -35,7 +35,7 @@ public final class SimulatedTask {
     process.tasks.removeAll { $0 === self }
   }
 
-  /// Ends its wait at once, as its process has ended: it finds out with whatever it does next.
+  /// Ends its wait at once, because its process has ended: its next call detects that.
   func interrupt() {
     let number = wait
     simulator.schedule { [self] in wake(number) }
@@ -58,7 +58,7 @@ public final class SimulatedTask {
     body?()
   }
 
-  /// From within: waits for a time or a signal, whichever comes first.
+  /// From within: waits for a time or a signal, whichever is first.
   func suspend(until time: Int64, _ signal: Signal?) {
     guard let stack, process.isAlive else { return }
     let number = wait
@@ -68,16 +68,16 @@ public final class SimulatedTask {
   }
 }
 
-/// A process: what dies together, and what stands still together.
+/// A process: its tasks die together, and stop together.
 public final class SimulatedProcess {
   public let name: String
   public private(set) var isAlive = true
-  /// How long it has worked since it has last let time pass, in microseconds.
+  /// The working time since it has last let time pass, in microseconds.
   public var busy: Int64 = 0
-  /// Until when it stands still, in microseconds.
+  /// The end of its suspension, in microseconds.
   var pauseEnd: Int64 = 0
   var tasks: [SimulatedTask] = []
-  /// What random choices of its clients begin with.
+  /// The seed of its clients' random choices.
   let seed: UInt64
   var clientCount = 0
 
@@ -86,12 +86,12 @@ public final class SimulatedProcess {
     self.seed = seed
   }
 
-  /// Ends it without a word. Its tasks run once more, to release what they hold: nothing that they do then has any effect.
+  /// Kills it. Its tasks run once more, to release their memory, without any effect.
   public func kill() {
     isAlive = false
     for task in tasks { task.interrupt() }
   }
 
-  /// Has it stand still until a time, in microseconds, as one does whose machine swaps or sleeps.
+  /// Suspends it until a time, in microseconds, like a process on a machine that swaps or sleeps.
   public func pause(until time: Int64) { pauseEnd = max(pauseEnd, time) }
 }

@@ -1,9 +1,9 @@
 import Oracle
 
-/// Virtual time, and everything that happens in it, one thing after the other on one thread.
+/// Virtual time, and all its events, one after another on one thread.
 ///
-/// What happens at the same time happens in the order in which it was scheduled, so a run is a function of what it is
-/// given: no clock, no thread and no source of randomness is looked at.
+/// Simultaneous events happen in the order in which they were scheduled, so a run is a function of its input: it uses
+/// no clock, no thread and no source of randomness.
 public final class Simulator {
   private struct Event {
     let time: Int64
@@ -13,13 +13,13 @@ public final class Simulator {
 
   /// Microseconds since the beginning.
   public private(set) var now: Int64 = 0
-  /// Milliseconds since the beginning; what the simulated machines take for their clock.
+  /// Milliseconds since the beginning: the clock of the simulated machines.
   public var milliseconds: Int64 { now / 1_000 }
-  /// Events that have happened.
+  /// The number of past events.
   public private(set) var eventCount = 0
-  /// The task that runs; nil between two.
+  /// The running task; nil between two.
   public internal(set) var current: SimulatedTask?
-  /// Told what happens, if anybody listens.
+  /// Called with a description of each event, if set.
   public var onLine: ((String) -> Void)?
 
   private var heap: [Event] = []
@@ -28,20 +28,20 @@ public final class Simulator {
 
   public init() {}
 
-  /// Has something happen later; with no delay, after all that is due now.
+  /// Schedules an event; without delay, after all that are due now.
   public func schedule(after microseconds: Int64 = 0, _ action: @escaping () -> Void) {
     schedule(at: now + max(0, microseconds), action)
   }
 
-  /// Has something happen at a time, or now if that has passed.
+  /// Schedules an event at a time, or now if that has passed.
   public func schedule(at time: Int64, _ action: @escaping () -> Void) {
     push(Event(time: max(now, time), number: nextNumber, action: action))
     nextNumber += 1
   }
 
-  /// Lets what is due happen until a time, or until a condition holds that is looked at after each event.
+  /// Runs due events up to a time, or until a condition holds, which is checked after each event.
   ///
-  /// - Parameter microseconds: where the time stops.
+  /// - Parameter microseconds: the time at which to stop.
   public func run(until microseconds: Int64, or isDone: () -> Bool = { false }) {
     while !isDone() {
       guard let first = heap.first, first.time <= microseconds else {
@@ -55,14 +55,14 @@ public final class Simulator {
     }
   }
 
-  /// Forgets what is to happen, and lets go of everything that hangs on it. Its processes must have ended.
+  /// Cancels all events, and releases their objects. The processes must have ended.
   public func end() {
     heap = []
     onLine = nil
     stacks.free()
   }
 
-  /// Begins a task of a process, which runs when it is its turn.
+  /// Starts a task of a process, which runs in turn.
   @discardableResult
   public func spawn(_ process: SimulatedProcess, _ body: @escaping () -> Void) -> SimulatedTask {
     let task = SimulatedTask(self, process, body)
@@ -71,7 +71,7 @@ public final class Simulator {
     return task
   }
 
-  /// Notes what happens.
+  /// Records an event.
   public func tell(_ line: @autoclosure () -> String) {
     if let onLine {
       let milliseconds = String(now / 1_000)
@@ -82,7 +82,7 @@ public final class Simulator {
 
   // MARK: What a task does
 
-  /// The running task waits for so long.
+  /// The running task waits for this long.
   public func sleep(_ microseconds: Int64) {
     running.suspend(until: now + max(0, microseconds), nil)
   }
@@ -130,7 +130,7 @@ public final class Simulator {
   }
 }
 
-/// What tasks wait for that somebody else does.
+/// A condition for which tasks wait, and which others cause.
 public final class Signal {
   private unowned let simulator: Simulator
   private var waiting: [(task: SimulatedTask, wait: Int)] = []
@@ -139,7 +139,7 @@ public final class Signal {
 
   func add(_ task: SimulatedTask, _ wait: Int) { waiting.append((task, wait)) }
 
-  /// Has all that wait look again.
+  /// Makes all waiting tasks check again.
   public func notify() {
     if waiting.isEmpty { return }
     let tasks = waiting
@@ -148,7 +148,7 @@ public final class Signal {
   }
 }
 
-/// Random numbers that belong to a name: those of others are not changed by how many are drawn here.
+/// Random numbers for a name; the number of draws does not affect those of other names.
 public struct SplitMix64Stream {
   private var generator: SplitMix64
 
@@ -159,7 +159,7 @@ public struct SplitMix64Stream {
     generator = SplitMix64(seed: hash)
   }
 
-  /// A number from 0 up to `count`, which is left out.
+  /// A number from 0 up to, but not including, `count`.
   public mutating func below(_ count: Int64) -> Int64 { Int64(generator.next() % UInt64(count)) }
 
   public mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }

@@ -14,7 +14,7 @@ import Testing
   private let laboratory = Laboratory()
   private typealias L = Laboratory
 
-  /// Logs what `noteOpenTransactions` says in some seconds, and when.
+  /// Logs the lines of `noteOpenTransactions` during some seconds, with their times.
   private func lines(
     _ process: SimulatedProcess,
     seconds: Int,
@@ -74,7 +74,7 @@ import Testing
       #expect(try lines(process, seconds: 90) { Int64($0) } == [])
       try producer.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
-      // A worker that is slow: everything may be read.
+      // A slow worker: everything can be read.
       #expect(try lines(process, seconds: 200) == [])
     }
   }

@@ -2,7 +2,7 @@ import Kafka
 import SimulationSupport
 import Testing
 
-/// A cluster to try things on: three brokers, topics `in` and `out` with two partitions each.
+/// A cluster for experiments: three brokers, topics `in` and `out` with two partitions each.
 final class Laboratory {
   let simulator = Simulator()
   let cluster: SimulatedCluster
@@ -29,7 +29,7 @@ final class Laboratory {
     return process
   }
 
-  /// Runs something to its end, in a process of its own.
+  /// Runs a function to its end, in a separate process.
   func run(_ body: @escaping (SimulatedProcess) throws -> Void) {
     let process = process("p")
     var result: Result<Void, any Error>?
@@ -66,7 +66,7 @@ final class Laboratory {
     SimulatedRecord(key: Array(text.utf8), value: Array(text.utf8), timestamp: 0)
   }
 
-  /// What can be read of a partition.
+  /// The readable records of a partition.
   func contents(of partition: TopicPartition, _ isolation: IsolationLevel = .readCommitted) -> [String] {
     guard let log = cluster.log(partition) else { return [] }
     return log.read(from: 0, below: .max, isolation, most: .max).records.map {
@@ -75,7 +75,7 @@ final class Laboratory {
   }
 }
 
-/// What a call fails with; nil if it does not.
+/// The error of a call, if it fails.
 func failure(of body: () throws -> Void) -> KafkaError? {
   do {
     try body()

@@ -5,13 +5,13 @@ import Testing
 @Suite struct SecondJoinTests {
   private static let start = Duration.seconds(100)
 
-  /// What happens to a member, so long after the start.
+  /// An event of a member, at a time since the start.
   private enum Event {
     case gains(Int, after: Duration)
     case givesUp
   }
 
-  /// Whether it joins again, for each time it gains something or nothing.
+  /// Whether it joins again, for each time it gains partitions or none.
   private func answers(_ events: Event...) -> [Bool] {
     var join = SecondJoin()
     return events.compactMap { event in
@@ -29,7 +29,7 @@ import Testing
     #expect(answers(.gains(0, after: .zero)) == [true])
   }
 
-  /// Others may have lost something: for them it is the first of two rounds.
+  /// Other members may have lost partitions: for them it is the first of two rounds.
   @Test func `a member that gains something joins again only when it gains nothing in the next round`() {
     #expect(answers(.gains(1, after: .zero), .gains(0, after: .milliseconds(10))) == [false, true])
   }
@@ -64,7 +64,7 @@ import Testing
     )
   }
 
-  /// Members give up, gain, or neither; rounds take as long as they like.
+  /// Members give up, gain, or neither; rounds take any time.
   @Test func `members do not have each other join without end`() {
     let seed = UInt64.random(in: 0 ... .max)
     print("second joins: seed \(seed)")
@@ -81,7 +81,7 @@ import Testing
           rounds += 1
           another = false
           for index in members.indices {
-            // Each gets to its answer when it can.
+            // Each receives its answer at a random time.
             let time = now + .milliseconds(Int.random(in: 0...20, using: &random))
             let kind = isFirst ? Int.random(in: 0...2, using: &random) : 0
             if kind == 2 {

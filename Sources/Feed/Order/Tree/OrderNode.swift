@@ -1,11 +1,11 @@
 import CXxhash
 import Glibc
 
-/// An element in the order tree: its handle, and in which of the two orders the entry counts.
+/// An element in the order tree: its handle, and the orders in which the entry counts.
 ///
-/// An element that did not move has one entry that counts in both. One that was moved or deleted
-/// leaves a ghost that counts only in the published order, and one that was moved or inserted has
-/// an entry that counts only in the current order.
+/// An element that did not move has one entry that counts in both. A moved or deleted element leaves a ghost
+/// that counts only in the published order; a moved or inserted one has an entry that counts only in the
+/// current order.
 struct OrderEntry: Equatable {
   let bits: UInt32
 
@@ -28,12 +28,12 @@ struct OrderEntry: Equatable {
   var isPublished: Bool { bits & 1 != 0 }
   @inline(__always)
   var isCurrent: Bool { bits & 2 != 0 }
-  /// 1 for each order in which it counts.
+  /// 1 for each order in which the entry counts.
   @inline(__always)
   var counts: OrderCounts { OrderCounts(published: Int32(bits & 1), current: Int32(bits >> 1 & 1)) }
 }
 
-/// How many elements there are in each of the two orders. They are in memory, so their sums do not overflow.
+/// The numbers of elements in the two orders. The elements are in memory, so sums do not overflow.
 struct OrderCounts: Equatable {
   var published: Int32 = 0
   var current: Int32 = 0
@@ -59,12 +59,12 @@ struct OrderCounts: Equatable {
   static func -= (one: inout OrderCounts, other: OrderCounts) { one = one - other }
 }
 
-/// The slots of a node: memory for values of one kind, of which the node knows how many are in use.
+/// The slots of a node: memory for values of one type; the node knows how many are in use.
 ///
-/// Builds for debugging check each index against the memory's bounds.
+/// Debug builds check each index against the memory's bounds.
 struct OrderSlots<Value> {
   private let base: UnsafeMutablePointer<Value>
-  /// Read by checks alone, and so not at all in a release.
+  /// Read only by checks, and so not in a release build.
   private let count: Int
 
   @inline(__always)
@@ -85,9 +85,9 @@ struct OrderSlots<Value> {
     }
   }
 
-  /// Inserts a value before those from a slot on.
+  /// Inserts a value before a slot.
   ///
-  /// - Parameter used: how many slots are in use.
+  /// - Parameter used: the number of used slots.
   @inline(__always)
   func insert(_ value: Value, at slot: Int, used: Int) {
     assert(slot >= 0 && slot <= used && used < count, "there is no room in that slot")
@@ -97,7 +97,7 @@ struct OrderSlots<Value> {
 
   /// Removes a value, and closes the gap.
   ///
-  /// - Parameter used: how many slots are in use.
+  /// - Parameter used: the number of used slots.
   @inline(__always)
   func remove(at slot: Int, used: Int) {
     assert(slot >= 0 && slot < used && used <= count, "there is no value in that slot")
@@ -112,7 +112,7 @@ struct OrderSlots<Value> {
     (base + slot).update(from: source.base + sourceSlots.lowerBound, count: sourceSlots.count)
   }
 
-  /// Copies values that are not in a node yet into the slots from one on.
+  /// Copies values that are not in a node into the slots from one on.
   @inline(__always)
   func update(from slot: Int, with values: UnsafeBufferPointer<Value>) {
     assert(slot >= 0 && slot + values.count <= count, "there are not that many slots")
@@ -122,12 +122,12 @@ struct OrderSlots<Value> {
 
 /// A node of the order tree: a leaf with entries, or a branch with children.
 ///
-/// A handle to memory that the tree owns: it dangles once the tree has freed the node. Builds for debugging check that a node is
-/// used as what it is and that indices are within its bounds.
+/// A handle to memory that the tree owns: it dangles once the tree has freed the node. Debug builds check the
+/// node's type and the bounds of indices.
 struct OrderNode: Equatable {
   private let head: UnsafeMutablePointer<Head>
 
-  /// What leaves and branches have in common; the memory of both begins with it.
+  /// The common part of leaves and branches, at the beginning of both.
   struct Head {
     var parent: OrderNode?
     /// Entries of a leaf, children of a branch.
@@ -146,9 +146,9 @@ struct OrderNode: Equatable {
     var counts = OrderCounts()
   }
 
-  /// Full leaves have room for this many entries.
+  /// The capacity of a full leaf.
   static let leafCapacity = 128
-  /// Branches have room for this many children.
+  /// The capacity of a branch.
   static let branchCapacity = 32
 
   // MARK: Memory
@@ -177,7 +177,7 @@ struct OrderNode: Equatable {
     return memory
   }
 
-  /// Frees the node alone.
+  /// Frees the node, without its children.
   func free() { Glibc.free(head) }
 
   // MARK: Every node
@@ -242,7 +242,7 @@ struct OrderNode: Equatable {
     OrderSlots(UnsafeMutableRawPointer(leafHead + 1), count: capacity)
   }
 
-  /// Loads a leaf, whose entries are searched one after the other.
+  /// Prefetches a leaf, whose entries are searched one after the other.
   @inline(__always)
   func prefetch() {
     for line in stride(from: 0, to: 576, by: 64) { feedstore_prefetch(UnsafeRawPointer(head) + line) }
@@ -259,7 +259,7 @@ struct OrderNode: Equatable {
   @inline(__always)
   var children: OrderSlots<OrderNode> { OrderSlots(branchSlots, count: OrderNode.branchCapacity) }
 
-  /// For each child of a branch, its entries in each order.
+  /// For each child of a branch, its number of entries in each order.
   @inline(__always)
   var childCounts: OrderSlots<OrderCounts> {
     let start = branchSlots + OrderNode.branchCapacity * MemoryLayout<OrderNode>.stride
@@ -278,7 +278,7 @@ struct OrderNode: Equatable {
 
   // MARK: Checks
 
-  /// Checks a leaf's numbers against each other and against its parent's, in builds for debugging.
+  /// Checks a leaf's numbers against each other and against its parent's, in debug builds.
   @inline(__always)
   func checkLeaf() { assert(isConsistentLeaf, "a leaf's numbers contradict each other") }
 

@@ -1,5 +1,5 @@
 extension OrderTree {
-  /// The place for a new element to be the `rank`-th in the current order.
+  /// The position at which a new element becomes the `rank`-th in the current order.
   mutating func place(atCurrent rank: Rank) -> Position { select(current: rank) ?? endPosition() }
 
   /// Adds entries at the end: O(k) for k entries, and O(log n) for each leaf that takes them.
@@ -23,7 +23,7 @@ extension OrderTree {
     }
   }
 
-  /// The place after the last entry.
+  /// The position after the last entry.
   private mutating func endPosition() -> Position {
     guard var node = root else {
       let leaf = OrderNode.leaf(capacity: 8)
@@ -35,7 +35,7 @@ extension OrderTree {
     return Position(leaf: node, index: node.count)
   }
 
-  /// Inserts an entry at a place, which is then that of the entry.
+  /// Inserts an entry at a position, which becomes the entry's.
   mutating func insert(_ entry: OrderEntry, at position: inout Position, _ table: ElementTable) {
     var leaf = position.leaf
     if leaf.count == leaf.capacity {
@@ -62,7 +62,7 @@ extension OrderTree {
 
   // MARK: Leaves
 
-  /// Gives the only leaf of a small tree twice the room.
+  /// Doubles the capacity of a small tree's only leaf.
   private mutating func enlarge(_ leaf: OrderNode, _ table: ElementTable) -> OrderNode {
     let larger = OrderNode.leaf(capacity: min(leaf.capacity * 2, OrderNode.leafCapacity))
     moveEntries(of: leaf, from: 0, to: larger, table)
@@ -80,8 +80,8 @@ extension OrderTree {
     return larger
   }
 
-  /// Splits a full leaf and returns the new right half. Appending leaves the left one full, so
-  /// that a list built from front to back has full leaves.
+  /// Splits a full leaf and returns the new right half. Appending leaves the left one full, so that a list
+  /// that was built in order has full leaves.
   private mutating func split(_ leaf: OrderNode, at index: Int, _ table: ElementTable) -> OrderNode {
     let right = OrderNode.leaf(capacity: OrderNode.leafCapacity)
     let count = leaf.count
@@ -97,7 +97,7 @@ extension OrderTree {
 
   // MARK: Branches
 
-  /// Enters a node that was split off into the parent of the node it came from.
+  /// Adds a node that was split off to its sibling's parent.
   private mutating func insertSibling(_ node: OrderNode, after sibling: OrderNode) {
     guard var branch = sibling.parent else {
       let branch = OrderNode.branch(level: sibling.level + 1)
@@ -121,7 +121,7 @@ extension OrderTree {
     branch.childCounts[slot - 1] = sibling.counts
   }
 
-  /// Makes room for one more child at a slot.
+  /// Makes room for another child at a slot.
   private static func open(_ branch: OrderNode, _ slot: Int) {
     let used = branch.count
     branch.children.insert(branch, at: slot, used: used)
@@ -129,9 +129,8 @@ extension OrderTree {
     branch.count = used + 1
   }
 
-  /// Splits a full branch. Its right part is entered into its parent, so the counts of both must
-  /// be right at once: the node that is being inserted below has taken its entries from a sibling
-  /// whose counts its parent still holds in full.
+  /// Splits a full branch. Its right part is added to its parent, so both counts must be right at once: the
+  /// new node below took its entries from a sibling that the parent still counts in full.
   private mutating func splitBranch(_ branch: OrderNode, at slot: Int) -> OrderNode {
     let right = OrderNode.branch(level: branch.level)
     let count = branch.count

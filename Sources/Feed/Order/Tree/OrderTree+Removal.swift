@@ -28,7 +28,7 @@ extension OrderTree {
 
   // MARK: Leaves
 
-  /// Joins a leaf that has become small with a neighbour, if both fit into one.
+  /// Joins a leaf that is now small with a neighbour, if both fit into one.
   private mutating func shrink(_ leaf: OrderNode, _ table: ElementTable) {
     guard let parent = leaf.parent else {
       if leaf.count == 0 { removeAll() }
@@ -65,7 +65,7 @@ extension OrderTree {
     unlink(leaf, parent, slot)
   }
 
-  /// Takes an empty leaf out of the list of leaves and out of its parent, and frees it.
+  /// Removes an empty leaf from the list of leaves and from its parent, and frees it.
   private mutating func unlink(_ leaf: OrderNode, _ parent: OrderNode, _ slot: Int) {
     if let previous = leaf.previous { previous.next = leaf.next } else { firstLeaf = leaf.next }
     leaf.next?.previous = leaf.previous
@@ -100,7 +100,7 @@ extension OrderTree {
     }
   }
 
-  /// A root with one child gives way to it.
+  /// Replaces a root with one child by the child.
   private mutating func collapseRoot() {
     while let branch = root, !branch.isLeaf {
       guard branch.count == 1 else { return }
@@ -111,7 +111,7 @@ extension OrderTree {
     }
   }
 
-  /// Joins a branch that has become small with its left or right neighbour, if both fit into one.
+  /// Joins a branch that is now small with its left or right neighbour, if both fit into one.
   private mutating func joinBranch(_ branch: OrderNode) {
     guard let parent = branch.parent else { return }
     let slot = parent.slot(of: branch)

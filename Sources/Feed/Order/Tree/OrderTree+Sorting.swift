@@ -1,11 +1,11 @@
 extension OrderTree {
-  /// Finds the place in a sorted list that has elements now.
+  /// Finds a position in a sorted list that is not empty.
   ///
   /// - Parameters:
-  ///   - start: a leaf at or before the place.
-  ///   - isBefore: whether an element comes before the place. If one does, all before it do.
-  ///   - prefetch: loads what an element is compared by, which is in no cache as a rule.
-  /// - Returns: also how many leaves are between the start and the place.
+  ///   - start: a leaf at or before the position.
+  ///   - isBefore: whether an element precedes the position; true for all elements up to some one.
+  ///   - prefetch: loads the values that an element is compared by, which are mostly in no cache.
+  /// - Returns: also the number of leaves between the start and the position.
   @inline(__always)
   func place(
     from start: OrderNode,
@@ -34,20 +34,20 @@ extension OrderTree {
 }
 
 extension OrderNode {
-  /// The first element of a leaf that counts now.
+  /// The first current element of a leaf.
   fileprivate var firstCurrent: ElementHandle? {
     (0..<count).first { entries[$0].isCurrent }.map { entries[$0].handle }
   }
 
-  /// The last element of a leaf that counts now.
+  /// The last current element of a leaf.
   fileprivate var lastCurrent: ElementHandle? {
     (0..<count).last { entries[$0].isCurrent }.map { entries[$0].handle }
   }
 
-  /// A search looks at slots that are so far apart first.
+  /// A search first visits slots at this distance.
   private static let searchStep = 8
 
-  /// Loads the elements that a search of these slots looks at first, all at once.
+  /// Prefetches the elements that a search of these slots visits first, all at once.
   @inline(__always)
   fileprivate func prefetchSteps(in slots: Range<Int>, _ prefetch: (ElementHandle) -> Void) {
     let step = slots.count > Self.searchStep ? Self.searchStep : 1
@@ -57,8 +57,7 @@ extension OrderNode {
     if let last = slots.last { prefetch(entries[last].handle) }
   }
 
-  /// The slot of the first entry of a leaf that counts now and does not come before a place, or of what is deleted before it;
-  /// `count` if all come before.
+  /// The slot of a leaf's first current entry not before a position, or of a ghost before it, or `count`.
   @inline(__always)
   fileprivate func firstSlot(
     notBefore isBefore: (ElementHandle) -> Bool,
@@ -66,7 +65,7 @@ extension OrderNode {
   ) -> Int {
     var (low, high) = (0, count)
     func narrow(_ middle: Int) {
-      // What is deleted is in no order: the next one that is not decides.
+      // Ghosts are not ordered: the next current entry decides.
       guard let slot = (middle..<high).first(where: { entries[$0].isCurrent }) else {
         high = middle
         return

@@ -1,16 +1,15 @@
-/// An ordered list of elements in two versions at once: as published, and as it is now.
+/// An ordered list of elements in two versions at once: published and current.
 ///
-/// A counted B+ tree of `OrderEntry`: leaves of up to 128 entries, branches of up to 32 children,
-/// with the number of entries of each order beside every child. Rank, select, insertion and
-/// removal take O(log n) in either order. The leaf of each entry is kept in the element table,
-/// which is passed in.
+/// A counted B+ tree of `OrderEntry`: leaves of up to 128 entries, branches of up to 32 children, with the
+/// number of entries of each order beside every child. Rank, select, insertion and removal take O(log n) in
+/// either order. The element table, which the caller passes, holds the leaf of each entry.
 struct OrderTree {
-  /// A leaf or a branch; nil in a tree without entries. Only the tree's operations change it, as what follows.
+  /// A leaf or a branch; nil in an empty tree. Only the tree's operations change these properties.
   var root: OrderNode?
   var firstLeaf: OrderNode?
   /// Elements in each order.
   var counts = OrderCounts()
-  /// Entries, ghosts and newcomers included.
+  /// The number of entries, including ghosts and new ones.
   var entryCount: Int32 = 0
 
   /// Elements in the published order.
@@ -38,7 +37,7 @@ struct OrderTree {
 
   // MARK: What the operations share
 
-  /// Notes where an entry's element is found.
+  /// Records the leaf of an entry's element.
   @inline(__always)
   func locate(_ entry: OrderEntry, _ leaf: OrderNode, _ table: ElementTable) {
     if entry.isCurrent {
@@ -48,7 +47,7 @@ struct OrderTree {
     }
   }
 
-  /// Changes the counts that the branches above a node have for it.
+  /// Adds to the counts for a node in the branches above it.
   func addToAncestors(of node: OrderNode, _ counts: OrderCounts) {
     if counts == OrderCounts() { return }
     var child = node
@@ -73,9 +72,9 @@ struct OrderTree {
     leaf.count = start
   }
 
-  /// Counts entries that were copied into a leaf's slots behind the others, and notes where their elements are found.
+  /// Counts entries that were copied to the end of a leaf, and records the leaf of their elements.
   ///
-  /// - Returns: how many of them count in each order.
+  /// - Returns: the number of entries in each order.
   func takeUp(_ count: Int, _ leaf: OrderNode, _ table: ElementTable) -> OrderCounts {
     var added = OrderCounts()
     let entries = leaf.entries
@@ -90,7 +89,7 @@ struct OrderTree {
 }
 
 extension OrderTree {
-  /// The place of an entry in a leaf that holds it.
+  /// The position of an entry in its leaf.
   @inline(__always)
   func position(of entry: OrderEntry, in leaf: OrderNode) -> Position {
     let entries = leaf.entries
@@ -101,10 +100,10 @@ extension OrderTree {
     return Position(leaf: leaf, index: index)
   }
 
-  /// The place of the element at `rank` in the current order; nil past the end.
+  /// The position of the element at `rank` in the current order; nil beyond the end.
   func select(current rank: Rank) -> Position? { select(rank, published: false) }
 
-  /// The place of the element at `rank` in one of the two orders; nil past the end.
+  /// The position of the element at `rank` in one of the two orders; nil beyond the end.
   @inline(__always)
   private func select(_ rank: Rank, published: Bool) -> Position? {
     guard rank.number < counts.number(published: published), var node = root else { return nil }
@@ -130,7 +129,7 @@ extension OrderTree {
     }
   }
 
-  /// The elements at positions of one of the two orders, which it has. O(log n), and what stands between them in either order.
+  /// The elements at existing positions in one order. O(log n), and the number of entries between them.
   func elements(_ positions: Range<Int>, published: Bool) -> [ElementHandle] {
     guard !positions.isEmpty, let first = select(Rank(positions.lowerBound), published: published) else {
       return []
@@ -151,7 +150,7 @@ extension OrderTree {
     return handles
   }
 
-  /// The current elements before and after the entry at a place.
+  /// The current elements before and after the entry at a position.
   func currentNeighbours(around position: Position) -> (previous: ElementHandle?, next: ElementHandle?) {
     let entries = position.leaf.entries
     var previous: ElementHandle?
@@ -182,7 +181,7 @@ extension OrderTree {
 }
 
 extension OrderTree {
-  /// The numbers of published and of current elements before a place.
+  /// The numbers of published and of current elements before a position.
   func ranks(_ position: Position) -> (published: Rank, current: Rank) {
     var before = OrderCounts()
     let entries = position.leaf.entries
@@ -256,7 +255,7 @@ extension OrderTree {
 }
 
 extension OrderTree {
-  /// Lets an entry count in other orders.
+  /// Changes the orders in which an entry counts.
   mutating func replace(_ position: Position, with entry: OrderEntry, _ table: ElementTable) {
     let growth = entry.counts - position.entry.counts
     let leaf = position.leaf

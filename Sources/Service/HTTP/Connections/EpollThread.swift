@@ -46,8 +46,8 @@ final class EpollThread: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - tickMilliseconds: the interval between two calls of `onTick`.
-  ///   - isQuiet: whether there is nothing to check periodically.
-  ///   - onEvent: called on the thread with the number of a socket that has news.
+  ///   - isQuiet: whether no periodic checks are due.
+  ///   - onEvent: called on the thread with the number of a socket with an event.
   ///   - onWake: called on the thread after one or more calls of ``wake()``.
   ///   - onTick: called on the thread.
   func start(
@@ -88,9 +88,9 @@ final class EpollThread: @unchecked Sendable {
     _ = feedstore_epoll_watch_end(descriptor, socket, number, alsoRoom ? 1 : 0)
   }
 
-  /// Reports a number as long as a socket has input.
+  /// Reports a number while a socket has input.
   ///
-  /// - Returns: whether it succeeded, as for the next.
+  /// - Returns: whether it succeeded.
   func watchInput(_ socket: Int32, number: UInt64) -> Bool {
     feedstore_epoll_watch_input(descriptor, socket, number) == 0
   }

@@ -1,4 +1,4 @@
-/// The open connections, their deadlines, and the choice of which to close when the limit is reached. No I/O and no
+/// The open connections, their deadlines, and the choice of a victim when the limit is reached. No I/O and no
 /// clock: the caller passes the time, in milliseconds of a monotonic clock.
 ///
 /// A connection that has not sent a complete request does not block others: if the limit is reached, the oldest of
@@ -38,9 +38,9 @@ struct HTTPConnectionTable: Sendable {
     /// The client's address group, the same for all addresses that one client can easily obtain.
     let address: String
     fileprivate(set) var phase = Phase.firstHead
-    /// When the current phase began.
+    /// The start of the current phase.
     fileprivate(set) var since: Int64
-    /// When to close the connection; nil for a stream.
+    /// The deadline of the connection; nil for a stream.
     fileprivate(set) var deadline: Int64?
     /// Whether libmicrohttpd serves it and closes its socket.
     fileprivate(set) var isServed = false
@@ -115,7 +115,7 @@ struct HTTPConnectionTable: Sendable {
     counts.remove(connection.address)
   }
 
-  /// Records that a request is complete, or its head; `receivedBytes` is what the client has sent so far.
+  /// Records that a request, or its head, is complete; `receivedBytes` is the number of received bytes.
   mutating func beginAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     // Called when a connection is handed over, and again when its head is read.
     guard let connection = connections[socket], connection.phase != .answer else { return }
@@ -123,7 +123,7 @@ struct HTTPConnectionTable: Sendable {
     change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
   }
 
-  /// Records that a request whose head is complete has content. The client has as long for it as for a head.
+  /// Records that a request with a complete head has content, which has the same time limit as a head.
   mutating func awaitContent(_ socket: Int32, at now: Int64) {
     change(socket, to: .content, at: now, deadline: now + limits.headMilliseconds)
   }
@@ -161,13 +161,13 @@ struct HTTPConnectionTable: Sendable {
     change(socket, to: .stream, at: now, deadline: nil)
   }
 
-  /// Records that a stream has ended: the client must take the rest within the time for a response.
+  /// Records that a stream has ended: the client must read the rest within the time for a response.
   mutating func endStream(_ socket: Int32, at now: Int64) {
     guard connections[socket]?.phase == .stream else { return }
     change(socket, to: .answer, at: now, deadline: now + limits.answerMilliseconds)
   }
 
-  /// Records that a response was sent; `receivedBytes` is what the client has sent so far.
+  /// Records that a response was sent; `receivedBytes` is the number of bytes that the client has sent.
   mutating func endAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     change(socket, to: .idle, at: now, deadline: now + 1000 * Int64(limits.idleTimeoutSeconds))
     observe(socket, receivedBytes: receivedBytes, at: now)
@@ -200,9 +200,8 @@ struct HTTPConnectionTable: Sendable {
     connections[socket]?.deadline = deadline
   }
 
-  /// The oldest connection that is being answered, of the address that has the most connections among those that have
-  /// such a one; nil if a client of another address should not take its place, as that one has as many. A connection that
-  /// libmicrohttpd has not started to serve is left alone; see ``waitForServer(_:at:)``.
+  /// The victim: the oldest response of the busiest address. Nil if that address is not busier than the newcomer's. A
+  /// connection that libmicrohttpd has not started to serve is exempt; see ``waitForServer(_:at:)``.
   private func oldestAnswer(for address: String) -> Int32? {
     let candidates = connections.filter { _, connection in
       connection.phase == .answer && connection.isServed && counts.mustYield(connection.address, to: address)
@@ -219,7 +218,7 @@ struct HTTPConnectionTable: Sendable {
     return Self.oldest(candidates) { $0.phase == .idle ? 1 : 0 }
   }
 
-  /// The socket of the oldest of the connections that have the least rank.
+  /// The socket of the oldest connection with the least rank.
   private static func oldest(_ connections: [Int32: Connection], by rank: (Connection) -> Int) -> Int32? {
     func order(_ socket: Int32, _ connection: Connection) -> (Int, Int64, Int32) {
       (rank(connection), connection.since, socket)
@@ -243,7 +242,8 @@ final class HTTPConnection: Sendable {
   }
 }
 
-/// How many connections or streams each address group has, and who makes room when all are taken.
+/// The number of connections or streams of each address group, and the choice of the group that makes room
+/// for another.
 struct AddressCounts: Sendable {
   private var counts: [String: Int] = [:]
 
@@ -256,6 +256,6 @@ struct AddressCounts: Sendable {
     counts[address] = left > 0 ? left : nil
   }
 
-  /// Whether an address makes room for one more of another: it has more, also after that.
+  /// Whether an address makes room for one more of another: it has more, even afterwards.
   func mustYield(_ address: String, to other: String) -> Bool { self[address] > self[other] + 1 }
 }

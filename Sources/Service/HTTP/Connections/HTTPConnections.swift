@@ -21,7 +21,7 @@ final class HTTPConnections: Sendable {
     table.withLock { body(&$0, MonotonicClock.milliseconds()) }
   }
 
-  /// Records that a request is complete, or its head if it has content.
+  /// Records that a request, or the head of one with content, is complete.
   func beginAnswer(_ socket: Int32) {
     change { table, now in
       table.beginAnswer(socket, receivedBytes: SocketBytes.received(socket), at: now)
@@ -29,7 +29,7 @@ final class HTTPConnections: Sendable {
   }
 
   /// Shuts down a connection that libmicrohttpd serves; libmicrohttpd closes the socket. A connection that it does not
-  /// serve yet is left alone.
+  /// serve yet stays open.
   func shutDown(_ socket: Int32) {
     change { table, now in
       guard table.connections[socket]?.isServed == true else { return }
@@ -61,9 +61,9 @@ final class HTTPConnections: Sendable {
 final class HTTPExchange {
   let head: HTTPRequestHead
   let admission: Result<HTTPAdmission, any Error>
-  /// What has arrived of the request's content.
+  /// The received part of the request's content.
   private var content: [UInt8] = []
-  /// The response, if it is given later.
+  /// The response, if it follows later.
   var later: HTTPLaterResponse?
 
   init(head: HTTPRequestHead, admission: Result<HTTPAdmission, any Error>) {
@@ -71,10 +71,10 @@ final class HTTPExchange {
     self.admission = admission
   }
 
-  /// What the client may do.
+  /// The client's rights.
   var rights: AccessRights { (try? admission.get().request.rights) ?? .all }
 
-  /// Adds a part of the content. Its length was checked, and libmicrohttpd passes on no more.
+  /// Adds a part of the content. Its length was checked, and libmicrohttpd enforces it.
   func append(_ bytes: UnsafeRawBufferPointer) { content.append(contentsOf: bytes) }
 
   /// The response. Calls the handler unless the request was refused.

@@ -8,7 +8,7 @@ import Glibc
 final class HTTPEntrance: @unchecked Sendable {
   // Unchecked: mutable state is used only on the thread.
   private let listening: ListeningSocket
-  /// It stops the thread before its own end.
+  /// It stops the thread in its deinitialiser.
   private unowned let server: HTTPServer
   private let connections: HTTPConnections
   /// Whether clients must use TLS; then their heads cannot be read here.
@@ -159,7 +159,7 @@ final class HTTPEntrance: @unchecked Sendable {
 
   // MARK: Connections before the handover
 
-  /// Examines what a client has sent.
+  /// Examines a client's input.
   private func look(_ socket: Int32) {
     guard let waiting = pending[socket] else { return }
     if waiting.bytesToDrop != nil { return drop(socket) }

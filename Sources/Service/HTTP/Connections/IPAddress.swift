@@ -33,8 +33,8 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     family == AF_INET ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
   }
 
-  /// A key shared by all addresses that one client can easily obtain: an IPv4 address, also if it is mapped to IPv6, or
-  /// the /64 network of an IPv6 address.
+  /// A key shared by all addresses that one client can easily obtain: an IPv4 address, even if mapped to IPv6, or the
+  /// /64 network of an IPv6 address.
   var clientGroup: String {
     guard family == AF_INET6 else { return description }
     if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {

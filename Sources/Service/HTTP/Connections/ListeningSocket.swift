@@ -1,9 +1,9 @@
 import Glibc
 
-/// A listening socket. It is not created by libmicrohttpd, which does not report why that failed.
+/// A listening socket. libmicrohttpd does not create it, because it would not report the reason of a failure.
 struct ListeningSocket {
   let descriptor: Int32
-  /// The actual port, also if 0 was requested.
+  /// The actual port, even if 0 was requested.
   let port: Int
 
   /// - Parameters:
@@ -71,7 +71,7 @@ struct ListeningSocket {
 
 /// The kernel's byte counters of a socket.
 enum SocketBytes {
-  /// The bytes that the peer has sent so far, read or not; 0 if they are not available.
+  /// The bytes that the peer has sent so far, read or not; 0 if unavailable.
   static func received(_ socket: Int32) -> UInt64 {
     // Linux's `struct tcp_info`; glibc's header omits its newer fields.
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { info in

@@ -42,7 +42,7 @@ struct EventQueue {
   }
 
   /// Replaces all queued messages by one of any size. A partially sent message is kept, because the client could not
-  /// tell where the next one begins.
+  /// find the start of the next one.
   mutating func replaceAll(with event: EncodedEvent) {
     let started = sent > 0 ? events.first : nil
     events = Queue()
@@ -91,7 +91,7 @@ package struct EncodedEvent: Sendable {
   /// An object that lives as long as the message is queued anywhere. Its deinitialisation means that the bytes are
   /// released.
   package private(set) var owner: (any Sendable & AnyObject)?
-  /// Where the data's first member is, if the data is an object.
+  /// The position of the data's first member, if the data is an object.
   private let firstMember: Int
   /// Members of one reader, which are sent before the first.
   private var tag: [UInt8] = []
@@ -111,7 +111,7 @@ package struct EncodedEvent: Sendable {
     return event
   }
 
-  /// The same message, whose data is an object, with further members before its others. The bytes are shared.
+  /// The same message, whose data is an object, with additional members at its beginning. Shares the bytes.
   ///
   /// - Parameter tag: JSON members, with a comma behind each; empty for none.
   package func tagged(_ tag: [UInt8]) -> EncodedEvent {
@@ -131,7 +131,7 @@ package struct EncodedEvent: Sendable {
   /// A comment, which clients ignore.
   static let heartbeat = EncodedEvent(bytes: Array(":\n\n".utf8))
 
-  /// Tells a client how long to wait, in milliseconds, before it reconnects after the end of the stream.
+  /// Sets a client's wait, in milliseconds, before it reconnects after the end of the stream.
   static func retry(milliseconds: Int) -> EncodedEvent {
     EncodedEvent(bytes: Array("retry: \(milliseconds)\n\n".utf8))
   }

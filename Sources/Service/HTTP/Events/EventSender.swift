@@ -4,7 +4,7 @@ import Synchronization
 /// A thread that sends the messages of streams, sends heartbeats, and notices when clients disconnect.
 ///
 /// libmicrohttpd sends the head of a response, and its first bytes. After that it would have to be woken for each
-/// message, and would look at all streams each time. Only with HTTPS it sends the messages too.
+/// message, and would check all streams each time. Only with HTTPS, it also sends the messages.
 final class EventSender: @unchecked Sendable {
   // Unchecked: the buffer is used only on the thread.
   private let thread: EpollThread
@@ -13,13 +13,13 @@ final class EventSender: @unchecked Sendable {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
   private struct Waiting {
-    /// Streams with something to send.
+    /// Streams with bytes to send.
     var streams: [EventStream] = []
-    /// Whether the thread is going to look at them.
+    /// Whether the thread is about to process them.
     var isAwake = false
   }
 
-  /// How often the thread looks for more to send before it serves sockets.
+  /// The number of rounds of sending before it serves sockets.
   private static let mostRounds = 64
 
   /// Opens the descriptors.
@@ -34,7 +34,7 @@ final class EventSender: @unchecked Sendable {
 
   /// Starts the thread, which holds this object until it is stopped. Call it once.
   ///
-  /// - Parameter idleMilliseconds: how long a client may read nothing although there is something to send.
+  /// - Parameter idleMilliseconds: the maximum time for which a client may read nothing while bytes wait.
   func start(tickMilliseconds: Int64, idleMilliseconds: Int64) {
     thread.start(
       tickMilliseconds: tickMilliseconds,
@@ -46,7 +46,7 @@ final class EventSender: @unchecked Sendable {
 
   func stop() { thread.stop() }
 
-  /// Sends the stream's messages soon. The thread is woken once for all streams that are added until it has sent.
+  /// Sends the stream's messages soon. One wake-up serves all streams that are added until then.
   func add(_ stream: EventStream) {
     let isAwake = waiting.withLock { waiting in
       waiting.streams.append(stream)
@@ -86,7 +86,7 @@ struct EventOutlet {
   let isChunked: Bool
   /// The rest of a chunk that did not fit into the socket.
   private var rest: [UInt8] = []
-  /// Since when the socket has had no room, in milliseconds of ``MonotonicClock``; nil if it has.
+  /// The time since which the socket is full, in milliseconds of ``MonotonicClock``; nil if it has room.
   private(set) var fullSince: Int64?
 
   init(_ sender: EventSender, socket: Int32, isChunked: Bool) {
@@ -102,7 +102,7 @@ struct EventOutlet {
 
   /// Sends a part of a queue, as one chunk, or the rest of the last one.
   ///
-  /// - Parameter buffer: any memory.
+  /// - Parameter buffer: scratch memory.
   /// - Returns: false if the connection has failed.
   mutating func send(_ queue: inout EventQueue, with buffer: UnsafeMutableRawBufferPointer) -> Bool {
     guard rest.isEmpty else {

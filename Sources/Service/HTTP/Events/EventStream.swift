@@ -5,16 +5,16 @@ import Synchronization
 
 /// A client's streaming response, to which messages are written.
 ///
-/// All methods can be called from any thread, and none waits for the client: what it has not received is queued, up to
-/// a limit in bytes (``HTTPServerConfiguration/maxStreamQueueBytes``). A slow or stalled client costs its queue and its
-/// socket, but does not block a thread.
+/// All methods can be called from any thread, and none waits for the client: unsent messages are queued, up to a limit
+/// in bytes (``HTTPServerConfiguration/maxStreamQueueBytes``). A slow or stalled client costs its queue and its socket,
+/// but does not block a thread.
 ///
 /// While there is nothing to send, the connection is *suspended*: libmicrohttpd ignores it until it is resumed. With an
 /// ``EventOutlet``, it is suspended from the second message to the end.
 package final class EventStream: Sendable {
   /// Identifies this stream within its server.
   let number: UInt64
-  /// What the client may do by the token with which it opened the stream.
+  /// The client's rights by the token with which it opened the stream.
   package let rights: AccessRights
   private let counters: HTTPCounterStore
   private let state: Mutex<State>
@@ -33,11 +33,11 @@ package final class EventStream: Sendable {
     /// nil before the response begins, and after libmicrohttpd has finished with it.
     var connection: Connection?
     var isSuspended = false
-    /// Where messages are sent without libmicrohttpd; nil if it sends all of them.
+    /// The outlet that sends messages without libmicrohttpd; nil if libmicrohttpd sends all of them.
     var outlet: EventOutlet?
-    /// Whether libmicrohttpd has been given the first bytes.
+    /// Whether libmicrohttpd has received the first bytes.
     var hasBegun = false
-    /// Whether the sender is going to send.
+    /// Whether the sender is about to send.
     var isAdded = false
     /// Ticks since the last message.
     var silentTicks = 0
@@ -57,25 +57,25 @@ package final class EventStream: Sendable {
     self.rights = rights
     self.counters = counters
     var queue = EventQueue(limit: queueLimit)
-    // Sent at once, so that the client receives the response's head and knows that it is connected.
+    // Sent at once, so that the client receives the response's head and detects the connection.
     _ = queue.append(.retry(milliseconds: retryMilliseconds))
     state = Mutex(State(queue: queue))
   }
 
-  /// Queues messages in their order, up to one that does not fit. The client gets them together if it has read what was
-  /// queued before.
+  /// Queues messages in order, up to the first that does not fit. The client receives them together if it has read the
+  /// queue before.
   package func write(_ events: EncodedEvent..., isBounded: Bool = true) -> EventStreamWrite {
     write(events, isBounded: isBounded)
   }
 
-  /// Queues messages in their order, up to one that does not fit.
+  /// Queues messages in order, up to the first that does not fit.
   ///
-  /// - Parameter isBounded: whether they must fit. Other messages do not fit until the client has read so much more.
+  /// - Parameter isBounded: whether they must fit. Unbounded ones count against later messages until they are sent.
   package func write(_ events: [EncodedEvent], isBounded: Bool = true) -> EventStreamWrite {
     change(events.count) { queue in events.allSatisfy { queue.append($0, isBounded: isBounded) } }
   }
 
-  /// Queues a message of any size. What is written after it must fit as if it and everything before were not queued.
+  /// Queues a message of any size. Neither it nor the messages before it count against the limit for later ones.
   @discardableResult
   package func writeExempt(_ event: EncodedEvent) -> EventStreamWrite {
     change(1) { queue in
@@ -110,7 +110,7 @@ package final class EventStream: Sendable {
     return result
   }
 
-  /// Requests one callback when the client has received everything that is queued now and nothing else was queued
+  /// Requests one callback when the client has received the whole queue and no other message was queued
   /// meanwhile. It replaces an earlier request. If the stream ends first, there is no callback.
   ///
   /// A writer whose message was rejected (`full`) can wait for this, and then write the current state.
@@ -125,8 +125,7 @@ package final class EventStream: Sendable {
     }
   }
 
-  /// Ends the stream after the client has received what is queued. The client then reconnects, unless it was told not
-  /// to.
+  /// Ends the stream after the client has received the queue. The client then reconnects, unless forbidden.
   package func close() { end(isFlushed: true) }
 
   /// Ends the stream at once, even within a message, and drops the queue. The client reconnects.
@@ -170,9 +169,9 @@ package final class EventStream: Sendable {
   static let ticksOfSilence = 4
 
   /// Queues a comment if nothing was sent for some ticks and nothing is queued. It keeps the connection alive across
-  /// proxies, and detects a client that is gone. Cuts a stream whose client reads nothing.
+  /// proxies, and detects a lost client. Cuts a stream whose client reads nothing.
   ///
-  /// - Parameter idleMilliseconds: how long the client may read nothing.
+  /// - Parameter idleMilliseconds: the maximum time for which the client may read nothing.
   func tick(idleMilliseconds: Int64 = .max) {
     let isStuck = state.withLock { state in
       if let since = state.outlet?.fullSince, MonotonicClock.milliseconds() - since > idleMilliseconds {
@@ -223,7 +222,7 @@ package final class EventStream: Sendable {
           }
         }
         guard let connection = state.connection else { return .answer(-2) }
-        // Under the lock: a writer must be noticed above, or find the connection suspended.
+        // Under the lock: either the message is detected above, or the writer finds the connection suspended.
         MHD_suspend_connection(connection.pointer)
         state.isSuspended = true
         if !state.queue.isEmpty { proceed(&state) }
@@ -233,13 +232,13 @@ package final class EventStream: Sendable {
       case .answer(let count):
         if count > 0 { counters.countBytes(count) }
         return count
-      // Called outside the lock, because it may write. The next iteration sends what it has written.
+      // Called outside the lock, because it may write. The next iteration sends these messages.
       case .drained(let body): body()
       }
     }
   }
 
-  /// For the sender, on its thread: sends what fits into the socket, up to the buffer's size.
+  /// For the sender, on its thread: sends as many bytes as fit into the socket, up to the buffer's size.
   func send(with buffer: UnsafeMutableRawBufferPointer) {
     while true {
       let sent = state.withLock { state -> (count: Int, onDrained: (@Sendable () -> Void)?)? in
@@ -250,7 +249,7 @@ package final class EventStream: Sendable {
         guard state.outlet?.send(&state.queue, with: buffer) == true else { return nil }
         let count = queued - state.queue.byteCount
         if count > 0 { state.silentTicks = 0 }
-        // The socket reports when it has room again.
+        // The socket reports room.
         guard state.outlet?.isEmpty == true else { return (count, nil) }
         let onDrained = state.queue.isEmpty ? state.onDrained.take() : nil
         if onDrained == nil, !state.queue.isEmpty || state.hasEnded { proceed(&state) }
@@ -290,8 +289,7 @@ package final class EventStream: Sendable {
     end(isFlushed: false)
   }
 
-  /// Has the sender send what is queued; or makes libmicrohttpd ask again, also for the end. Only a suspended connection
-  /// may be resumed.
+  /// Wakes the sender, or libmicrohttpd, also for the end. Only a suspended connection may be resumed.
   private func proceed(_ state: inout State) {
     guard state.isSuspended, let connection = state.connection else { return }
     if let outlet = state.outlet, state.isFlushed, !(state.hasEnded && state.queue.isEmpty && outlet.isEmpty)

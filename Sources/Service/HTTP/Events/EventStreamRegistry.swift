@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The open streams of a server, and the choice of which to end when the limit is reached.
+/// The open streams of a server, and the choice of a stream to end when the limit is reached.
 final class EventStreamRegistry: Sendable {
   private let limit: Int
   private let state = Mutex(State())
@@ -36,8 +36,7 @@ final class EventStreamRegistry: Sendable {
   /// - Parameters:
   ///   - address: the client's address group.
   ///   - make: receives the stream's number, which is never 0.
-  /// - Returns: the stream, and the one that the caller must end for it; nil if the limit is reached, or the server is
-  ///   stopping.
+  /// - Returns: the stream, and the one that the caller must end for it; nil at the limit, or while the server stops.
   func add(
     from address: String,
     _ make: (UInt64) -> EventStream

@@ -146,7 +146,7 @@ package struct HTTPHeadCheck: Sendable {
     try fields.add(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self))
   }
 
-  /// Refuses a name of a header field that is not a `token`.
+  /// Rejects a header field's name that is not a `token`.
   static func checkName(_ name: some Collection<UInt8>) throws(HTTPHeadFault) {
     guard !name.isEmpty, name.allSatisfy(isTokenByte) else {
       throw HTTPHeadFault(
@@ -155,7 +155,7 @@ package struct HTTPHeadCheck: Sendable {
     }
   }
 
-  /// Whether a byte may be in a line of a head: anything but control characters, tabs excepted.
+  /// Whether a byte may be in a line of a head: all but control characters other than tabs.
   static func isTextByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7f || byte == tab }
 
   /// A byte of `token` in RFC 9110.
@@ -182,7 +182,7 @@ package enum HTTPHeadVerdict: Sendable, Equatable {
   ///
   /// - Parameter length: its size in bytes, including the empty line at its end.
   case complete(length: Int)
-  /// The request can be answered at once, whatever follows.
+  /// The request can be answered at once, independent of later bytes.
   case refused(HTTPHeadFault)
 }
 
@@ -192,7 +192,7 @@ package struct HTTPHeadFault: HTTPRefusing, Equatable {
   package let status: Int
   /// A code for programs; stable.
   package let code: String
-  /// A description for people, with the remedy.
+  /// A description for users, with the remedy.
   package let detail: String
 
   init(status: Int = 400, code: String = "invalid-request", _ detail: String) {
@@ -201,7 +201,7 @@ package struct HTTPHeadFault: HTTPRefusing, Equatable {
     self.detail = detail
   }
 
-  /// Nothing else is read from the connection.
+  /// No further input of the connection is read.
   package var response: HTTPResponse {
     HTTPRefusal(status, code, detail, headers: [HTTPField("Connection", "close")]).response
   }

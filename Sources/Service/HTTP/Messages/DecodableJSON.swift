@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// JSON in UTF-8. If members of an object have the same name, the last one counts; `JSONDecoder` takes the first.
+/// JSON in UTF-8. If members of an object have the same name, the last one counts; `JSONDecoder` uses the first.
 package struct DecodableJSON {
-  /// The first name that an object has twice; nil if no object has.
+  /// The first duplicate name in an object, if any.
   package private(set) var repeated: String?
   /// The text, with spaces in place of members that do not count.
   private var bytes: [UInt8]
 
-  /// Where each member of an object begins, and the last one of each name.
+  /// The positions of an object's members, and the last one of each name.
   private typealias Members = (starts: [Int], numbers: [String: Int])
 
   package init(_ bytes: [UInt8]) {
@@ -16,7 +16,7 @@ package struct DecodableJSON {
     var levels: [Members?] = []
     var isName = false
     var position = 0
-    // The decoder refuses deeper text.
+    // The decoder rejects deeper text.
     while position < bytes.count, levels.count <= 512 {
       let start = position
       position += 1
@@ -53,7 +53,7 @@ package struct DecodableJSON {
   }
 
   package func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-    // In UTF-16 and UTF-32, which the decoder would read as well, each bracket has zero bytes.
+    // In UTF-16 and UTF-32, which the decoder also accepts, each bracket has zero bytes.
     guard !bytes.contains(0), !bytes.starts(with: [0xEF, 0xBB, 0xBF]),
       String(validating: bytes, as: UTF8.self) != nil
     else {

@@ -50,7 +50,7 @@ package final class HTTPContent: Sendable {
   /// The address of the bytes, valid as long as this object is referenced.
   var address: UnsafeMutableRawPointer { base }
 
-  /// Whether it has a size that is compressed.
+  /// Whether its size is worth compressing.
   var isWorthCompressing: Bool {
     (Self.minimumCompressedBytes...Self.maximumCompressedBytes).contains(count)
   }

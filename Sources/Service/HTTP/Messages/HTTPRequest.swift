@@ -1,6 +1,6 @@
 /// A request, as passed to a route's handler.
 package struct HTTPRequest: Sendable {
-  /// The path as it was sent, percent-encoded, without the query.
+  /// The path as sent, percent-encoded, without the query.
   package let path: String
   /// The route's parameters by name, decoded. A parameter may hold a slash that was sent as `%2F`.
   package let parameters: [String: String]
@@ -12,7 +12,7 @@ package struct HTTPRequest: Sendable {
   package internal(set) var content: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?
-  /// What the client may do.
+  /// The client's rights.
   package let rights: AccessRights
 
   /// The value of the header fields with a name, ignoring case; nil if there are none.
@@ -30,7 +30,7 @@ package struct HTTPRequest: Sendable {
     query.first { $0.name == name }?.value
   }
 
-  /// Refuses parameters with other names, which would have no effect.
+  /// Rejects parameters with other names, which would have no effect.
   package func checkQuery(_ names: String...) throws(HTTPRefusal) {
     guard let unknown = query.first(where: { !names.contains($0.name) })?.name else { return }
     let known = names.isEmpty ? "none" : names.joined(separator: ", ")

@@ -1,7 +1,7 @@
 /// A handler's response.
 ///
 /// The server adds headers to every response: `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy:
-/// same-origin`, `Date`, and for pages of ``HTTPServerConfiguration/allowedOrigins`` those that let them read it (CORS).
+/// same-origin`, `Date`, and CORS headers for pages of ``HTTPServerConfiguration/allowedOrigins``.
 package struct HTTPResponse: Sendable {
   /// The HTTP status, such as 200.
   package var status: Int
@@ -15,16 +15,16 @@ package struct HTTPResponse: Sendable {
   /// Who may cache the response, and for how long. By default no one; `no-cache` allows caching with revalidation,
   /// which requires an ``entityTag``.
   package var cacheControl = "no-store"
-  /// What a page may load and do. By default nothing, which suits everything except pages.
+  /// The rights of a page. By default none, which suits everything except pages.
   package var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
   /// Additional header fields. Fields with a line break, or without a name or value, are omitted.
   package var headers: [HTTPField] = []
-  /// Called on one of the server's threads when sending the content begins; not called if there is nothing to send, as
-  /// for HEAD and 304. The returned object is kept until the content has been sent or abandoned.
+  /// Called on one of the server's threads when sending the content begins; not called without content, as for HEAD
+  /// and 304. The returned object is kept until the content has been sent or abandoned.
   package var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
   /// For an event stream, called with the stream once it is open.
   let openStream: (@Sendable (EventStream) -> Void)?
-  /// For a response that is given later, called with what takes it.
+  /// For a response that follows later, called with its receiver.
   private(set) var beginWaiting: (@Sendable (HTTPLaterResponse) -> Void)?
 
   /// A response with content.
@@ -54,7 +54,7 @@ package struct HTTPResponse: Sendable {
   private init(openStream: @escaping @Sendable (EventStream) -> Void) {
     status = 200
     contentType = "text/event-stream"
-    // A proxy that collected events before it passed them on, or compressed them, would delay them.
+    // Otherwise a proxy could collect or compress events, and delay them.
     cacheControl = "no-store, no-transform"
     headers = [HTTPField("X-Accel-Buffering", "no")]
     self.openStream = openStream
@@ -69,10 +69,10 @@ package struct HTTPResponse: Sendable {
     HTTPResponse(openStream: open)
   }
 
-  /// A response that is given later. Its connection waits, and no thread does.
+  /// A response that follows later. Its connection waits, but no thread does.
   ///
-  /// - Parameter begin: called on one of the server's threads; it must not block. It sees to it that a response is given, within
-  ///   a time that a client would wait, and before the server is stopped.
+  /// - Parameter begin: called on one of the server's threads; it must not block. It must ensure a response within a time that a
+  ///   client would wait, and before the server stops.
   package static func later(_ begin: @escaping @Sendable (HTTPLaterResponse) -> Void) -> HTTPResponse {
     var response = HTTPResponse(status: 503)
     response.beginWaiting = begin
@@ -84,7 +84,7 @@ package struct HTTPResponse: Sendable {
   /// - Parameters:
   ///   - status: the HTTP status, such as 400.
   ///   - code: for programs: stable, lower case, with hyphens.
-  ///   - detail: for people: what is wrong, and the remedy.
+  ///   - detail: for users: the problem, and the remedy.
   ///   - members: additional string members, such as another address to ask.
   package static func problem(
     status: Int,
@@ -100,7 +100,7 @@ package struct HTTPResponse: Sendable {
 
 }
 
-/// An error that says how a request is answered.
+/// An error with a response to the request.
 package protocol HTTPRefusing: Error {
   var response: HTTPResponse { get }
 }
@@ -123,7 +123,7 @@ package struct HTTPRefusal: HTTPRefusing {
     HTTPRefusal(503, code, detail, headers: [HTTPField("Retry-After", "1")])
   }
 
-  /// A token does not allow to read what a resource shows.
+  /// A token does not allow reading the resource.
   package static let forbidden = HTTPRefusal(
     403,
     "forbidden",

@@ -27,7 +27,7 @@ package struct HTTPRouter: Sendable {
   ///   - produces: the media types that the handler can produce, best first; the request has the chosen one. A client
   ///     that accepts none of them receives 406. Empty to ignore what the client accepts.
   ///   - isOpen: whether no token is needed even if the server has one, for example for probes.
-  ///   - contentBytes: the maximum size of a request's content; with 0, a request must not have any.
+  ///   - contentBytes: the maximum size of a request's content; 0 forbids content.
   ///   - handler: answers the requests.
   package mutating func add(
     _ path: String,
@@ -82,7 +82,7 @@ struct HTTPRoute: Sendable {
   let contentBytes: Int
   let handler: HTTPRouter.Handler
 
-  /// The methods that it answers.
+  /// The methods of the route.
   var methods: [String] { method == .get ? ["GET", "HEAD"] : [method.rawValue] }
 }
 
@@ -127,7 +127,7 @@ struct PathPattern: Sendable, Equatable {
   private static let mostParts = 16
 
   /// Splits a path into segments and decodes each separately, so that an encoded slash does not split a segment. A path
-  /// with more segments than a pattern can have is not split further, so that it costs little; it matches nothing.
+  /// with more segments than a pattern can have is not split further, to limit the cost; it matches nothing.
   ///
   /// - Returns: nil if the path does not begin with a slash, or has an invalid encoding.
   static func decodedParts(of path: String) -> [String]? {

@@ -1,18 +1,18 @@
-/// What a client may do, as its token says.
+/// A client's rights, by its token.
 package struct AccessRights: Sendable {
-  /// Those of a client that needs no token, or has the server's own.
+  /// The rights of a client that needs no token, or has the server's own.
   package static let all = AccessRights(read: ["*"], write: ["*"])
 
-  /// When its token ends, in milliseconds since 1970; nil for never.
+  /// The expiry of its token, in milliseconds since 1970; nil for never.
   package let expires: Int64?
-  /// Whose token it is; nil if the token does not say.
+  /// The subject of its token; nil if the token names none.
   package let subject: String?
   private let read: NamePatterns
   private let write: NamePatterns
 
   /// - Parameters:
-  ///   - read: patterns of the ids of feeds that may be read; in a pattern, `*` stands for any text.
-  ///   - write: the same for those that may be changed.
+  ///   - read: patterns of the ids of readable feeds; in a pattern, `*` matches any text.
+  ///   - write: patterns of the ids of writable feeds.
   package init(read: [String], write: [String], expires: Int64? = nil, subject: String? = nil) {
     self.read = NamePatterns(read)
     self.write = NamePatterns(write)
@@ -20,10 +20,10 @@ package struct AccessRights: Sendable {
     self.subject = subject
   }
 
-  /// Whether every feed may be read.
+  /// Whether every feed is readable.
   package var readsAll: Bool { read.matchesAll }
 
-  /// Whether the tokens are the same person's, as far as they say.
+  /// Whether both tokens have the same subject, or neither has one.
   package func belong(with other: AccessRights) -> Bool {
     subject == other.subject && (expires == nil) == (other.expires == nil)
   }
@@ -33,13 +33,13 @@ package struct AccessRights: Sendable {
   package func mayWrite(_ feed: String) -> Bool { write.match(feed) }
 }
 
-/// Patterns of names, compared byte by byte: `*` stands for any text, everything else for itself.
+/// Patterns of names, compared byte by byte: `*` matches any text, other bytes match themselves.
 struct NamePatterns: Sendable {
   /// Whether one of them is `*`.
   let matchesAll: Bool
-  /// Those without a star.
+  /// The patterns without a star.
   private var names: Set<[UInt8]> = []
-  /// What is around and between the stars of each other one.
+  /// The pieces around the stars of each other pattern.
   private var pieces: [[[UInt8]]] = []
 
   init(_ patterns: [String]) {
@@ -58,8 +58,8 @@ struct NamePatterns: Sendable {
     return names.contains(name) || pieces.contains { Self.match(name, $0) }
   }
 
-  /// Whether the pieces occur one after the other, the first at the beginning and the last at the end. The earliest place of
-  /// each piece leaves the most room for the others, so none is searched for twice.
+  /// Whether the pieces occur one after the other, the first at the beginning and the last at the end. The earliest position
+  /// of each piece leaves the most room for the others, so each is searched for once.
   private static func match(_ name: [UInt8], _ pieces: [[UInt8]]) -> Bool {
     let (first, last) = (pieces[0], pieces[pieces.count - 1])
     guard name.count >= first.count + last.count, name.starts(with: first),

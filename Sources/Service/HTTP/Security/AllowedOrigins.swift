@@ -8,10 +8,10 @@ package struct AllowedOrigins: Sendable, Equatable {
   ].joined(separator: ", ")
   private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
 
-  /// None.
+  /// No origins.
   package init() { all = [] }
 
-  /// Nil if the text is not a list of origins as browsers send them, separated by spaces.
+  /// Nil if the text is not a list of origins in browsers' spelling, separated by spaces.
   package init?(_ text: String) {
     all = Set(text.split(separator: " ").map { String($0) })
     guard all.allSatisfy(Self.isOrigin) else { return nil }
@@ -35,7 +35,7 @@ package struct AllowedOrigins: Sendable, Equatable {
     return origin
   }
 
-  /// What lets the page read the response; empty for other pages.
+  /// The headers that let the page read the response; empty for other pages.
   func fields(_ head: HTTPRequestHead) -> [HTTPField] {
     guard let origin = origin(head) else { return [] }
     return [
@@ -44,9 +44,9 @@ package struct AllowedOrigins: Sendable, Equatable {
     ]
   }
 
-  /// The answer to a browser that asks what a page may send; nil if the request is another one.
+  /// The answer to a browser's preflight request; nil if the request is not one.
   ///
-  /// - Parameter methods: those of the resource.
+  /// - Parameter methods: the resource's methods.
   func preflight(_ head: HTTPRequestHead, _ methods: [String]) -> HTTPResponse? {
     let isPreflight = head.method == "OPTIONS" && head.header("Access-Control-Request-Method") != nil
     guard isPreflight, origin(head) != nil else { return nil }
@@ -54,7 +54,7 @@ package struct AllowedOrigins: Sendable, Equatable {
     response.headers = [
       HTTPField("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
       HTTPField("Access-Control-Allow-Headers", Self.requested),
-      // As long as browsers accept at most, in seconds.
+      // The maximum that browsers accept, in seconds.
       HTTPField("Access-Control-Max-Age", "7200"),
     ]
     return response

@@ -18,7 +18,7 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   ///
   /// - Throws: ``HTTPServerError`` with the code `token`.
   package init(file: String) throws(HTTPServerError) {
-    // Two more bytes than a token, for a line break.
+    // Two bytes more than a token, for a line break.
     let most = Self.maximumLength + 2
     let bytes = try Result { () throws(FileError) in try SecretFile.bytes(file, atMost: most) }
       .mapError { HTTPServerError(.token, $0.description) }.get()
@@ -65,11 +65,11 @@ package struct BearerToken: Sendable, Equatable, CustomStringConvertible, Custom
   }
 }
 
-/// The tokens that a server accepts, one of which clients must show; none if everyone is admitted who can connect.
+/// The accepted tokens, one of which clients must send; none if everyone who can connect is admitted.
 package struct AcceptedTokens: Sendable, Equatable {
-  /// Gives all rights.
+  /// A token with all rights.
   package var bearer: BearerToken?
-  /// Verifies tokens that have rights of their own.
+  /// Verifies tokens with their own rights.
   package var verifier: TokenVerifier?
 
   package init(bearer: BearerToken? = nil, verifier: TokenVerifier? = nil) {
@@ -79,7 +79,7 @@ package struct AcceptedTokens: Sendable, Equatable {
 
   package var isEmpty: Bool { bearer == nil && verifier == nil }
 
-  /// What a client may do that shows a token; without one it may do nothing.
+  /// The rights of a client with this header; none without a token.
   ///
   /// - Parameters:
   ///   - authorization: the value of the header field; nil if it is missing.

@@ -4,15 +4,15 @@ import FoundationEssentials
 /// A key that verifies tokens (RFC 7518, RFC 8037).
 struct TokenKey: Sendable, Equatable {
   fileprivate let kind: gnutls_sign_algorithm_t
-  /// Modulus and exponent, coordinates, a public key, or a secret.
+  /// Depending on the type: modulus and exponent, coordinates, a public key, or a secret.
   fileprivate let parts: [[UInt8]]
 
   func verify(_ text: [UInt8], signature: [UInt8]) -> Bool {
-    // The address of an empty one must not be taken for none.
+    // An empty array's address must not be null.
     !signature.isEmpty && fault(text, signature) == nil
   }
 
-  /// What is wrong with a signature, or without one with the key; nil for nothing.
+  /// The problem with a signature, or with the key if there is no signature; nil for none.
   fileprivate func fault(_ text: [UInt8] = [], _ signature: [UInt8]? = nil) -> String? {
     guard !parts.contains(where: \.isEmpty) else { return "a member is missing, or not in base64url" }
     let (first, second) = (parts[0], parts.count > 1 ? parts[1] : [])
@@ -33,9 +33,9 @@ struct TokenKey: Sendable, Equatable {
 
 /// The keys of a file: a JSON Web Key Set (RFC 7517).
 struct TokenKeys: Sendable, Equatable {
-  /// By algorithm and id; nil has all keys of the algorithm.
+  /// By algorithm and id; nil for all keys of the algorithm.
   private var keys: [String: [String?: [TokenKey]]] = [:]
-  /// The keys of the file that cannot be used, and why; nil for none.
+  /// The unusable keys of the file, with the reasons; nil for none.
   private(set) var faults: String?
 
   static let algorithms = ["RS256", "ES256", "EdDSA", "HS256"]
@@ -64,8 +64,8 @@ struct TokenKeys: Sendable, Equatable {
 
   /// Reads a file.
   ///
-  /// Keys that cannot be used, or are for other purposes and algorithms, are left out, as the standard demands. A private key has
-  /// no business here.
+  /// Unusable keys, and those for other purposes and algorithms, are ignored, as the standard requires. A private key must not be
+  /// in the file.
   ///
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
   init(file: String) throws(HTTPServerError) {
@@ -76,7 +76,7 @@ struct TokenKeys: Sendable, Equatable {
       if let name = text.repeated {
         throw Self.error("\(file): an object has \(name.debugDescription) twice; remove one of the two")
       }
-      // Who knows such a key can sign.
+      // Knowledge of such a key is enough to sign.
       if document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) { try SecretFile.check(file) }
     } catch let error as DecodingError {
       let place = error.place.isEmpty ? "" : ", see \(error.place)"
@@ -117,8 +117,8 @@ struct TokenKeys: Sendable, Equatable {
 
   private static func error(_ message: String) -> HTTPServerError { HTTPServerError(.tokenKeys, message) }
 
-  /// - Returns: a key and the only algorithm that its type allows: otherwise a client could use a public key as a secret. Nil for
-  ///   a key of another type, or for another use.
+  /// - Returns: a key and the only algorithm of its type: otherwise a client could use a public key as a secret. Nil for a key of
+  ///   another type, or for another use.
   private static func key(_ key: JSONWebKey, _ place: String) throws(HTTPServerError) -> (String, TokenKey)? {
     guard key.d == nil || key.kty == "oct" else {
       throw error(
@@ -137,9 +137,9 @@ struct TokenKeys: Sendable, Equatable {
     return (algorithm, TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] }))
   }
 
-  /// The keys with which a token can be verified.
+  /// The keys that can verify a token.
   ///
-  /// - Parameter id: the key that the token names; nil if it names none.
+  /// - Parameter id: the id in the token, if any.
   func keys(_ algorithm: String, id: String?) -> [TokenKey] {
     keys[algorithm]?[id] ?? []
   }
@@ -160,7 +160,7 @@ enum Base64URL {
 }
 
 extension DecodingError {
-  /// Where JSON is wrong, such as `keys[2].kty`; empty for all of it.
+  /// The invalid member, such as `keys[2].kty`; empty for the whole text.
   package var place: String { context?.codingPath.place ?? "" }
 
   package var context: Context? {
@@ -174,7 +174,7 @@ extension DecodingError {
 }
 
 extension [any CodingKey] {
-  /// Where a value is, such as `feeds[2].first`.
+  /// The path of a value, such as `feeds[2].first`.
   package var place: String {
     reduce("") { text, key in
       if let index = key.intValue { return "\(text)[\(index)]" }

@@ -1,25 +1,25 @@
-/// Verifies tokens that others have signed: JSON Web Tokens (RFC 7519), and says what they allow. The keys are never printed.
+/// Verifies signed tokens, JSON Web Tokens (RFC 7519), and determines their rights. The keys are never printed.
 ///
-/// Nothing in a token says how it is verified, except which of the known keys it names: a token that brings a key, or refers to
-/// one, is not believed. Encrypted and nested tokens are refused.
+/// A token determines nothing about its verification, except which of the known keys it names: keys in a token, or references
+/// to keys, are ignored. Encrypted and nested tokens are rejected.
 package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   private let file: String
   private let issuer: String
   private let audience: String
-  /// How much clocks may differ, in milliseconds.
+  /// The tolerance for differences of clocks, in milliseconds.
   private let leeway: Int64
   private let keys: TokenKeys
 
-  /// A larger token is refused before it is read.
+  /// Larger tokens are rejected without reading them.
   private static let mostBytes = 8 << 10
-  /// So many keys are tried, so that a forged token costs little.
+  /// The maximum number of keys to try, so that a forged token costs little.
   private static let mostTried = 16
 
   /// - Parameters:
   ///   - file: a JSON Web Key Set.
-  ///   - issuer: who must have issued tokens (`iss`); empty for anyone.
-  ///   - audience: for whom they must be (`aud`); empty for anyone.
-  ///   - leeway: for so many milliseconds, tokens are accepted before their begin (`nbf`) and after their end (`exp`).
+  ///   - issuer: the required issuer (`iss`); empty for any.
+  ///   - audience: the required audience (`aud`); empty for any.
+  ///   - leeway: tokens are accepted this many milliseconds before their start (`nbf`) and after their end (`exp`).
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
   package init(keysFile file: String, issuer: String, audience: String, leeway: Int64) throws(HTTPServerError)
   {
@@ -60,7 +60,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     let feedstore: Grant?
   }
 
-  /// What a token allows.
+  /// The rights of a token.
   ///
   /// - Parameter now: in milliseconds since 1970.
   func rights(of token: [UInt8], at now: Int64) throws(TokenFault) -> AccessRights {
@@ -72,7 +72,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     guard parts.count == 3, decoded.count == 3, let header: Header = try? DecodableJSON(decoded[0]).decode()
     else { throw TokenFault("it is not a signed JSON Web Token") }
     guard DecodableJSON(decoded[0]).repeated == nil else { throw TokenFault("the header has a name twice") }
-    // What a critical extension changes is not known.
+    // The meaning of a critical extension is unknown.
     guard header.crit == nil else { throw TokenFault("crit is not supported") }
     guard TokenKeys.algorithms.contains(header.alg) else {
       throw TokenFault("the algorithm must be one of \(TokenKeys.algorithms.joined(separator: ", "))")
@@ -100,9 +100,9 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
       claims = try text.decode()
     } catch let error as DecodingError {
       if case .keyNotFound(let key, _) = error { throw TokenFault("the claim \(key.stringValue) is missing") }
-      // The place is made of the names above, and of numbers.
+      // The place consists of the above names, and of numbers.
       throw TokenFault(
-        error.place.isEmpty ? "the claims are no object" : "the claim \(error.place) is not valid"
+        error.place.isEmpty ? "the claims are not an object" : "the claim \(error.place) is not valid"
       )
     } catch {
       throw TokenFault("the claims cannot be read")
@@ -122,7 +122,7 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     Int64(max(-1e18, min(1e18, seconds * 1000)))
   }
 
-  /// The keys that are left out because they cannot be used, for the log; nil for none.
+  /// The unusable keys, for the log; nil for none.
   package var leftOut: String? {
     keys.faults.map { "\(file): \($0); RSA needs 2048 bits, a secret 32 bytes" }
   }
@@ -132,9 +132,9 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a token is not accepted, for the client: it never says anything about keys.
+/// Why a token is rejected, for the client: without information about keys.
 struct TokenFault: HTTPRefusing {
-  /// ASCII without quotation marks and backslashes; nil if there is no token, or another one than the server's.
+  /// ASCII without quotation marks and backslashes; nil without a token, or with a wrong one.
   let reason: String?
 
   static let missing = TokenFault(nil)

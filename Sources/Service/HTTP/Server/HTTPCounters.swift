@@ -6,7 +6,7 @@ package struct HTTPCounters: Sendable, Equatable {
   package var requestsByStatus: [Int: Int] = [:]
   package var openConnections = 0
   package var openStreams = 0
-  /// The feeds that streams follow, each counted for each stream, and the different windows of them.
+  /// The number of followed feeds, counted for each stream, and of their distinct windows.
   package var streamedFeeds = 0
   package var windows = 0
   package var streams = 0

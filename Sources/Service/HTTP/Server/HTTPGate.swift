@@ -8,7 +8,7 @@ struct HTTPGate: Sendable {
   var origins = AllowedOrigins()
 
   /// - Parameters:
-  ///   - tokens: those that are accepted.
+  ///   - tokens: the accepted tokens.
   ///   - now: in milliseconds since 1970.
   func admit(
     _ head: HTTPRequestHead,
@@ -23,7 +23,7 @@ struct HTTPGate: Sendable {
     }
     let match = router.match(parts)
     let known = match?.routes.first { $0.methods.contains(head.method) }
-    // Browsers send it without the token.
+    // Browsers send this request without the token.
     if let match, let answer = origins.preflight(head, match.routes.flatMap(\.methods)) {
       throw HTTPRefusal(answer)
     }
@@ -57,7 +57,7 @@ struct HTTPGate: Sendable {
     return HTTPAdmission(handler: route.handler, request: request)
   }
 
-  /// A client without a required token learns nothing else, not even which paths exist.
+  /// A client without a required token receives no other information, such as which paths exist.
   private func checkCaller(
     _ head: HTTPRequestHead,
     _ tokens: AcceptedTokens,
@@ -68,10 +68,10 @@ struct HTTPGate: Sendable {
       return isOpen ? .all : try tokens.rights(head.header("Authorization"), at: now)
     }
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
-    // access with a name of its own that resolves to this machine (DNS rebinding).
+    // access through its own name, if that resolves to this machine (DNS rebinding).
     let isLink = head.header("Sec-Fetch-Mode") == "navigate" && ["GET", "HEAD"].contains(head.method)
     if isForeign(head), !isLink, origins.origin(head) == nil {
-      // It could not read the responses, but open all available streams, and write.
+      // It could not read the responses, but could open all available streams, and write.
       throw HTTPRefusal(403, "cross-site", "without a token, pages of other sites are not served")
     }
     guard !knowsClients, let host = head.header("Host"), HostField(host)?.isLoopback != true else {
@@ -82,8 +82,8 @@ struct HTTPGate: Sendable {
     throw HTTPRefusal(421, "unknown-host", detail)
   }
 
-  /// Whether a page of another site sends the request, or of another origin one that may change something: another port of this
-  /// machine is another program. Old browsers say only from where content comes.
+  /// Whether the request comes from a page of another site, or, if it may change something, of another origin: another port of
+  /// this machine is another program. Old browsers only name the origin of content.
   private func isForeign(_ head: HTTPRequestHead) -> Bool {
     let changes = !["GET", "HEAD"].contains(head.method)
     if let site = head.header("Sec-Fetch-Site") {
@@ -116,7 +116,7 @@ struct HTTPGate: Sendable {
     return fields
   }
 
-  /// Refuses forms that libmicrohttpd accepts and proxies may interpret differently. It appends a field's second line to the
+  /// Rejects forms that libmicrohttpd accepts and proxies may interpret differently. It appends a field's second line to the
   /// name, so that `Content-Length:` followed by ` 33` becomes `Content-Length33:`.
   private func checkForm(_ field: HTTPField) throws(HTTPHeadFault) {
     try HTTPHeadCheck.checkName(field.name.utf8)
@@ -144,7 +144,7 @@ struct HTTPGate: Sendable {
   }
 }
 
-/// A request that a handler answers. It still lacks its content.
+/// A request for a handler, still without its content.
 struct HTTPAdmission: Sendable {
   let handler: HTTPRouter.Handler
   var request: HTTPRequest

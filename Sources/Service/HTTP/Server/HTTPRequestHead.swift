@@ -23,7 +23,7 @@ struct HTTPRequestHead: Sendable {
 }
 
 extension HTTPRequestHead {
-  /// Copies what libmicrohttpd has parsed, which is valid only until the response is sent.
+  /// Copies libmicrohttpd's parsed fields, which are valid only until the response is sent.
   init(_ connection: OpaquePointer, method: String, path: String?, isHTTP10: Bool) {
     self.init(method: method, path: path, query: [], isHTTP10: isHTTP10)
     for kind in [MHD_ValueKind.HEADER_KIND, .GET_ARGUMENT_KIND] {

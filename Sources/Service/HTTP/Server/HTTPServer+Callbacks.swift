@@ -150,7 +150,7 @@ extension HTTPServer {
       if byteCount > 0, let onTransfer = reply.onTransfer, let content = reply.content {
         let transfer = HTTPTransfer(content)
         transfer.keep(onTransfer(transfer, content.count))
-        // It can be abandoned.
+        // It can be stopped early.
         let source = HTTPSource(take: transfer.take, release: transfer.cut)
         response = source.response(size: byteCount, blockBytes: 16 << 10)
       } else {
@@ -171,7 +171,7 @@ extension HTTPServer {
     return MHD_queue_response(connection, UInt32(reply.status), response)
   }
 
-  /// Suspends a connection until its response is given. Then libmicrohttpd asks for it again.
+  /// Suspends a connection until its response arrives. Then libmicrohttpd asks for it again.
   private func wait(
     for begin: @Sendable (HTTPLaterResponse) -> Void,
     _ exchange: HTTPExchange,
@@ -179,7 +179,7 @@ extension HTTPServer {
   ) -> MHD_Result {
     let later = HTTPLaterResponse(connection)
     exchange.later = later
-    // Like a stream, it has no deadline of its own.
+    // Like a stream, it has no separate deadline.
     let socket = feedstore_http_socket(connection)
     connections.change { table, now in table.beginStream(socket, at: now) }
     MHD_suspend_connection(connection)
@@ -228,7 +228,7 @@ extension HTTPServer {
       release: { [self] in
         sender.forget(socket)
         stream.detach()
-        // The stream counts as open until its owner has been told of the end.
+        // The stream counts as open until its owner has been notified of the end.
         streams.remove(stream)
       }
     )

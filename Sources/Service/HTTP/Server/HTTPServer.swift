@@ -16,15 +16,15 @@ import Synchronization
 /// defer { server.stop(withinMilliseconds: 1000) }
 /// ```
 ///
-/// One thread accepts connections. libmicrohttpd serves those that have sent a request's head, with a few threads and
-/// epoll. Another thread sends the messages of streams. Nothing runs on the cooperative pool. Handlers run on the server's
-/// threads and must not block.
+/// One thread accepts connections. libmicrohttpd serves those with a complete head, with a few threads and epoll. Another
+/// thread sends the messages of streams. Nothing runs on the cooperative pool. Handlers run on the server's threads and
+/// must not block.
 ///
 /// With ``HTTPServerConfiguration/tls`` it serves HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server
 /// that is never stopped is never released.
 package final class HTTPServer: Sendable {
   package let configuration: HTTPServerConfiguration
-  /// The actual port, also if 0 was requested.
+  /// The actual port, even if 0 was requested.
   package let port: Int
   /// The server's URL: `http://127.0.0.1:8080`.
   package let url: String
@@ -37,7 +37,7 @@ package final class HTTPServer: Sendable {
   let streams: EventStreamRegistry
   let sender: EventSender
   let counterStore = HTTPCounterStore()
-  /// Whether requests get no answer any more, because all connections are being closed.
+  /// Whether requests are no longer answered, because all connections are being closed.
   let isClosing = Atomic(false)
   /// nil before the start, and once the server is stopping.
   private let daemon = Mutex<Daemon?>(nil)
@@ -97,7 +97,7 @@ package final class HTTPServer: Sendable {
 
   package var tokens: AcceptedTokens { accepted.withLock { $0 } }
 
-  /// Replaces the tokens. If clients must authenticate again, open streams end, except those whose token has an end of its own.
+  /// Replaces the tokens. If clients must authenticate again, open streams end, except those whose token has an expiry.
   ///
   /// - Parameter tokens: check the address first with ``check(_:)``.
   package func replaceTokens(_ tokens: AcceptedTokens) {
@@ -123,7 +123,7 @@ package final class HTTPServer: Sendable {
   /// Blocks until then: never call it on the cooperative pool or in a handler. A handler that does not return delays it
   /// beyond the timeout. A second call does nothing.
   ///
-  /// - Parameter milliseconds: how long clients may read what is queued for them.
+  /// - Parameter milliseconds: the maximum time for clients to read their queues.
   /// - Returns: whether all clients received everything.
   @discardableResult
   package func stop(withinMilliseconds milliseconds: Int) -> Bool {
@@ -133,10 +133,10 @@ package final class HTTPServer: Sendable {
     }
     guard let running else { return true }
     let deadline = MonotonicClock.milliseconds() + Int64(milliseconds)
-    // New clients are refused from now on.
+    // New clients are rejected from now on.
     running.entrance?.stop()
     for stream in streams.stop() { stream.close() }
-    // Looks every two milliseconds, because it is for the end of a server.
+    // Polls every two milliseconds, which is acceptable at the end of a server.
     func isAnswering() -> Bool { exchangeCount.load(ordering: .sequentiallyConsistent) > 0 }
     while isAnswering(), MonotonicClock.milliseconds() < deadline { usleep(2_000) }
     let isDone = !isAnswering()
@@ -258,7 +258,7 @@ package final class HTTPServer: Sendable {
         "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
       )
     }
-    // Without it, streams have connections like others.
+    // Without it, streams use connections like other requests.
     let brief = configuration.tls == nil ? startDaemon(owner.toOpaque(), nil, isBrief: true) : nil
     daemon.withLock { $0 = Daemon(pointer: pointer, brief: brief, tls: configuration.tls) }
     do {
@@ -284,7 +284,7 @@ package final class HTTPServer: Sendable {
 
   /// For the entrance: takes over a socket.
   ///
-  /// - Parameter head: that of the first request; empty with TLS.
+  /// - Parameter head: the head of the first request; empty with TLS.
   /// - Returns: false if the socket is closed.
   func serve(_ socket: Int32, _ address: IPAddress?, _ port: UInt16, _ head: UnsafeRawBufferPointer) -> Bool {
     daemon.withLock { running in
@@ -293,14 +293,14 @@ package final class HTTPServer: Sendable {
         return false
       }
       let brief = asksForStream(head) ? running.brief : nil
-      // On failure it closes the socket.
+      // If this fails, it closes the socket.
       return address.withSocketAddress(port: port) {
         MHD_add_connection(brief ?? running.pointer, socket, $0, $1) == .YES
       }
     }
   }
 
-  /// Whether a head is small, and asks for a stream. Then its connection serves no other request, which could have a
+  /// Whether a head is small, and requests a stream. Its connection then serves no other request, which could have a
   /// larger head.
   private func asksForStream(_ head: UnsafeRawBufferPointer) -> Bool {
     guard HTTPServerConfiguration.isSmall(head) else { return false }
@@ -330,7 +330,7 @@ package final class HTTPServer: Sendable {
   package static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
     let address = try checkedAddress(configuration)
     try checkOpenFiles(configuration)
-    // Any port, because the configured one may be in use by a server with this configuration.
+    // Any port, because another server with this configuration may use the configured one.
     close(try ListeningSocket(address, port: 0, sendBytes: 0, receiveBytes: 0).descriptor)
   }
 

@@ -5,7 +5,7 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   package var address = "127.0.0.1"
   /// 0 to 65535; 0 lets the system choose one, see ``HTTPServer/port``.
   package var port = 0
-  /// One of them must be shown by clients.
+  /// The accepted tokens, one of which clients must send.
   package var tokens = AcceptedTokens()
   /// The origins whose pages may read responses.
   package var allowedOrigins = AllowedOrigins()
@@ -23,7 +23,7 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   /// The maximum number of event streams. When it is reached, the address with the most streams makes room for one with
   /// fewer: its oldest stream ends. Otherwise the request is answered with 503.
   package var maxStreams = 1024
-  /// The maximum number of bytes queued for one slow reader of a stream, besides its socket's buffer. Streams share
+  /// The maximum number of queued bytes for one slow reader of a stream, without its socket's buffer. Streams share
   /// messages, so the memory used is less than the sum.
   package var maxStreamQueueBytes = 1 << 20
   /// The send buffer of a connection's socket, in bytes; the system uses up to twice as much. Without a limit, it would
@@ -32,7 +32,7 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   package var socketBytes = 128 << 10
   /// The interval in milliseconds after which a stream without messages sends a comment. 1 or more.
   package var heartbeatMilliseconds = 15_000
-  /// How long clients wait before they reconnect after the end of a stream, in milliseconds.
+  /// The clients' wait before they reconnect after the end of a stream, in milliseconds.
   package var retryMilliseconds = 3000
   /// Seconds without progress after which a connection is closed, including one whose client does not read, but not an
   /// idle stream. 1 or more.
@@ -58,8 +58,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
     2 * head.bytes + 64 * (head.fields + head.parameters) + (8 << 10)
   }
 
-  /// The same for a connection that is closed after its only request, whose head is small. libmicrohttpd writes to all of
-  /// it.
+  /// The same for a connection that is closed after its only request, whose head is small. libmicrohttpd writes to the
+  /// whole of it.
   static let briefConnectionBytes = 8 << 10
 
   /// Whether a head fits into half of that, with its fields and parameters as libmicrohttpd parses them.
@@ -79,7 +79,7 @@ package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConverti
     case portInUse = "port-in-use"
     /// The port requires privileges.
     case denied = "denied"
-    /// Others could connect, and no token is configured.
+    /// Other machines could connect, and no token is configured.
     case tokenNeeded = "token-needed"
     /// The token is invalid or cannot be read.
     case token = "token"

@@ -16,7 +16,7 @@ package final class HTTPTransfer: Sendable {
     state = Mutex(State(content: content))
   }
 
-  /// Bytes that have not been sent; 0 once it was abandoned.
+  /// Unsent bytes; 0 once the content was abandoned.
   package var remainingBytes: Int {
     state.withLock { state in (state.content?.count ?? state.sentCount) - state.sentCount }
   }
@@ -52,7 +52,7 @@ package final class HTTPTransfer: Sendable {
   }
 }
 
-/// Where libmicrohttpd reads the content of one response, on its thread.
+/// The source of one response's content for libmicrohttpd, on its thread.
 final class HTTPSource {
   /// Copies the bytes from a position, and returns their number, or one of `MHD_CONTENT_READER_END_…`.
   let take: (_ position: Int, _ target: UnsafeMutableRawBufferPointer) -> Int
@@ -71,7 +71,7 @@ final class HTTPSource {
 
   /// A response with this content.
   ///
-  /// - Parameter size: its bytes; nil if they are not known.
+  /// - Parameter size: its size in bytes; nil if unknown.
   func response(size: Int?, blockBytes: Int) -> OpaquePointer? {
     let box = Unmanaged.passRetained(self).toOpaque()
     let response = MHD_create_response_from_callback(
@@ -140,24 +140,24 @@ extension HTTPResponse {
   }
 }
 
-/// Takes the response to one request, whose connection waits for it.
+/// Receives the response to one request, whose connection waits for it.
 package final class HTTPLaterResponse: Sendable {
   private let state: Mutex<State>
 
   private struct State: @unchecked Sendable {
     // Unchecked: libmicrohttpd allows any thread to resume a connection.
-    /// nil once it is resumed.
+    /// nil once the connection was resumed.
     var connection: OpaquePointer?
     var response: HTTPResponse?
   }
 
-  /// - Parameter connection: it is suspended.
+  /// - Parameter connection: a suspended connection.
   init(_ connection: OpaquePointer) { state = Mutex(State(connection: connection)) }
 
-  /// The response; nil until it is given.
+  /// The response; nil before it arrives.
   var response: HTTPResponse? { state.withLock(\.response) }
 
-  /// Sends the response, unless one was given.
+  /// Sends the response, unless there is one already.
   package func give(_ response: HTTPResponse) {
     state.withLock { state in
       guard let connection = state.connection.take() else { return }

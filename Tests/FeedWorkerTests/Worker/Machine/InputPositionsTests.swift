@@ -65,7 +65,7 @@ struct InputPositionsTests {
     take(&positions, first, 40...49, isNew: true)
     take(&positions, first, 49...60, isNew: false)
     take(&positions, first, 0...60, isNew: false)
-    // What ends transactions, and what compaction took, leaves gaps.
+    // Transaction markers and compaction leave gaps.
     take(&positions, first, 52...60, isNew: true)
     take(&positions, second, 0...3, isNew: true)
     #expect(positions.resume == [.init(first, offset: 40), .init(second, offset: 0)])

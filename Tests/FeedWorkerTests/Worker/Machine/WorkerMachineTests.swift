@@ -4,14 +4,14 @@ import Testing
 @testable import FeedWorker
 @testable import Kafka
 
-/// What follows what, step by step.
+/// Sequences of actions, step by step.
 struct WorkerMachineTests {
   private typealias States = WorkerMachineStates
   private static let items = WorkerMachineStates.partitions
 
-  /// Tells a machine of events one after the other.
+  /// Passes events to a machine one by one.
   ///
-  /// - Returns: what it says after each.
+  /// - Returns: the action after each event.
   private func actions(
     _ machine: inout WorkerMachine,
     _ events: WorkerEvent...,

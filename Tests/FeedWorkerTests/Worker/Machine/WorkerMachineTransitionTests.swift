@@ -26,7 +26,7 @@ struct WorkerMachineTransitionTests {
         case .call(let step, _): #expect((next != nil) == outcome.fits(step), "\(event) in \(name)")
         case .prepareProducer(let step):
           var fits = outcome.fits(step)
-          // Only transactions have records that are refused.
+          // Only transactions can have refused records.
           if case .refused = outcome { fits = false }
           #expect((next != nil) == fits, "\(event) in \(name)")
         default: Issue.record("\(action) has no calls")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedWorker
 
-/// What the machine chooses to do next.
+/// The machine's choice of the next action.
 struct WorkerStepTests {
   private static func state(
     deadline: Int64? = nil,
@@ -27,7 +27,7 @@ struct WorkerStepTests {
 
   @Test(arguments: [
     (nil, nil, 100, 100), (130, nil, 100, 30), (90_000, nil, 100, 100), (.max, nil, 0, 100),
-    // A step in restoring that has to wait does not keep input waiting.
+    // A step of a restoration that must wait does not delay input.
     (nil, 140, 100, 40), (130, 140, 100, 30), (nil, 500, 100, 100),
   ])
   func `a wait for input ends when something is due, and often enough to see a request to stop`(
