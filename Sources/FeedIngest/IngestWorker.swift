@@ -169,7 +169,8 @@ package final class IngestWorker {
     _ partitions: Set<TopicPartition>,
     _ known: [TopicPartition: Int64]
   ) throws -> [TopicPartition: Int64] {
-    let (all, wait) = (Array(partitions), TransactionCaller.callMilliseconds)
+    let wait = TransactionCaller.callMilliseconds
+    let all = partitions.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     try consumer.pause(all)
     let unknown = all.filter { known[$0] == nil }
     let offsets = try consumer.committed(unknown, timeoutMilliseconds: wait)

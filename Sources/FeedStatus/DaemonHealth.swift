@@ -1,3 +1,5 @@
+package import FeedKafka
+
 /// Whether the daemon is alive and ready, with the reasons if not.
 ///
 /// It is alive as long as every worker returns to its loop. It is ready when every worker has its share of the partitions,

@@ -46,15 +46,9 @@ package struct FlushClock {
     start = MonotonicClock.nanoseconds()
   }
 
-  /// Adds a call of a transaction from a time until now.
-  package mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
-    let elapsed = MonotonicClock.nanoseconds() - time
-    switch step {
-    case .begin, .write: stages[.produce, default: 0] += elapsed
-    case .addOffsets: stages[.offsets, default: 0] += elapsed
-    case .commit: stages[.commit, default: 0] += elapsed
-    case .nothing, .register, .abort, .replace: break
-    }
+  /// Adds the time from then until now to a stage.
+  package mutating func add(_ stage: FlushStage, since time: Int64) {
+    stages[stage, default: 0] += MonotonicClock.nanoseconds() - time
   }
 
   package mutating func addPlanning(since time: Int64) {
