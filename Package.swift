@@ -202,7 +202,9 @@ let package = Package(
     // A table that changes at random, and what a topic has of it.
     .target(
       name: "IngestTestSupport",
-      dependencies: ["Oracle"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStore", "ObservationSupport", "Oracle",
+      ],
       path: "Tests/IngestTestSupport",
       swiftSettings: swiftSettings
     ),
@@ -316,8 +318,8 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedWorker",
-        "FeedKafka", "FeedStore", "FeedTestSupport", "Oracle", "Kafka", "ObservationSupport", "Service",
-        "SimulationSupport",
+        "FeedKafka", "FeedStore", "FeedTestSupport", "IngestTestSupport", "Oracle", "Kafka",
+        "ObservationSupport", "Service", "SimulationSupport",
       ],
       swiftSettings: swiftSettings
     ),
