@@ -265,8 +265,10 @@ let package = Package(
     .testTarget(
       name: "FeedIngestTests",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedIngest", "FeedStore", "FeedTestSupport", "Oracle", "Service",
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedStore", "FeedTestSupport", "FeedWorker", "Kafka",
+        "Oracle", "Service",
       ],
+      exclude: ["IngestMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

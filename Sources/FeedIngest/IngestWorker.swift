@@ -7,58 +7,36 @@ package import FeedWorker
 package import Kafka
 import Service
 
-/// Reads the sources' topics as a member of a group, and writes what their records become, with the offsets in the same transactions.
+/// Reads the sources' topics as a member of a group, and writes the events that their rows become, with the offsets in the same
+/// transactions.
 ///
-/// Whatever goes wrong, it goes back to what is committed: another producer ends the transaction, and then the brokers know where to go
-/// on. Used on one thread.
+/// It is a shell: ``IngestMachine`` says what to do. Used on one thread.
 package final class IngestWorker {
   private let configuration: FeedStoreConfiguration
-  private let settings: KafkaSettings
-  private let identity: WorkerIdentity
   private let environment: WorkerEnvironment
   private let status: WorkerStatus
   private let member: FeedWorker.GroupMember
+  private let calls: TransactionCaller
+  @exclusivity(unchecked) private var machine = IngestMachine()
+
   private let sections = SentSections()
   private let mappers: [String: RowMapper]
   @exclusivity(unchecked) private var items = Murmur2Partitioner(partitionCount: 1)
   private var rejectedPartitions: Int32 = 1
-
-  @exclusivity(unchecked) private var producer: any TransactionClient
-  /// Whether Kafka knows the producer, and whether it has a transaction.
-  private var isRegistered = false
-  private var isOpen = false
   /// Bytes of the transaction, and the first rejected record of each code in it.
   @exclusivity(unchecked) private var bytes = 0
   private var rejected: [RejectedRecord] = []
-  private var failures = TransactionFailures()
-  private var failuresInARow = 0
-  /// When the next transaction may be committed.
-  private var nextCommit: Int64 = 0
 
-  /// The partitions that the group has given it, and a rebalance that is not completed.
-  private var held: Set<TopicPartition> = []
-  private var rebalance: Rebalance?
-  /// What is read next of each, and what is committed.
-  private var positions: [TopicPartition: Int64] = [:]
-  private var committed: [TopicPartition: Int64] = [:]
-  /// Whether the consumer reads all partitions from there; else they are paused.
-  private var isPlaced = false
   private var backlog = Backlog(maxRecords: 10_000)
   private var report = RowReport()
-  private var nextLag: Int64 = 0
+  private var nextReport: Int64 = 0
 
-  private static let idleMilliseconds: Int32 = 100
-  private static let callMilliseconds: Int32 = 1_000
-  /// For calls that are not made again; and for offsets, as a group coordinator that moves is back in less, and librdkafka 2.0.2 gives the
-  /// transaction up otherwise.
+  /// For calls that are not repeated.
   private static let longMilliseconds: Int32 = 5_000
   /// How long a full queue has time to empty.
   private static let queueMilliseconds: Int32 = 5
-  /// What helps if input is lost.
+  /// The remedy for lost input.
   private static let renewal = "ingest.group to another name, so that everything that is there is read again"
-  private static let retryMilliseconds = ExponentialBackoff<Int32>(from: 20, to: 1_000)
-  /// Between two commits: each costs brokers some writes.
-  private static let windowMilliseconds: Int64 = 100
 
   private var consumer: any GroupConsumer { member.consumer }
   private var log: Log { environment.log }
@@ -73,15 +51,13 @@ package final class IngestWorker {
     // Records are written for a whole window before they are committed.
     var settings = settings
     settings.lingerMilliseconds = 5
-    self.settings = settings
-    self.identity = identity
     self.environment = environment
     status = environment.status.worker(identity.number)
     var consuming = settings.member(identity)
     // Input that goes while it is read would be passed over without a word.
     consuming["auto.offset.reset"] = "error"
     member = try FeedWorker.GroupMember(consuming, settings, environment, status)
-    producer = try environment.makeProducer(failures.producer(of: identity, settings))
+    calls = try TransactionCaller(identity, settings, environment, reportsEnds: false)
     let (limits, sections) = (configuration.store.limits, sections)
     let mappers = configuration.ingest.sources.enumerated().map { number, source in
       (source.topic, RowMapper(source, number: number, limits, sections))
@@ -91,25 +67,76 @@ package final class IngestWorker {
 
   /// Works until it is asked to stop.
   package func run() throws {
-    defer {
-      member.close(timeoutMilliseconds: Self.longMilliseconds)
-      try? producer.close(timeoutMilliseconds: Self.longMilliseconds)
+    do {
+      var action = IngestMachine.firstAction
+      while action != .end {
+        status.heartbeat()
+        action = machine.handle(try perform(action), at: environment.milliseconds())
+        logProgress()
+      }
+    } catch {
+      close()
+      throw error
     }
+  }
+
+  /// Does what the machine says.
+  ///
+  /// - Returns: the result.
+  private func perform(_ action: IngestAction) throws -> IngestEvent {
+    switch action {
+    case .findTopics: return .topicsFound(isStopping: try !findTopics())
+    case .join: try join()
+    case .poll(let timeout): return try poll(timeout)
+    case .pollWithoutInput(let timeout):
+      return try attempt("poll the group") { () throws in
+        try member.pollIdle(timeoutMilliseconds: timeout)
+        try noteErrors(of: member.idleBatch)
+        return .polled(.init(rebalance: member.idleBatch.rebalance, isStopping: environment.stop.isRequested))
+      }
+    case .position(let partitions, let known):
+      return try attempt("begin to read") { try .positioned(position(partitions, known)) }
+    case .prepareProducer(let step):
+      let outcome = calls.prepare(step, machine.transactions)
+      if case .failed(let error) = outcome {
+        log.write(.transactionProducerRefused, "could not register the producer", ["error": error])
+      }
+      return .called(outcome, stopDeadline: environment.stop.deadline)
+    case .call(let step): return .called(call(step), stopDeadline: environment.stop.deadline)
+    case .wait(let milliseconds): try calls.wait(milliseconds)
+    case .confirm: confirm()
+    case .rewind(let end, let repeated): try rewind(end, repeated)
+    case .complete(let rebalance): try complete(rebalance)
+    case .replaceConsumer:
+      log.write(.groupEvicted, "the group removed this member in the middle of a rebalance; joining again")
+      member.dropInput()
+      try member.replace(closeMilliseconds: Self.longMilliseconds)
+      try join()
+    case .close:
+      log.write(.shutdownStopping, "stopping; what was mapped is committed")
+      close()
+    case .end: preconditionFailure("ingest has ended")
+    case .fail(let error):
+      status.ended(.refused)
+      calls.logUndelivered()
+      throw DaemonError.cannot("write", error)
+    }
+    return .done
+  }
+
+  // MARK: The group
+
+  /// - Returns: false if a stop was requested meanwhile.
+  private func findTopics() throws -> Bool {
     let topics = configuration.store.topics
     let written = [topics.items, topics.rejected]
     let wait = configuration.startupTimeoutMilliseconds
-    guard let metadata = try member.findTopics(written, waitMilliseconds: wait) else { return }
+    guard let metadata = try member.findTopics(written, waitMilliseconds: wait) else { return false }
     guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
     environment.status.found(TopicChanges(topics, metadata, isIngesting: true))
     items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
     rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
-    try join()
-    while !environment.stop.isRequested {
-      do { try step() } catch let error as KafkaError { try recover(from: error) }
-      tell()
-    }
-    log.write(.shutdownStopping, "stopping; committing what was mapped")
-    do { try commit() } catch let error as KafkaError { try recover(from: error) }
+    return true
   }
 
   private func join() throws(KafkaError) {
@@ -119,37 +146,88 @@ package final class IngestWorker {
     status.update { $0.phase = .joining }
   }
 
-  // MARK: The loop
+  private func close() {
+    member.close(timeoutMilliseconds: Self.longMilliseconds)
+    calls.close(timeoutMilliseconds: Self.longMilliseconds)
+  }
 
-  private func step() throws {
-    status.heartbeat()
-    if let rebalance { return try complete(rebalance) }
-    guard isPlaced else {
-      let wait = failuresInARow > 0 ? Self.retryMilliseconds[failuresInARow - 1] : 0
-      try poll { () throws(KafkaError) in try member.pollIdle(timeoutMilliseconds: wait) }
-      try take(member.idleBatch)
-      return rebalance == nil ? try place() : ()
+  private func complete(_ rebalance: Rebalance) throws(DaemonError) {
+    member.dropInput()
+    // It cannot be completed again.
+    do { try consumer.complete(rebalance) } catch { throw DaemonError(error) }
+    let isGain = rebalance.kind == .assigned
+    let event: LogEvent = isGain ? .groupAssigned : rebalance.kind == .lost ? .groupLost : .groupRevoked
+    log.write(event, "partitions changed", ["partitions": rebalance.partitions.count])
+    if isGain { status.update { $0.phase = .running } }
+  }
+
+  /// Reads on from the known positions, and else from what is committed.
+  ///
+  /// - Returns: where partitions begin that have no known position.
+  private func position(
+    _ partitions: Set<TopicPartition>,
+    _ known: [TopicPartition: Int64]
+  ) throws -> [TopicPartition: Int64] {
+    let (all, wait) = (Array(partitions), TransactionCaller.callMilliseconds)
+    try consumer.pause(all)
+    let unknown = all.filter { known[$0] == nil }
+    let offsets = try consumer.committed(unknown, timeoutMilliseconds: wait)
+    var starts: [TopicPartition: Int64] = [:]
+    for partition in unknown {
+      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: wait)
+      let policy = configuration.lostInput
+      let start = try InputStart(partition, committed: offsets[partition]?.offset, ends, policy, Self.renewal)
+      start.log(log)
+      starts[partition] = start.position.offset
     }
-    let left = hasNews ? max(0, nextCommit - environment.milliseconds()) : Int64(Self.idleMilliseconds)
-    try poll { () throws(KafkaError) in try member.poll(timeoutMilliseconds: Int32(left)) }
-    try take(member.batch)
-    if rebalance == nil { try write() } else { member.dropInput() }
-    let isFull = bytes >= configuration.maxTransactionBytes
-    if isFull || environment.milliseconds() >= nextCommit { try commit() }
-    try producer.poll(timeoutMilliseconds: 0)
+    let positions = known.merging(starts) { $1 }.map { TopicPartitionOffset($0.key, offset: $0.value) }
+    try consumer.seek(positions, timeoutMilliseconds: Self.longMilliseconds)
+    try consumer.resume(all)
+    return starts
   }
 
-  /// Polls. A consumer that has failed for good ends the process; only a producer is replaced.
-  private func poll(_ call: () throws(KafkaError) -> Void) throws {
-    do throws(KafkaError) { try call() } catch { throw error.isFatal ? DaemonError(error) : error }
+  // MARK: Input
+
+  private func poll(_ timeoutMilliseconds: Int32) throws -> IngestEvent {
+    try attempt("read") { () throws in
+      let batch = member.batch
+      try member.poll(timeoutMilliseconds: timeoutMilliseconds)
+      try noteErrors(of: batch)
+      let now = environment.milliseconds()
+      if backlog.isDue(records: batch.count, at: now) {
+        let unread = member.unread(after: machine.positions)
+        backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
+        if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
+      }
+      return .polled(
+        .init(
+          rebalance: batch.rebalance,
+          input: batch.spans,
+          ends: batch.ends,
+          isStopping: environment.stop.isRequested,
+          isBehind: backlog.isBehind
+        )
+      )
+    }
   }
 
-  /// Notes rebalances and errors that a poll brought.
-  private func take(_ batch: KafkaBatch) throws {
-    if let rebalance = batch.rebalance { self.rebalance = rebalance }
+  /// Reads, or goes back to what is committed if that fails.
+  private func attempt(_ purpose: String, _ read: () throws -> IngestEvent) throws -> IngestEvent {
+    do {
+      return try read()
+    } catch let error as KafkaError {
+      // Only a producer is replaced.
+      if error.isFatal { throw DaemonError(error) }
+      if error.kind.needsSomebody { throw DaemonError.cannot(purpose, error) }
+      log.write(.inputRetrying, "could not \(purpose); going back to what is committed", ["error": error])
+      return .failed(error)
+    }
+  }
+
+  private func noteErrors(of batch: KafkaBatch) throws {
     for case .error(let error) in batch.events {
       switch error.kind {
-      // What is gone is found out when reading begins again.
+      // Lost input is found when reading begins again.
       case .autoOffsetReset: throw error
       case .unknownTopic, .unknownTopicOrPartition:
         log.write(
@@ -162,17 +240,28 @@ package final class IngestWorker {
     }
   }
 
-  /// Writes what the records of the last poll become.
-  private func write() throws {
-    let spans = member.batch.spans
-    if let repeated = spans.first(where: { $0.first < positions[$0.partition] ?? .max }) {
-      log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated.partition])
-      throw KafkaError.make(.state, "read \(repeated.partition)", detail: "input was delivered twice")
+  // MARK: Transactions
+
+  private func call(_ step: TransactionMachine.Step) -> TransactionMachine.Outcome {
+    calls.call(step, machine.transactions) { () throws(KafkaError) in
+      try write()
+      return .wrote(endsTransaction: bytes >= configuration.maxTransactionBytes, isLast: true)
+    } addOffsets: { () throws(KafkaError) in
+      // If a late request ends the transaction too early, records that follow are refused: their offsets must not be committed.
+      try calls.producer.flush(timeoutMilliseconds: TransactionCaller.callMilliseconds)
+      try calls.producer.sendOffsets(
+        machine.offsets.mapValues { CommittedOffset($0) },
+        consumer.membership(),
+        timeoutMilliseconds: TransactionCaller.offsetsMilliseconds
+      )
     }
-    if !spans.isEmpty { try begin() }
+  }
+
+  /// Writes the events that the rows of the last poll become.
+  private func write() throws(KafkaError) {
     let itemsTopic = configuration.store.topics.items
     var (topic, mapper): (Int, RowMapper?) = (-1, nil)
-    try member.batch.takeAll { message in
+    try member.batch.takeAll { (message) throws(KafkaError) in
       if message.topicIndex != topic {
         topic = message.topicIndex
         mapper = mappers[consumer.topicName(at: topic)]
@@ -189,16 +278,7 @@ package final class IngestWorker {
         try produce(itemsTopic, partition, feed.rawBuffer, value.rawBuffer)
       }
     }
-    for span in spans { positions[span.partition] = span.last + 1 }
-    // Markers of transactions may follow the last records.
-    for end in member.batch.ends where end.offset > positions[end.topicPartition] ?? .max {
-      positions[end.topicPartition] = end.offset
-    }
-    let now = environment.milliseconds()
-    guard backlog.isDue(records: member.batch.count, at: now) else { return }
-    let unread = member.unread(after: positions)
-    backlog.poll(isEmpty: member.batch.isEmpty, unread: unread.count)
-    if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
+    try calls.producer.poll(timeoutMilliseconds: 0)
   }
 
   private func reject(_ message: Message, _ rejection: Rejection) throws(KafkaError) {
@@ -209,44 +289,6 @@ package final class IngestWorker {
     let partition = message.partition % rejectedPartitions
     let topic = configuration.store.topics.rejected
     try produce(topic, partition, copy.key.bytes, copy.value.bytes, copy.headers, time: record.time)
-  }
-
-  /// Tells once a second how far behind it is, and sometimes what has become of the rows.
-  private func tell() {
-    let now = environment.milliseconds()
-    guard now >= nextLag else { return }
-    nextLag = now + 1_000
-    environment.status.lags(member.lag(behind: committed), of: status.number)
-    member.noteOpenTransactions(behind: committed)
-    report.log(status.statistics.rows, at: now, log)
-    for (topic, mapper) in mappers where mapper.takeOrderWarning() {
-      log.write(
-        .ingestOrderByBytes,
-        "items are sorted by decimals that are bytes in Base64; give 'decimals' of the source the scale, as in {\"/price\": 2}",
-        ["topic": topic]
-      )
-    }
-    sections.forget(at: now)
-  }
-
-  // MARK: Transactions
-
-  /// Whether something was read that is not committed.
-  private var hasNews: Bool { positions != committed }
-
-  private func begin() throws {
-    if isOpen { return }
-    // A request that was sent twice must find its epoch over.
-    if producer.hasLostConnection { try replaceProducer() }
-    try register()
-    try producer.begin()
-    (isOpen, bytes) = (true, 0)
-    failures.begin(at: environment.milliseconds())
-  }
-
-  private func register() throws(KafkaError) {
-    if !isRegistered { try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds) }
-    isRegistered = true
   }
 
   private func produce(
@@ -260,7 +302,7 @@ package final class IngestWorker {
     bytes += (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount
     while true {
       do throws(KafkaError) {
-        try producer.produce(
+        try calls.producer.produce(
           topic: topic,
           partition: partition,
           key: key,
@@ -272,38 +314,14 @@ package final class IngestWorker {
         return
       } catch  where error.kind == .queueFull {
         status.heartbeat()
-        try producer.poll(timeoutMilliseconds: Self.queueMilliseconds)
+        try calls.wait(Self.queueMilliseconds)
       }
     }
   }
 
-  private func commit() throws {
-    guard hasNews else { return }
-    try begin()
-    let news = positions.filter { committed[$0.key] != $0.value }.mapValues { CommittedOffset($0) }
-    // If a late request ends the transaction too early, records that follow are refused: their offsets must not be committed.
-    try repeating { () throws(KafkaError) in
-      try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
-    }
-    try repeating { () throws(KafkaError) in
-      let membership = try consumer.membership()
-      try producer.sendOffsets(news, membership, timeoutMilliseconds: Self.longMilliseconds)
-    }
-    environment.crash?.reach(.afterOffsets)
-    try repeating { () throws(KafkaError) in
-      // Requested, and not awaited, before the process ends.
-      let isLast = environment.crash?.isNext(.inCommit) == true
-      if isLast { try producer.flush(timeoutMilliseconds: Self.callMilliseconds) }
-      defer { environment.crash?.reach(.inCommit) }
-      try producer.commit(timeoutMilliseconds: isLast ? 1 : Self.callMilliseconds)
-    }
-    (isOpen, committed, failuresInARow) = (false, positions, 0)
-    failures.commit()
-    nextCommit = environment.milliseconds() + Self.windowMilliseconds
-    noteCommit()
-  }
-
-  private func noteCommit() {
+  /// Reports what was committed.
+  private func confirm() {
+    calls.confirm()
     for record in rejected {
       log.write(
         .ingestRejected,
@@ -317,120 +335,46 @@ package final class IngestWorker {
     let rows = mappers.mapValues { $0.takeCounts() }.filter { !$0.value.isEmpty }
     status.update { $0.add(rows) }
     environment.status.committed(status.statistics.counters, rejected: rejected, by: status.number)
-    status.ended(.committed)
     status.committed(&member.batch.taken) { consumer.topicName(at: $0) }
-    rejected = []
+    (rejected, bytes) = ([], 0)
   }
 
-  /// Makes a call again as long as that may help, and there is time.
-  private func repeating(_ call: () throws(KafkaError) -> Void) throws(KafkaError) {
-    var times = 0
-    while true {
-      status.heartbeat()
-      do throws(KafkaError) {
-        return try call()
-      } catch {
-        let isLate = environment.stop.deadline.map { environment.milliseconds() > $0 } ?? false
-        guard error.isRetriable, !isLate else { throw error }
-        try producer.poll(timeoutMilliseconds: Self.retryMilliseconds[times])
-        times += 1
-      }
+  /// Forgets what was polled and mapped since the last commit.
+  private func rewind(_ end: IngestAction.TransactionEnd?, _ repeated: TopicPartition?) throws(DaemonError) {
+    if let repeated {
+      log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated])
     }
-  }
-
-  /// Goes back to what is committed.
-  private func recover(from error: KafkaError) throws {
-    failuresInARow += 1
-    failures.fail(error)
-    log.write(.transactionCallFailed, "going back to what is committed", ["error": error])
-    var isEndedByOther = error.kind == .invalidTransactionState
-    if isOpen || error.isFatal || !isRegistered && !error.isRetriable {
-      if try replaceProducer() { isEndedByOther = true }
+    switch end {
+    case .withdrawn?: calls.withdraw(machine.transactions)
+    case .lost(let wait)?: calls.lose(machine.transactions, waitMilliseconds: wait)
+    case nil: break
     }
-    if error.kind.needsSomebody { throw DaemonError.cannot("go on", error) }
     if let change = environment.status.topicChanges.first(where: \.isLoss) {
       throw DaemonError(.partitionCounts, change.description)
     }
     for mapper in mappers.values { _ = mapper.takeCounts() }
     sections.removeAll()
     member.dropInput()
-    // The offsets that the brokers have may be those of the transaction that was ended too early.
-    if !isEndedByOther { committed = [:] }
-    (positions, rejected, isPlaced) = (committed, [], false)
+    (rejected, bytes) = ([], 0)
   }
 
-  /// Another producer ends the transaction when it is registered. It has an epoch of its own, so that nothing that arrives late of the
-  /// transaction belongs to the next.
-  ///
-  /// - Returns: whether a late request had ended the transaction.
-  @discardableResult
-  private func replaceProducer() throws -> Bool {
-    if isOpen {
-      failures.end(at: environment.milliseconds(), settings)
-      // librdkafka 2.0.2 may report only then what made a call fail.
-      let isAborted = (try? producer.abort(timeoutMilliseconds: Self.callMilliseconds)) != nil
-      status.ended(isAborted ? .withdrawn : .unknown)
+  /// Reports once a second how far behind it is, and sometimes the counts of the rows.
+  private func logProgress() {
+    let now = environment.milliseconds()
+    guard now >= nextReport else { return }
+    nextReport = now + 1_000
+    environment.status.lags(member.lag(behind: machine.committed), of: status.number)
+    member.noteOpenTransactions(behind: machine.committed)
+    calls.serve()
+    report.log(status.statistics.rows, at: now, log)
+    for (topic, mapper) in mappers where mapper.takeOrderWarning() {
+      log.write(
+        .ingestOrderByBytes,
+        "items are sorted by decimals that are bytes in Base64; give 'decimals' of the source the scale, as in {\"/price\": 2}",
+        ["topic": topic]
+      )
     }
-    _ = failures.take(producer.takeDeliveryErrors(), batchBytes: settings.batchBytes)
-    let (refusal, isEndedByOther) = (failures.refusal, failures.lateEnd != nil)
-    for error in failures.takeUndelivered() {
-      log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
-    }
-    if let refusal { throw DaemonError.cannot("write", refusal) }
-    try? producer.close(timeoutMilliseconds: Self.callMilliseconds)
-    producer = try environment.makeProducer(failures.producer(of: identity, settings))
-    (isOpen, isRegistered) = (false, false)
-    return isEndedByOther
-  }
-
-  // MARK: Partitions
-
-  /// Completes a rebalance; before, what was read is committed, unless its partitions are lost.
-  private func complete(_ rebalance: Rebalance) throws {
-    if rebalance.kind != .lost {
-      try commit()
-    } else if isOpen {
-      try recover(from: .make(.unknownMember, "commit", detail: "partitions were lost"))
-    }
-    member.dropInput()
-    if rebalance.needsNewConsumer {
-      log.write(.groupEvicted, "the group removed this member in the middle of a rebalance; joining again")
-      try member.replace(closeMilliseconds: Self.longMilliseconds)
-      held = []
-      try join()
-    } else {
-      // It cannot be completed again.
-      do { try consumer.complete(rebalance) } catch { throw DaemonError(error) }
-      let isGain = rebalance.kind == .assigned
-      held = isGain ? held.union(rebalance.partitions) : held.subtracting(rebalance.partitions)
-      let event: LogEvent = isGain ? .groupAssigned : rebalance.kind == .lost ? .groupLost : .groupRevoked
-      log.write(event, "partitions changed", ["partitions": rebalance.partitions.count, "all": held.count])
-      if isGain { status.update { $0.phase = .running } }
-    }
-    self.rebalance = nil
-    committed = committed.filter { held.contains($0.key) }
-    positions = committed
-    isPlaced = false
-  }
-
-  /// Has all partitions read from where they are, or from what is committed; if that fails, the next step tries again.
-  private func place() throws {
-    try register()
-    let all = Array(held)
-    try consumer.pause(all)
-    let unknown = all.filter { positions[$0] == nil }
-    let offsets = try consumer.committed(unknown, timeoutMilliseconds: Self.callMilliseconds)
-    for partition in unknown {
-      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: Self.callMilliseconds)
-      let policy = configuration.lostInput
-      let start = try InputStart(partition, committed: offsets[partition]?.offset, ends, policy, Self.renewal)
-      start.log(log)
-      (committed[partition], positions[partition]) = (start.position.offset, start.position.offset)
-    }
-    let starts = positions.map { TopicPartitionOffset($0.key, offset: $0.value) }
-    try consumer.seek(starts, timeoutMilliseconds: Self.longMilliseconds)
-    try consumer.resume(all)
-    isPlaced = true
+    sections.forget(at: now)
   }
 }
 

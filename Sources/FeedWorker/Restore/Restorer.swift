@@ -279,7 +279,7 @@ final class Restorer {
     defer { closeSource() }
     for position in positions {
       let input = position.topicPartition
-      let ends = try ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds)
+      let ends = try ends(of: input, timeoutMilliseconds: TransactionCaller.callMilliseconds)
       if case .restarted = InputStart.finding(input, position.offset, ends) { return true }
     }
     return false

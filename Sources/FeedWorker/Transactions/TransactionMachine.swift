@@ -14,8 +14,8 @@ import Service
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
 /// duplicates; and requests of an aborted transaction that arrive late must find its epoch over. For the latter reason
 /// a producer that lost a connection during a committed transaction is replaced before the next one begins.
-struct TransactionMachine: Equatable {
-  enum State: Equatable {
+package struct TransactionMachine: Equatable {
+  package enum State: Equatable {
     /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
     case unregistered
     /// No transaction is open.
@@ -39,17 +39,17 @@ struct TransactionMachine: Equatable {
   }
 
   /// When a producer that works is replaced.
-  enum Occasion {
+  package enum Occasion {
     case withdrawal, beginning
   }
 
   /// The call to be made next.
-  enum Step: String {
+  package enum Step: String {
     case nothing, register, begin, write, addOffsets, commit, abort, replace
   }
 
   /// What the caller has to do now, apart from the next step.
-  enum Effect: Equatable {
+  package enum Effect: Equatable {
     /// Nothing: go on with the next step.
     case proceed
     /// Wait for this long, then make the same call again.
@@ -67,11 +67,33 @@ struct TransactionMachine: Equatable {
     case stop(KafkaError)
   }
 
-  private(set) var state = State.unregistered
+  /// The result of the call.
+  package enum Outcome: Equatable {
+    case succeeded
+    /// A part is queued.
+    case wrote(endsTransaction: Bool, isLast: Bool)
+    /// The transaction is committed, but requests of it may arrive once more, as the producer lost a connection.
+    case committedDespiteDisconnect
+    case failed(KafkaError)
+    /// A record is refused, which requires an operator.
+    case refused(KafkaError)
+
+    /// Whether this can come of the call of a step.
+    package func fits(_ step: Step) -> Bool {
+      switch self {
+      case .succeeded: step != .write
+      case .wrote: step == .write
+      case .committedDespiteDisconnect: step == .commit
+      case .failed, .refused: true
+      }
+    }
+  }
+
+  package private(set) var state = State.unregistered
   /// Failures of the same call one after the other.
-  private(set) var failuresInARow = 0
+  package private(set) var failuresInARow = 0
   /// Transactions withdrawn, and producers replaced, since the last commit.
-  private(set) var withdrawnInARow = 0
+  package private(set) var withdrawnInARow = 0
   private(set) var replacedInARow = 0
   /// Whether requests of the last transaction may still arrive, so that the next one needs another producer.
   private var needsAnother = false
@@ -84,7 +106,7 @@ struct TransactionMachine: Equatable {
   /// refuse, and librdkafka logs a warning each time.
   static let abortMilliseconds: Int32 = 50
 
-  var step: Step {
+  package var step: Step {
     switch state {
     case .unregistered: .register
     case .idle: .nothing
@@ -99,7 +121,7 @@ struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
-  var isInTransaction: Bool {
+  package var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
     case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing: true
@@ -107,23 +129,43 @@ struct TransactionMachine: Equatable {
   }
 
   /// Whether a transaction can be begun.
-  var isReady: Bool { state == .idle }
+  package var isReady: Bool { state == .idle }
+
+  package init() {}
 
   // MARK: What is wanted
 
   /// A transaction is wanted.
-  mutating func begin() {
+  package mutating func begin() {
     precondition(state == .idle, "a transaction is begun in state \(state)")
     state = needsAnother ? .replacing(.beginning) : .beginning
   }
 
   /// Everything that belongs to the transaction is queued.
-  mutating func finishWriting() {
+  package mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
   }
 
   // MARK: Results of the call
+
+  /// The call of `step` has ended.
+  package mutating func take(_ outcome: Outcome) -> Effect {
+    switch outcome {
+    case .succeeded:
+      return succeed()
+    case .wrote(let endsTransaction, _):
+      let effect = succeed()
+      if endsTransaction { finishWriting() }
+      return effect
+    case .committedDespiteDisconnect:
+      return succeed(hasLostConnection: true)
+    case .failed(let error):
+      return fail(error)
+    case .refused(let error):
+      return refuse(error)
+    }
+  }
 
   /// The call of `step` has succeeded.
   ///
@@ -189,7 +231,7 @@ struct TransactionMachine: Equatable {
   mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.
-  mutating func giveUp() -> Effect {
+  package mutating func giveUp() -> Effect {
     switch state {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)

@@ -141,7 +141,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Takes all messages, whatever the time.
-  package func takeAll(_ body: (Message) throws -> Void) rethrows {
+  package func takeAll<E>(_ body: (Message) throws(E) -> Void) throws(E) {
     for message in batch.messages {
       try body(message)
       taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)

@@ -92,7 +92,9 @@ extension Worker {
     do throws(DaemonError) {
       for position in machine.positions.resume {
         let input = position.topicPartition
-        guard let ends = try? restorer.ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds) else {
+        guard
+          let ends = try? restorer.ends(of: input, timeoutMilliseconds: TransactionCaller.callMilliseconds)
+        else {
           continue
         }
         try InputStart.check(InputStart.finding(input, position.offset, ends), ends, .fail)
@@ -160,7 +162,7 @@ extension Worker {
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: machine.positions.committed), of: identity.number)
     member.noteOpenTransactions(behind: machine.positions.committed)
-    publisher.serve()
+    calls.serve()
   }
 }
 
@@ -170,7 +172,13 @@ extension Worker {
 
   /// What a call of the publisher needs to know.
   func context(until limit: Int64 = .max) -> Publisher.Context {
-    Publisher.Context(consumer: consumer, machine: machine, forgotten: restorer.forgotten, limit: limit)
+    Publisher.Context(
+      consumer: consumer,
+      transactions: machine.transactions,
+      resume: machine.positions.resume,
+      forgotten: restorer.forgotten,
+      limit: limit
+    )
   }
 
   /// A transaction was committed: what it holds is published.

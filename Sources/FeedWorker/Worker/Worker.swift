@@ -28,6 +28,7 @@ package final class Worker: @unchecked Sendable {
   /// What it does, and what it knows of its partitions, transactions and rebalances.
   var machine = WorkerMachine()
 
+  let calls: TransactionCaller
   let publisher: Publisher
   let restorer: Restorer
 
@@ -73,7 +74,8 @@ package final class Worker: @unchecked Sendable {
     // Input that goes while it is read would be passed over without a word.
     if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
     member = try GroupMember(consuming, settings, environment, status)
-    publisher = try Publisher(identity, settings, environment)
+    calls = try TransactionCaller(identity, settings, environment, reportsEnds: true)
+    publisher = Publisher(identity, settings, environment, calls)
     restorer = Restorer(options, configuration.lostInput, settings, identity, environment, member, publisher)
     nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
   }
@@ -134,7 +136,7 @@ package final class Worker: @unchecked Sendable {
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.
   func close() {
     member.close(timeoutMilliseconds: closeTime)
-    publisher.close(timeoutMilliseconds: closeTime)
+    calls.close(timeoutMilliseconds: closeTime)
   }
 
   var closeTime: Int32 {
@@ -205,7 +207,7 @@ extension Worker {
     case .end: preconditionFailure("the worker has ended")
     case .fail(let error):
       status.ended(.refused)
-      publisher.logUndelivered()
+      calls.logUndelivered()
       throw DaemonError.cannot("publish", error)
     case .report(let notice): tell(notice)
 
@@ -230,18 +232,20 @@ extension Worker {
       try restoreAgain(store, dropping: dropped, restoring: restored)
 
     case .prepareProducer(let step):
-      return .called(publisher.prepareProducer(step, context()), stopDeadline: stop.deadline)
+      return .called(calls.prepare(step, machine.transactions), stopDeadline: stop.deadline)
     case .beginFlush: publisher.beginFlush(store)
     case .call(let step, let limit):
       return .called(publisher.call(step, store, context(until: limit)), stopDeadline: stop.deadline)
-    case .wait(let milliseconds): try publisher.wait(milliseconds)
+    case .wait(let milliseconds): try calls.wait(milliseconds)
     case .confirm(let isWhole, let milliseconds):
       return confirm(store, isWhole: isWhole, milliseconds: milliseconds)
     case .withdraw:
-      publisher.withdraw(store, inARow: machine.transactions.withdrawnInARow)
+      publisher.rollBack(store)
+      calls.withdraw(machine.transactions)
       onEvent(.withdrawn)
     case .lose(let wait):
-      publisher.lose(store, machine.transactions, waitMilliseconds: wait)
+      publisher.rollBack(store)
+      calls.lose(machine.transactions, waitMilliseconds: wait)
       onEvent(.recovering)
     case .rollBack(let repeated): return .rolledBack(wasPending: rollBack(store, repeated: repeated))
 

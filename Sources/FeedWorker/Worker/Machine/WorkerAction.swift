@@ -104,7 +104,7 @@ enum WorkerEvent: Equatable {
   /// Partitions are restored; their input begins at these offsets.
   case restored([TopicPartitionOffset])
   /// A call was made. The deadline is the end of the time for stopping, if that was asked for.
-  case called(Outcome, stopDeadline: Int64?)
+  case called(TransactionMachine.Outcome, stopDeadline: Int64?)
   /// The input up to these offsets is published.
   case confirmed([TopicPartitionOffset])
   case rolledBack(wasPending: Bool)
@@ -123,28 +123,6 @@ enum WorkerEvent: Equatable {
     /// The batch is not applied yet.
     case postponed
     case failed
-  }
-
-  /// The result of a call for a transaction or a producer.
-  enum Outcome: Equatable {
-    case succeeded
-    /// A part is queued.
-    case wrote(endsTransaction: Bool, isLast: Bool)
-    /// The transaction is committed, but requests of it may arrive once more, as the producer lost a connection.
-    case committedDespiteDisconnect
-    case failed(KafkaError)
-    /// A record is refused, which requires an operator.
-    case refused(KafkaError)
-
-    /// Whether this can come of the call of a step.
-    func fits(_ step: TransactionMachine.Step) -> Bool {
-      switch self {
-      case .succeeded: step != .write
-      case .wrote: step == .write
-      case .committedDespiteDisconnect: step == .commit
-      case .failed, .refused: true
-      }
-    }
   }
 }
 

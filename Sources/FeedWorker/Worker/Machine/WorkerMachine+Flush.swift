@@ -60,35 +60,18 @@ extension WorkerMachine {
   }
 
   private mutating func note(
-    _ outcome: WorkerEvent.Outcome,
+    _ outcome: TransactionMachine.Outcome,
     of flush: WorkerState.Flush,
     stopDeadline: Int64?,
     at now: Int64
   ) -> WorkerAction {
     var flush = flush
     if case .wrote(_, let isLast) = outcome { flush.isLastPart = isLast }
-    var effect = effect(of: outcome)
+    var effect = transactions.take(outcome)
     if case .retry = effect, now >= min(publishingLimit, stopDeadline ?? .max) {
       effect = transactions.giveUp()
     }
     return handle(effect, of: flush, at: now)
-  }
-
-  private mutating func effect(of outcome: WorkerEvent.Outcome) -> TransactionMachine.Effect {
-    switch outcome {
-    case .succeeded:
-      return transactions.succeed()
-    case .wrote(let endsTransaction, _):
-      let effect = transactions.succeed()
-      if endsTransaction { transactions.finishWriting() }
-      return effect
-    case .committedDespiteDisconnect:
-      return transactions.succeed(hasLostConnection: true)
-    case .failed(let error):
-      return transactions.fail(error)
-    case .refused(let error):
-      return transactions.refuse(error)
-    }
   }
 
   private mutating func handle(
@@ -157,7 +140,7 @@ extension WorkerMachine {
       // Only transactions have records that are refused.
       return nil
     case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
-      _ = effect(of: outcome)
+      _ = transactions.take(outcome)
       return loop()
     case (.reporting(.lost(let wait)), .done):
       return lose(waitMilliseconds: wait, then: .loop, at: now)

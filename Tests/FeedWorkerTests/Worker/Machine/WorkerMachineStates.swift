@@ -12,7 +12,9 @@ enum WorkerMachineStates {
 
   // MARK: Ways
 
-  static func called(_ outcome: WorkerEvent.Outcome) -> WorkerEvent { .called(outcome, stopDeadline: nil) }
+  static func called(_ outcome: TransactionMachine.Outcome) -> WorkerEvent {
+    .called(outcome, stopDeadline: nil)
+  }
   static func polled(_ rebalance: Rebalance?) -> WorkerEvent { .polled(rebalance, []) }
   /// A record before those that are to come next.
   static let repeatedInput = [InputSpan(partition: partitions[0], first: 6, last: 6)]

@@ -85,7 +85,7 @@ enum WorkerMachineTexts {
     }
   }
 
-  private static func text(_ outcome: WorkerEvent.Outcome) -> String {
+  private static func text(_ outcome: TransactionMachine.Outcome) -> String {
     switch outcome {
     case .succeeded: "succeeded"
     case .wrote(let ends, let isLast):

@@ -208,7 +208,7 @@ struct WorkerWalk {
     outstanding?.kind == .revoking ? numbers(.leaving) : []
   }
 
-  private func called(_ outcome: WorkerEvent.Outcome) -> WorkerEvent {
+  private func called(_ outcome: TransactionMachine.Outcome) -> WorkerEvent {
     .called(outcome, stopDeadline: nil)
   }
 
@@ -271,7 +271,7 @@ struct WorkerWalk {
     return inputs(done).map { TopicPartitionOffset($0, offset: 0) }
   }
 
-  private mutating func call(_ step: TransactionMachine.Step) -> WorkerEvent.Outcome {
+  private mutating func call(_ step: TransactionMachine.Step) -> TransactionMachine.Outcome {
     switch step {
     case .begin, .write, .addOffsets, .commit:
       expect(isFlushing, "there is a flush")
