@@ -255,7 +255,7 @@ final class SimulationRun {
 
   /// A transaction is committed: nobody else may have written to its partitions in the same generation.
   private func check(_ producer: ProducerKey, _ partitions: Set<TopicPartition>) {
-    guard let (member, generation) = commits[producer] else {
+    guard let (member, generation) = commits.removeValue(forKey: producer) else {
       violations.append("a transaction was committed without offsets")
       return
     }

@@ -42,8 +42,9 @@ struct Story: CustomStringConvertible {
     setting.standbyBytes = standby.pick([nil, 4_000, 1 << 30, 1 << 30])
     if isIngesting { setting.ingest(&standby) }
     milliseconds = Int64(5_000 + random.below(35_000))
-    addArrivals(30 + random.below(120), &random)
+    let count = 30 + random.below(120)
     addIncidents(10 + random.below(60), &random)
+    addArrivals(count, &random)
   }
 
   private mutating func addArrivals(_ count: Int, _ random: inout SplitMix64) {
@@ -55,10 +56,7 @@ struct Story: CustomStringConvertible {
     if seed.isMultiple(of: 2) { options.addOrders() }
     var generator = RecordGenerator(seed: random.next(), options: options)
     var tables = Setting.tables(seed: seed)
-    var time: Int64 = 0
-    for number in 0..<count {
-      // Bursts, and now and then a pause.
-      if random.chance(40) { time += Int64(random.below(Int(milliseconds) * 4 / count)) }
+    for (number, time) in times(count, &random).enumerated() {
       let transaction: (isCommitted: Bool, milliseconds: Int64)? =
         setting.hasInputTransactions && random.chance(50)
         ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
@@ -71,7 +69,7 @@ struct Story: CustomStringConvertible {
         let record = SimulatedRecord(key: key, value: value, timestamp: 1_795_168_800_000 + time)
         arrivals.append(
           Arrival(
-            milliseconds: min(time, milliseconds),
+            milliseconds: time,
             partition: partition,
             record: record,
             transaction: transaction
@@ -80,6 +78,21 @@ struct Story: CustomStringConvertible {
       }
     }
     query = (arrivals.count, tables.query)
+  }
+
+  /// When something arrives: in bursts, many of which meet an incident, or what is late because of it.
+  private func times(_ count: Int, _ random: inout SplitMix64) -> [Int64] {
+    var times: [Int64] = []
+    while times.count < count {
+      let incident = random.chance(50) ? incidents.randomElement(using: &random) : nil
+      let later = Int64(random.pick([0, 20, 300, random.below(4_000)]))
+      var time = incident.map { $0.milliseconds + later } ?? Int64(random.below(Int(milliseconds)))
+      for _ in 0...random.below(6) {
+        times.append(min(time, milliseconds))
+        time += Int64(random.below(80))
+      }
+    }
+    return times.sorted()
   }
 
   private typealias Sent = (partition: TopicPartition, key: [UInt8]?, value: [UInt8]?)

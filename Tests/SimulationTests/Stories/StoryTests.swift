@@ -23,6 +23,7 @@ import Testing
     let first = Self.variable("FEEDSTORE_SIMULATION_SEED") ?? UInt64.random(in: 1...1_000_000_000)
     let count = Self.variable("FEEDSTORE_SIMULATION_SEEDS") ?? .max
     let seconds = Self.variable("FEEDSTORE_SIMULATION_SECONDS") ?? 10
+    let name = isIngesting ? "simulation of ingest" : "simulation"
     let begin = ContinuousClock.now
     var (runs, faults, requests, changesets): (UInt64, Int, Int, Int) = (0, 0, 0, 0)
     var longest: (milliseconds: Int64, seed: UInt64) = (0, 0)
@@ -41,7 +42,7 @@ import Testing
       }
       guard let failure = outcome.failure else { continue }
       print(
-        "simulation: seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
+        "\(name): seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
       )
       Issue.record("\(Self.report(story, failure))")
       break
@@ -49,7 +50,7 @@ import Testing
     let duration = (ContinuousClock.now - begin) / .seconds(1)
     print(
       """
-      simulation\(isIngesting ? " of ingest" : ""): seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
+      \(name): seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
       \(Int(Double(faults) / duration)) faults a second; \(requests) requests, \(changesets) changesets; caught up in \
       \(longest.milliseconds) ms at most, with seed \(longest.seed); with standby, \(warm) partitions taken over from it and \
       \(cold) read from their beginnings
@@ -134,8 +135,8 @@ import Testing
   }
 
   @Test func `a seed leads to the same run each time`() {
-    for seed in UInt64(1)...4 {
-      let story = Story(seed: seed, isIngesting: seed.isMultiple(of: 2))
+    for seed in UInt64(1)...3 {
+      let story = Story(seed: seed)
       let runs = (0..<2).map { _ in
         var lines: [String] = []
         _ = SimulationRun(story, Self.identity) { lines.append($0) }.run()
