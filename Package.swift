@@ -74,27 +74,40 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
-      name: "FeedWorker",
+      name: "FeedStatus",
       dependencies: [
         "CBuild", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
+      name: "FeedTransactions",
+      dependencies: [
+        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedWorker",
+      dependencies: [
+        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore", "FeedTransactions",
+        "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "FeedIngest",
       dependencies: [
-        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedWorker",
-        "Kafka",
-        "Service",
+        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTransactions", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedHTTP",
       dependencies: [
-        "CInspector", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
-        "FeedStore",
-        "Kafka", "Service", "Spelling",
+        "CInspector", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStatus",
+        "FeedStore", "Kafka", "Service", "Spelling",
       ],
       swiftSettings: swiftSettings
     ),
@@ -110,16 +123,16 @@ let package = Package(
     .target(
       name: "FeedDaemon",
       dependencies: [
-        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedIngest", "FeedKafka", "FeedStore",
-        "FeedTools", "FeedWorker", "Kafka", "Service",
+        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedIngest", "FeedKafka", "FeedStatus",
+        "FeedStore", "FeedTools", "FeedTransactions", "FeedWorker", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedIngest", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools",
-        "Service",
+        "Feed", "FeedConfiguration", "FeedDaemon", "FeedIngest", "FeedKafka", "FeedStatus", "FeedTools",
+        "FeedTransactions", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -265,8 +278,8 @@ let package = Package(
     .testTarget(
       name: "FeedIngestTests",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedIngest", "FeedStore", "FeedTestSupport", "FeedWorker", "Kafka",
-        "Oracle", "Service",
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedStatus", "FeedStore", "FeedTestSupport",
+        "FeedTransactions", "Kafka", "Oracle", "Service",
       ],
       exclude: ["IngestMachineTransitions.txt"],
       swiftSettings: swiftSettings
@@ -279,9 +292,8 @@ let package = Package(
     .testTarget(
       name: "FeedWorkerTests",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport",
-        "Oracle",
-        "Kafka", "Service",
+        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTestSupport", "FeedTransactions", "FeedWorker", "Kafka", "Oracle", "Service",
       ],
       exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
@@ -289,8 +301,8 @@ let package = Package(
     .testTarget(
       name: "FeedHTTPTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
-        "FeedHTTP", "FeedKafka", "Kafka", "Oracle", "Service",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP",
+        "FeedKafka", "FeedStatus", "FeedTransactions", "FeedWorker", "Kafka", "Oracle", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -308,10 +320,9 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "ChangesetTestSupport", "Changesets", "Feed", "FeedChecks", "FeedClient", "FeedConfiguration",
-        "FeedWorker", "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle",
-        "FeedTools",
-        "FeedVerification",
-        "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
+        "FeedDaemon", "FeedHTTP", "FeedKafka", "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTools",
+        "FeedTransactions", "FeedVerification", "FeedWorker", "HTTPTestSupport", "Kafka",
+        "KafkaTestSupport", "ObservationSupport", "Oracle", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -319,9 +330,10 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedWorker",
-        "FeedKafka", "FeedStore", "FeedTestSupport", "IngestTestSupport", "Oracle", "Kafka",
-        "ObservationSupport", "Service", "SimulationSupport",
+        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
+        "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTransactions", "FeedWorker", "IngestTestSupport",
+        "Kafka",
+        "ObservationSupport", "Oracle", "Service", "SimulationSupport",
       ],
       swiftSettings: swiftSettings
     ),
@@ -329,9 +341,10 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "CRdkafka", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedWorker", "FeedKafka",
-        "FeedStore", "FeedTestSupport", "HTTPTestSupport", "IngestTestSupport", "Oracle", "FeedTools",
-        "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
+        "CRdkafka", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStatus",
+        "FeedStore", "FeedTestSupport", "FeedTools", "FeedTransactions", "FeedWorker", "HTTPTestSupport",
+        "IngestTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "Oracle", "ProcessSupport",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,6 +1,6 @@
 package import Service
 
-/// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/http.md).
+/// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/settings.md).
 package struct HTTPOptions: Sendable, Equatable {
   /// Whether it serves HTTP at all.
   package var isEnabled = false

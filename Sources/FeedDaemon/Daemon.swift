@@ -3,9 +3,11 @@ package import FeedConfiguration
 import FeedHTTP
 import FeedIngest
 import FeedKafka
+package import FeedStatus
 import FeedStore
 package import FeedTools
-package import FeedWorker
+package import FeedTransactions
+import FeedWorker
 import Kafka
 package import Service
 

@@ -1,4 +1,4 @@
-import FeedWorker
+import FeedTransactions
 import Kafka
 import Service
 

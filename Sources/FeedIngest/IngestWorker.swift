@@ -2,8 +2,9 @@ import Changesets
 import Feed
 package import FeedConfiguration
 package import FeedKafka
+package import FeedStatus
 import FeedStore
-package import FeedWorker
+package import FeedTransactions
 package import Kafka
 import Service
 
@@ -15,7 +16,7 @@ package final class IngestWorker {
   private let configuration: FeedStoreConfiguration
   private let environment: WorkerEnvironment
   private let status: WorkerStatus
-  private let member: FeedWorker.GroupMember
+  private let member: InputReader
   private let calls: TransactionCaller
   @exclusivity(unchecked) private var machine = IngestMachine()
 
@@ -56,7 +57,7 @@ package final class IngestWorker {
     var consuming = settings.member(identity)
     // Input that goes while it is read would be passed over without a word.
     consuming["auto.offset.reset"] = "error"
-    member = try FeedWorker.GroupMember(consuming, settings, environment, status)
+    member = try InputReader(consuming, settings, environment, status)
     calls = try TransactionCaller(identity, settings, environment, reportsEnds: false)
     let (limits, sections) = (configuration.store.limits, sections)
     let mappers = configuration.ingest.sources.enumerated().map { number, source in

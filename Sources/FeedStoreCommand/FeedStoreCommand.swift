@@ -1,7 +1,7 @@
 import FeedConfiguration
 import FeedDaemon
+import FeedStatus
 import FeedTools
-import FeedWorker
 import Service
 import Synchronization
 

@@ -1,8 +1,9 @@
 import FeedConfiguration
 import FeedDaemon
 import FeedIngest
+import FeedStatus
 import FeedTools
-import FeedWorker
+import FeedTransactions
 import FoundationEssentials
 import Service
 

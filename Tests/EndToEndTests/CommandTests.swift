@@ -1,6 +1,6 @@
+import FeedStatus
 import FeedStore
 import FeedTestSupport
-import FeedWorker
 import Foundation
 import HTTPTestSupport
 import Oracle

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedWorker
+@testable import FeedStatus
 
 struct DaemonTests {
   @Test

@@ -1,6 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedStore
+import FeedTransactions
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
@@ -10,8 +11,8 @@ import Testing
 
 @testable import FeedDaemon
 @testable import FeedKafka
+@testable import FeedStatus
 @testable import FeedTools
-@testable import FeedWorker
 
 /// Brokers that fail, return, move or are slow, and limits that are reached.
 struct DisturbanceTests {

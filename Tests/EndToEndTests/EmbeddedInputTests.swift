@@ -9,8 +9,8 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedDaemon
 @testable import FeedKafka
+@testable import FeedStatus
 @testable import FeedTools
-@testable import FeedWorker
 
 /// The embedded broker keeps 5 MiB of a partition.
 struct EmbeddedInputTests {

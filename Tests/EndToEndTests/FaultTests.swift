@@ -7,8 +7,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedStatus
 @testable import FeedTools
-@testable import FeedWorker
 
 /// Errors from brokers within transactions, and the daemon's recovery.
 ///

@@ -2,6 +2,7 @@ import Feed
 import FeedChecks
 import FeedClient
 import FeedConfiguration
+import FeedStatus
 import FeedStore
 import FeedWorker
 import Foundation

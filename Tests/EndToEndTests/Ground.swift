@@ -15,6 +15,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedDaemon
 @testable import FeedKafka
+@testable import FeedStatus
 @testable import FeedTools
 @testable import FeedWorker
 

@@ -1,6 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedDaemon
+import FeedStatus
 import FeedStore
 import FeedWorker
 import Kafka

@@ -1,7 +1,7 @@
 import FeedKafka
 import Service
 
-@testable import FeedWorker
+@testable import FeedTransactions
 @testable import Kafka
 
 /// librdkafka's clients, with producers whose delivery errors are there only after an abort.

@@ -1,6 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedStore
+import FeedTransactions
 import Glibc
 import Kafka
 import ObservationSupport
@@ -9,8 +10,8 @@ import Synchronization
 import Testing
 
 @testable import FeedDaemon
+@testable import FeedStatus
 @testable import FeedTools
-@testable import FeedWorker
 
 /// Batches that take longer to apply than the maximum time between two polls.
 struct LongBatchTests {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FeedConfiguration
 @testable import FeedKafka
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// The embedded cluster keeps 5 MiB of a partition: records that are not read before more are written are lost.
 struct LostWhileReadTests {

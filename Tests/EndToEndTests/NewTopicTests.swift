@@ -1,5 +1,6 @@
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
 import FeedWorker
 import Kafka

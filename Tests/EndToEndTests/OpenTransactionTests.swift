@@ -1,5 +1,5 @@
+import FeedStatus
 import FeedStore
-import FeedWorker
 import Glibc
 import Kafka
 import KafkaTestSupport

@@ -5,7 +5,8 @@ import ObservationSupport
 import Oracle
 import Testing
 
-@testable import FeedWorker
+@testable import FeedKafka
+@testable import FeedTransactions
 @testable import Kafka
 
 /// Queueing the records of a publication, also if the producer's queue fills up.

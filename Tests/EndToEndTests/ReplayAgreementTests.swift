@@ -1,5 +1,6 @@
 import Feed
 import FeedConfiguration
+import FeedStatus
 import FeedStore
 import FeedWorker
 import Kafka

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// The embedded cluster ignores transactional offsets, so a second daemon reads its input from the beginning, and skips
 /// records that were published.

@@ -1,3 +1,4 @@
+import FeedStatus
 import FeedStore
 import FeedTestSupport
 import FeedWorker

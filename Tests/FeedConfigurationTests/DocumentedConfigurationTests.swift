@@ -4,7 +4,7 @@ import Oracle
 import Service
 import Testing
 
-/// The configuration tables in docs/protocol.md and docs/http.md have every key with its default.
+/// The tables in docs/settings.md have every key with its default.
 @Suite struct DocumentedConfigurationTests {
   private static let folder = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -12,7 +12,7 @@ import Testing
   }()
 
   @Test func `the table has every key with its default`() throws {
-    let rows = try rows(of: "protocol.md", under: "## 9 Configuration") + rows(of: "http.md", under: "# HTTP")
+    let rows = try rows(of: "settings.md")
     #expect(Set(rows.map(\.key)) == Set(FeedStoreConfiguration.keys))
     #expect(rows.count == FeedStoreConfiguration.keys.count)
     let assignments = rows.map { "\($0.key)=\($0.value)" }
@@ -20,12 +20,10 @@ import Testing
     #expect(configuration == FeedStoreConfiguration())
   }
 
-  /// The rows of a section with keys, without those that refer to another page.
-  private func rows(of page: String, under heading: Substring) throws -> [(key: String, value: String)] {
+  /// The rows of a page with keys, without patterns such as `kafka.*`.
+  private func rows(of page: String) throws -> [(key: String, value: String)] {
     let text = try #require(String(validating: readFile("\(Self.folder)/\(page)"), as: UTF8.self))
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    let heading = try #require(lines.firstIndex(of: heading))
-    return lines[(heading + 1)...].prefix { !$0.hasPrefix("## ") }.compactMap { line in
+    return text.split(separator: "\n").compactMap { line in
       guard line.hasPrefix("| `"), !line.contains(".*` |") else { return nil }
       let cells = line.split(separator: "|").map { $0.filter { $0 != " " && $0 != "`" } }
       return (cells[0], cells[1])

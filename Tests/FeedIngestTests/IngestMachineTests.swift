@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeedIngest
-@testable import FeedWorker
+@testable import FeedTransactions
 @testable import Kafka
 
 /// Every event in every state of ``IngestMachine``, and what it must not forget.

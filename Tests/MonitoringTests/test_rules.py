@@ -10,8 +10,7 @@ import yaml
 
 from monitoring import ABSENT, DASHBOARD, ROOT, RULES, RULE_TESTS, SCRAPE, metric_names, panels, program, rules
 
-OPERATING = (ROOT / "docs" / "operating.md").read_text()
-HTTP = (ROOT / "docs" / "http.md").read_text()
+PAGE = (ROOT / "docs" / "monitor.md").read_text()
 
 
 class RuleTests(unittest.TestCase):
@@ -44,12 +43,12 @@ class RuleTests(unittest.TestCase):
         }
         alerts = [rule for rule in rules() if "alert" in rule]
         self.assertEqual({alert["alert"] for alert in alerts}, tested)
-        headings = re.findall(r"^#### (\w+)$", OPERATING, re.MULTILINE)
+        headings = re.findall(r"^### (\w+)$", PAGE, re.MULTILINE)
         self.assertEqual([alert["alert"] for alert in alerts], headings)
         for alert in alerts:
             name = alert["alert"]
-            self.assertEqual(alert["annotations"]["runbook"], f"docs/operating.md#{name.lower()}")
-            section = OPERATING.split(f"#### {name}\n")[1].split("\n#### ")[0].split("\n## ")[0]
+            self.assertEqual(alert["annotations"]["runbook"], f"docs/monitor.md#{name.lower()}")
+            section = PAGE.split(f"### {name}\n")[1].split("\n### ")[0].split("\n## ")[0]
             for part in "**Meaning.**", "**Check.**", "**Action.**":
                 self.assertIn(part, section, name)
 
@@ -71,9 +70,9 @@ class RuleTests(unittest.TestCase):
 
 
 def is_documented(name):
-    """Whether docs/http.md has a metric, or its family for parts of histograms and summaries."""
+    """Whether docs/monitor.md has a metric, or its family for parts of histograms and summaries."""
     family = re.sub(r"_(bucket|sum|count)$", "", name)
-    return f"`{name}`" in HTTP or f"`{family}`" in HTTP or name.startswith("process_")
+    return f"`{name}`" in PAGE or f"`{family}`" in PAGE or name.startswith("process_")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A reader of docs/operating.md: in a clean Debian, from the package to a service that is secured with TLS and watched by Prometheus.
+"""A reader of docs/install.md, tls.md and monitor.md: in a clean Debian, from the package to a service with TLS and Prometheus.
 
-The commands are those of the page. Only hosts, ports and versions are replaced.
+The commands are those of the pages. Only hosts, ports and versions are replaced.
 """
 
 import pathlib
@@ -19,14 +19,14 @@ import blocks
 from sandbox import free_port
 from secured_cluster import SecuredCluster
 
-PAGE = ROOT / "docs/operating.md"
+PAGES = "\n".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("install", "tls", "monitor"))
 PASSWORD = "change-me-please"
 REASON = missing_tools("debootstrap", "systemd-nspawn", "dpkg-buildpackage", "dh", "nsenter", "openssl")
 
 
 def section(title):
-    """The text below a heading, up to the next heading."""
-    return re.search(rf"^##+ {title}$(.*?)(?=^#)", PAGE.read_text(), re.MULTILINE | re.DOTALL).group(1)
+    """The text below a heading of one of the pages, up to the next heading."""
+    return re.search(rf"^#+ {title}$(.*?)(?=^#)", PAGES, re.MULTILINE | re.DOTALL).group(1)
 
 
 def code(title, info):
@@ -85,8 +85,8 @@ class OperatingTests(unittest.TestCase):
         for name in ("server", "client"):
             for file, end in zip(ours.issue(name), ("crt", "key")):
                 (folder / f"{name}.{end}").write_bytes(file.read_bytes())
-        # The page's table says who owns keys, and what others may do with them.
-        owner, mode = re.search(r"keys with `(chown \S+)` and `(chmod \d+)`", section("Install")).groups()
+        # The page says who owns keys, and what others may do with them.
+        owner, mode = re.search(r"keys with `(chown \S+)` and `(chmod \d+)`", section("What the package installs")).groups()
         for secret in ("kafka-password", "server.key", "client.key"):
             self.shell(f"{owner} {secret}; {mode} {secret}", folder="/etc/feedstore")
 
@@ -100,7 +100,7 @@ class OperatingTests(unittest.TestCase):
         example = machine.path("/usr/share/doc/feedstore/examples/prometheus/scrape.example.yml")
         text = example.read_text().replace("127.0.0.1:8321", f"127.0.0.1:{self.port}")
         example.write_text(re.sub(r"# (scheme|tls_config):", r"\1:", text))
-        (script,) = code("Monitoring", "sh package")
+        (script,) = code("Monitor", "sh package")
         head, prepare = script.split("\n", 1)
         self.shell(head)
         for name in ("ca.crt", "client.crt", "client.key"):

@@ -1,4 +1,4 @@
-"""docs/openapi.yaml is valid, and its routes, methods and problem codes are those of docs/http.md."""
+"""docs/openapi.yaml is valid, and its routes, methods and problem codes are those of the pages."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from repository import OPENAPI, ROOT, openapi, resolver, validator
 from test_asyncapi import references
 
-HTTP = (ROOT / "docs" / "http.md").read_text()
+HTTP = "\n".join((ROOT / "docs" / name).read_text() for name in ("http.md", "monitor.md", "errors.md"))
 METHODS = {"get", "post", "patch"}
 # Of requests that no operation describes.
 UNDESCRIBED = {("405", "method-not-allowed")}
@@ -97,7 +97,7 @@ class OpenAPITests(unittest.TestCase):
                     self.assertIn(f"#/components/{kind}/{name}", used)
 
     def test_routes_are_those_of_the_page(self):
-        documented = {(method.lower(), path) for method, path in re.findall(r"^### `([A-Z]+) (\S+)`", HTTP, re.MULTILINE)}
+        documented = {(method.lower(), path) for method, path in re.findall(r"^##+ `([A-Z]+) (\S+)`", HTTP, re.MULTILINE)}
         self.assertEqual(set(self.operations), documented)
 
     def test_problem_codes_are_those_of_the_page(self):

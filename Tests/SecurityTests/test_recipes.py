@@ -1,4 +1,4 @@
-"""The configurations in docs/operating.md, with other hosts and paths."""
+"""The configurations in docs/tls.md, with other hosts and paths."""
 
 import http.client
 import pathlib
@@ -11,12 +11,12 @@ import authority
 import command
 from secured_cluster import SecuredCluster
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operating.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tls.md"
 
 
 def recipe(title):
     """The first JSON5 block under a heading."""
-    section = re.search(rf"^### {title}$(.*?)^#", PAGE.read_text(), re.MULTILINE | re.DOTALL).group(1)
+    section = re.search(rf"^## {title}$(.*?)^#", PAGE.read_text(), re.MULTILINE | re.DOTALL).group(1)
     return re.search(r"^```json5\n(.*?)^```$", section, re.MULTILINE | re.DOTALL).group(1)
 
 

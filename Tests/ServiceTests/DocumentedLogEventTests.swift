@@ -3,7 +3,7 @@ import Service
 import Synchronization
 import Testing
 
-/// docs/operating.md and the schema of log lines have every event, and every event is used.
+/// docs/log.md and the schema of log lines have every event, and every event is used.
 struct DocumentedLogEventTests {
   private static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
@@ -19,7 +19,7 @@ struct DocumentedLogEventTests {
   }
 
   @Test func `the table of log messages has every event with its level, in order`() throws {
-    let page = try Self.text("docs/operating.md")
+    let page = try Self.text("docs/log.md")
     let rows = page.matches(of: /(?m)^\| `([a-z]+\.[a-z.-]+)` \| ([a-z]+) \| [^|]+ \| [^|]+ \|$/)
     #expect(rows.map { String($0.1) } == LogEvent.allCases.map(\.name))
     #expect(rows.map { String($0.2) } == LogEvent.allCases.map(\.level.rawValue))
@@ -28,7 +28,7 @@ struct DocumentedLogEventTests {
   @Test func `names in the page that look like events are events`() throws {
     let areas = Set(LogEvent.allCases.compactMap { $0.name.split(separator: ".").first.map(String.init) })
     let names = Set(LogEvent.allCases.map(\.name))
-    for match in try Self.text("docs/operating.md").matches(of: /`([a-z]+)(\.[a-z.]*-[a-z.-]+)`/)
+    for match in try Self.text("docs/log.md").matches(of: /`([a-z]+)(\.[a-z.]*-[a-z.-]+)`/)
     where areas.contains(String(match.1)) {
       #expect(names.contains(String(match.1 + match.2)), "\(match.0)")
     }
@@ -61,7 +61,7 @@ struct DocumentedLogEventTests {
       ]
     )
     let line = try #require(lines.withLock { $0.first })
-    #expect(try Self.text("docs/operating.md").contains("\n\(line)```"), "\(line)")
+    #expect(try Self.text("docs/log.md").contains("\n\(line)```"), "\(line)")
   }
 
   @Test func `every event is used`() throws {

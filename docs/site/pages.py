@@ -9,28 +9,35 @@ import shutil
 # The navigation: titles and files of the repository, in groups.
 PAGES = {
     "Start": [
-        ("Quick start", "quickstart.md"), ("Features", "features.md"), ("Following feeds", "following.md"),
-        ("Ingest rows and change events", "ingest.md"),
-        ("Glossary", "glossary.md"),
+        ("Quick start", "quickstart.md"), ("Ingest rows and change events", "ingest.md"), ("Glossary", "glossary.md"),
     ],
-    "Reference": [
-        ("Protocol", "protocol.md"), ("Conformance vectors", "conformance.md"), ("HTTP", "http.md"), ("Clients", "clients.md"),
+    "Follow and write": [
+        ("Following feeds", "following.md"), ("JavaScript and React", "javascript.md"), ("Python", "python.md"), ("Swift", "swift.md"),
+        ("What the clients do", "clients.md"), ("HTTP", "http.md"), ("Error codes", "errors.md"),
     ],
-    "Operations": [
-        ("Operating", "operating.md"), ("Kubernetes", "kubernetes.md"), ("Security", "security.md"), ("Benchmarks", "benchmarks.md"),
-        ("Experiments", "experiments.md"),
+    "Operate": [
+        ("Install", "install.md"), ("Kubernetes", "kubernetes.md"), ("Configure", "configure.md"), ("Settings", "settings.md"),
+        ("TLS, passwords and tokens", "tls.md"), ("Run and scale", "run.md"), ("Serve feeds over HTTP", "serve.md"), ("Monitor", "monitor.md"),
+        ("Log messages", "log.md"), ("Faults", "faults.md"), ("Rejected records", "rejected.md"), ("Upgrade and roll back", "upgrade.md"),
+        ("Command line", "command-line.md"), ("Security", "security.md"),
     ],
+    "Protocol": [("Protocol", "protocol.md"), ("Conformance vectors", "conformance.md")],
     "Development": [
-        ("Architecture", "architecture.md"), ("Testing", "testing.md"), ("Contributing", "contributing.md"),
-        ("Changes", "changes.md"),
+        ("Architecture", "architecture.md"), ("Partitions that move", "architecture-partitions.md"),
+        ("The HTTP server", "architecture-http.md"), ("Testing", "testing.md"), ("Benchmarks", "benchmarks.md"), ("Experiments", "experiments.md"),
+        ("Contributing", "contributing.md"), ("Changes", "changes.md"),
     ],
 }
 
 # Where a page stands in the repository, unless it is in docs under its own name.
 ELSEWHERE = {
     "index.md": "README.md",
+    "javascript.md": "clients/js/README.md",
+    "python.md": "clients/python/README.md",
+    "swift.md": "clients/swift/README.md",
     "conformance.md": "conformance/README.md",
     "kubernetes.md": "deploy/kubernetes/README.md",
+    "experiments.md": "Benchmarks/EXPERIMENTS.md",
     "contributing.md": "CONTRIBUTING.md",
     "changes.md": "CHANGELOG.md",
 }

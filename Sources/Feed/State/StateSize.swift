@@ -1,6 +1,6 @@
 /// What state counts as for `limits.maxStateBytes`: a formula, so that the same records come to the same number everywhere.
 ///
-/// The numbers are chosen so that the memory that is really taken is about as much or less; docs/operating.md compares them.
+/// The numbers are chosen so that the memory that is really taken is about as much or less; docs/rejected.md compares them.
 public enum StateSize {
   /// Bytes of a feed that exists, without its sections.
   public static let feed = 1024

@@ -1,6 +1,7 @@
 import Feed
 package import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
 import FeedTools
 import FeedWorker

@@ -1,8 +1,8 @@
 import Feed
 import FeedClient
+import FeedStatus
 import FeedStore
 import FeedTools
-import FeedWorker
 import Service
 
 package struct DemoReport: Sendable {

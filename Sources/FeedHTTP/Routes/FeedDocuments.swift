@@ -1,8 +1,8 @@
 import Changesets
 import Feed
 import FeedClient
+import FeedStatus
 import FeedStore
-import FeedWorker
 import FoundationEssentials
 import Service
 

@@ -1,7 +1,7 @@
 import Feed
 import FeedClient
 import FeedConfiguration
-import FeedWorker
+import FeedStatus
 import Service
 
 /// The routes for feeds, their streams, and rejected records (docs/http.md).

@@ -2,11 +2,11 @@ internal import CInspector
 import Changesets
 import Feed
 import FeedClient
+import FeedStatus
 import FeedStore
-import FeedWorker
 import Service
 
-/// Routes for operators and their tools (docs/http.md).
+/// Routes for operators and their tools (docs/monitor.md).
 struct OperationRoutes: Sendable {
   /// Nil if feeds are not served.
   let feeds: FeedServer?

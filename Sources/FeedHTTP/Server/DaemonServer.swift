@@ -3,8 +3,8 @@ import Feed
 import FeedClient
 package import FeedConfiguration
 package import FeedKafka
+package import FeedStatus
 import FeedStore
-package import FeedWorker
 import Kafka
 package import Service
 import Synchronization

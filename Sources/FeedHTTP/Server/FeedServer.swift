@@ -2,8 +2,8 @@ import Feed
 import FeedClient
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
-import FeedWorker
 import Kafka
 import Service
 

@@ -1,7 +1,7 @@
 import Feed
 import FeedClient
 import FeedKafka
-import FeedWorker
+import FeedStatus
 import Kafka
 import Service
 import Synchronization

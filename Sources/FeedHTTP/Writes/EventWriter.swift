@@ -1,8 +1,8 @@
 import Feed
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
-import FeedWorker
 import Kafka
 import Service
 import Synchronization

@@ -1,5 +1,5 @@
 import Feed
-import FeedWorker
+import FeedStatus
 import Kafka
 import Service
 import Synchronization

@@ -5,7 +5,7 @@ package import FeedStore
 package import Service
 import Synchronization
 
-/// Runs the whole pipeline on files, without Kafka: protocol, section 8, `feedstore replay`.
+/// Runs the whole pipeline on files, without Kafka: `feedstore replay` (docs/command-line.md).
 package struct Replay: Sendable {
   /// Files in order; `-` is standard input.
   package var inputs: [String]

@@ -1,4 +1,5 @@
 import FeedKafka
+import FeedTransactions
 import Kafka
 import Service
 

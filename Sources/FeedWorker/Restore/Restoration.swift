@@ -1,5 +1,6 @@
 import FeedConfiguration
 import FeedKafka
+import FeedTransactions
 import Kafka
 
 /// Restores assigned partitions: decides what to do next, from the results of the previous steps.
@@ -270,29 +271,6 @@ struct Restoration {
 
   /// The input of the restored partitions is read.
   mutating func finish() { release(all(.resuming)) }
-}
-
-/// How far a partition of the changesets topic has been read, of what has to be read.
-struct RestoreRange: Equatable {
-  let number: Int32
-  /// Everything before it was read.
-  private(set) var position: Int64
-  /// Where reading ends.
-  let end: Int64
-
-  /// - Parameter position: everything before it was read already; nil if nothing was.
-  init(_ number: Int32, _ ends: Watermarks, from position: Int64? = nil) {
-    self.number = number
-    self.position = position ?? ends.low
-    end = ends.high
-  }
-
-  var isRead: Bool { position >= end }
-  /// The offsets that are left. Not all are records: there are markers of transactions, and gaps left by compaction.
-  var remaining: Int64 { max(0, end - position) }
-
-  /// Everything before this offset was read.
-  mutating func advance(to offset: Int64) { position = max(position, offset) }
 }
 
 /// How fast a restoration goes, and when to log it: at most once a second. Time is a parameter.

@@ -2,7 +2,9 @@ import Changesets
 import Feed
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
+import FeedTransactions
 import Kafka
 import Service
 
@@ -16,7 +18,7 @@ final class Restorer {
   private let worker: Int
   private let environment: WorkerEnvironment
   private let status: WorkerStatus
-  private let member: GroupMember
+  private let member: InputReader
   private let publisher: Publisher
   private let abandoned: AbandonedTransactions
 
@@ -62,7 +64,7 @@ final class Restorer {
     _ settings: KafkaSettings,
     _ identity: WorkerIdentity,
     _ environment: WorkerEnvironment,
-    _ member: GroupMember,
+    _ member: InputReader,
     _ publisher: Publisher
   ) {
     self.options = options

@@ -2,7 +2,9 @@ import Changesets
 import Feed
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
+import FeedTransactions
 import Glibc
 import Kafka
 import Service

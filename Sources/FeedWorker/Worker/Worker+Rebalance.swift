@@ -1,5 +1,7 @@
 import FeedKafka
+import FeedStatus
 import FeedStore
+import FeedTransactions
 import Kafka
 import Service
 
@@ -81,13 +83,4 @@ extension Worker {
   static func list(_ partitions: [TopicPartition]) -> String {
     partitions.isEmpty ? "none" : partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ",")
   }
-}
-
-/// What a rebalance of the group did with a worker's partitions.
-enum RebalanceKind: String, CaseIterable, Sendable {
-  case assigned
-  /// They were given up in order.
-  case revoked
-  /// Others may have had them already.
-  case lost
 }

@@ -1,10 +1,12 @@
-package import Changesets
+import Changesets
 import Feed
 package import FeedConfiguration
 package import FeedKafka
+package import FeedStatus
 import FeedStore
+package import FeedTransactions
 package import Kafka
-package import Service
+import Service
 
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
@@ -24,7 +26,7 @@ package final class Worker: @unchecked Sendable {
   let environment: WorkerEnvironment
   /// Where it reports its state.
   let status: WorkerStatus
-  let member: GroupMember
+  let member: InputReader
   /// What it does, and what it knows of its partitions, transactions and rebalances.
   var machine = WorkerMachine()
 
@@ -73,7 +75,7 @@ package final class Worker: @unchecked Sendable {
     var consuming = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
-    member = try GroupMember(consuming, settings, environment, status)
+    member = try InputReader(consuming, settings, environment, status)
     calls = try TransactionCaller(identity, settings, environment, reportsEnds: true)
     publisher = Publisher(identity, settings, environment, calls)
     restorer = Restorer(options, configuration.lostInput, settings, identity, environment, member, publisher)
@@ -142,51 +144,6 @@ package final class Worker: @unchecked Sendable {
   var closeTime: Int32 {
     guard let deadline = stop.deadline else { return Self.closeMilliseconds }
     return Int32(clamping: max(100, deadline - clock.milliseconds()))
-  }
-}
-
-/// What the workers of a daemon share.
-package struct WorkerEnvironment: Sendable {
-  /// Makes the workers' clients and tells the time; the simulation has others.
-  var clients: any WorkerClients = KafkaClients()
-  /// Knows what restorations can continue from; nil if nothing does.
-  package var standby: (any PartitionFollower)?
-  package let stop: StopRequest
-  package private(set) var log: Log
-  package let rejectedLimit = RejectedRecordLimit()
-  /// Counts the state of all workers.
-  let stateBudget = StateBudget()
-  /// Where the process is to end without warning, in tests.
-  package var crash: CrashInjection?
-  /// Told what the workers have and have done.
-  package let status: DaemonStatus
-  /// Told what is read of the input, if producers are to wait for that.
-  package var backlog: InputBacklog?
-  /// Milliseconds of the monotonic clock, looked at before every record; not exact.
-  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
-  /// Milliseconds since 1970, looked at once a poll.
-  var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
-  package var onEvent: @Sendable (DaemonEvent) -> Void = { _ in }
-
-  package init(_ status: DaemonStatus, stop: StopRequest, log: Log) {
-    self.status = status
-    self.stop = stop
-    self.log = log
-  }
-
-  /// A producer for a worker's transactions that are not flushes of a store.
-  package func makeProducer(_ configuration: KafkaConfiguration) throws(KafkaError) -> any TransactionClient {
-    try clients.makeProducer(configuration, reportsEnds: false, log: log)
-  }
-
-  /// Milliseconds of a clock that never goes back.
-  package func milliseconds() -> Int64 { clients.milliseconds() }
-
-  /// The same with fields in every line of its log.
-  package func logging(_ fields: LogFields) -> WorkerEnvironment {
-    var environment = self
-    environment.log = log.with(fields)
-    return environment
   }
 }
 

@@ -1,6 +1,6 @@
 /// The kind of a log line. Names are stable: scripts and alerts may depend on them, but not on the message.
 ///
-/// All events of all modules are declared here. `docs/operating.md` explains each, and
+/// All events of all modules are declared here. `docs/log.md` explains each, and
 /// `docs/schemas/log-line.schema.json` lists them. A raw value is the level and the name, whose part before the first dot is
 /// the area.
 package enum LogEvent: String, Sendable, CaseIterable {

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import FeedHTTP
+import FeedStatus
 import HTTPTestSupport
 import Kafka
 import Service

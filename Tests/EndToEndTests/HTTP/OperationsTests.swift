@@ -10,7 +10,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// Routes for operators and their tools: health, status and metrics.
 struct OperationsTests {

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import FeedStatus
 import FoundationEssentials
 import HTTPTestSupport
 import Kafka

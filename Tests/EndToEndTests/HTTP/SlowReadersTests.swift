@@ -9,7 +9,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// A daemon with streams whose clients do not read.
 struct SlowReadersTests {

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 @testable import FeedDaemon
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// Daemons that serve feeds over HTTP, with one follower each for that, for standby and for restorations.
 struct StandbyFollowerTests {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import FeedConfiguration
 @testable import FeedDaemon
-@testable import FeedWorker
+@testable import FeedStatus
 
 /// Events that HTTP clients send, and when they are answered.
 struct WriteTests {

@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import FeedClient
 @testable import FeedHTTP
-@testable import FeedWorker
+@testable import FeedStatus
 @testable import Service
 
 /// A changesets topic of two partitions, a client that follows it step by step, and the streams of its feeds.

@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct ClientTotalsTests {
   private static func statistics(

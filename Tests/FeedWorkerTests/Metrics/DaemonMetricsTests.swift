@@ -3,7 +3,7 @@ import FeedTestSupport
 import Service
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct DaemonMetricsTests {
   @Test func `rows are counted by source and outcome, and rejections by code as well`() {
@@ -34,9 +34,9 @@ import Testing
     }
   }
 
-  @Test func `docs/http.md has every metric with its type`() throws {
+  @Test func `docs/monitor.md has every metric with its type`() throws {
     let package = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-    let page = String(decoding: try readFile("/\(package)/docs/http.md"), as: UTF8.self)
+    let page = String(decoding: try readFile("/\(package)/docs/monitor.md"), as: UTF8.self)
     var documented: [String] = []
     for line in page.split(separator: "\n") where line.hasPrefix("| `feedstore_") {
       let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }

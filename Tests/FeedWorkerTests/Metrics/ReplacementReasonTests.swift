@@ -1,6 +1,7 @@
+import FeedTransactions
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct ReplacementReasonTests {
   @Test func `the state says why a producer is replaced, and the error what it was lost for`() {

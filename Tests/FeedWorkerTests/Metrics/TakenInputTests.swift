@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct TakenInputTests {
   private final class Clock: Sendable {

@@ -5,6 +5,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedTransactions
 @testable import FeedWorker
 
 struct AbandonedTransactionsTests {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedConfiguration
 @testable import FeedKafka
-@testable import FeedWorker
+@testable import FeedTransactions
 
 struct InputStartTests {
   private static let partition = TopicPartition(topic: "feeds.items", partition: 3)

@@ -3,6 +3,7 @@ import Kafka
 import Testing
 
 @testable import FeedKafka
+@testable import FeedTransactions
 @testable import FeedWorker
 
 struct RestorationTests {

@@ -4,8 +4,8 @@ import Synchronization
 import Testing
 
 @testable import Feed
+@testable import FeedStatus
 @testable import FeedStore
-@testable import FeedWorker
 
 /// The outcomes that writers learn, in every order of events.
 struct AwaitedWritesTests {

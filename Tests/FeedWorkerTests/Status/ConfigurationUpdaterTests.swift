@@ -7,7 +7,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 struct ConfigurationUpdaterTests {
   private let folder: TemporaryFolder

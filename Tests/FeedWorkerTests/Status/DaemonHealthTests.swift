@@ -1,5 +1,7 @@
 import Testing
 
+@testable import FeedKafka
+@testable import FeedStatus
 @testable import FeedWorker
 
 @Suite struct DaemonHealthTests {

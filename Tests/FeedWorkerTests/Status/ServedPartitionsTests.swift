@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 struct ServedPartitionsTests {
   @Test func `partitions are served when their feeds are restored`() {

@@ -2,7 +2,7 @@ import FeedStore
 import Kafka
 import Testing
 
-@testable import FeedWorker
+@testable import FeedStatus
 
 @Suite struct SupervisorNoticesTests {
   private static func health(_ phase: WorkerPhase, silence: Int64 = 0) -> DaemonHealth {

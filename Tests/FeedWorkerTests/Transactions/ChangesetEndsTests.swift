@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 
 struct ChangesetEndsTests {
   private static func end(_ ends: ChangesetEnds, _ partition: Int32 = 0) -> Int64? {

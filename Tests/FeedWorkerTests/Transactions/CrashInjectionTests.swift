@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 
 struct CrashInjectionTests {
   /// Counts instead of ending the process.

@@ -2,7 +2,7 @@ import FeedKafka
 import Service
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 @testable import Kafka
 
 struct TransactionFailuresTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 @testable import Kafka
 
 struct TransactionMachineTests {

@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 
 @Suite struct BacklogTests {
   /// What each step leaves, in order.

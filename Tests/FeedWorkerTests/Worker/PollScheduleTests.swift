@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedWorker
+@testable import FeedTransactions
 
 struct PollScheduleTests {
   @Test(arguments: [

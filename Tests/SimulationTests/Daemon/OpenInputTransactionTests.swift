@@ -7,7 +7,8 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedWorker
+@testable import FeedStatus
+@testable import FeedTransactions
 
 @Suite struct OpenInputTransactionTests {
   private let laboratory = Laboratory()
@@ -31,7 +32,7 @@ import Testing
     environment.coarseClock = clients.milliseconds
     environment.wallClock = clients.milliseconds
     let settings = try KafkaSettings([ConfigurationPair(name: "bootstrap.servers", value: "simulated")])
-    let member = try GroupMember(["group.id": "g"], settings, environment, status.worker(0))
+    let member = try InputReader(["group.id": "g"], settings, environment, status.worker(0))
     try member.consumer.add([TopicPartitionOffset(L.input, offset: 0)])
     for second in 0..<seconds {
       try member.pollIdle()

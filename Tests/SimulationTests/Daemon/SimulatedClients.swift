@@ -5,7 +5,7 @@ import FeedStore
 import Service
 import SimulationSupport
 
-@testable import FeedWorker
+@testable import FeedTransactions
 @testable import Kafka
 
 /// The clients of a worker in a simulated process, and its clock.

@@ -8,6 +8,8 @@ import Service
 import SimulationSupport
 
 @testable import FeedClient
+@testable import FeedStatus
+@testable import FeedTransactions
 @testable import FeedWorker
 
 /// A daemon with one worker, in a process of its own.

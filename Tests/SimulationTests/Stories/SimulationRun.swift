@@ -2,6 +2,7 @@ import Changesets
 import FeedClient
 import FeedConfiguration
 import FeedKafka
+import FeedStatus
 import FeedStore
 import IngestTestSupport
 import Kafka
@@ -10,7 +11,7 @@ import Oracle
 import Service
 import SimulationSupport
 
-@testable import FeedWorker
+@testable import FeedTransactions
 
 /// Lives through a story: daemons on a cluster, with everything that the story says, and then until all is published.
 final class SimulationRun {

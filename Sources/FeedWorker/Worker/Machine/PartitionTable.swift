@@ -1,4 +1,5 @@
-package import Kafka
+import FeedTransactions
+import Kafka
 
 /// The partitions that the group has given a worker, and the state of each.
 ///
@@ -89,15 +90,6 @@ enum PartitionState: Equatable {
   case paused
   /// The group takes it away: what is pending is still published, and no more is read.
   case leaving
-}
-
-/// Records of one partition that a poll brought, one after the other.
-package struct InputSpan: Equatable {
-  package var partition: TopicPartition
-  /// The offset of the first of them.
-  package var first: Int64
-  /// The offset of the last.
-  package var last: Int64
 }
 
 /// From where each partition has to be read again if pending records are withdrawn, and what has to come next.

@@ -1,3 +1,4 @@
+import FeedTransactions
 import Kafka
 
 /// What a worker has to do next. Its result is the event that is named, which goes to the machine.

@@ -1,3 +1,5 @@
+import FeedStatus
+import FeedTransactions
 import Kafka
 
 /// Publishes: has ``TransactionMachine`` say which call comes next, and says what is done with the store and the input.

@@ -1,3 +1,4 @@
+import FeedTransactions
 import Kafka
 
 /// Takes partitions that the group gives, and gives up those that it takes away; the others are not touched.

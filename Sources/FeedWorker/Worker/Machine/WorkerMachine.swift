@@ -1,3 +1,4 @@
+import FeedTransactions
 import Kafka
 
 /// Decides what a worker does: takes an event, and returns the next action.

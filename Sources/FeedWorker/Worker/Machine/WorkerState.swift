@@ -1,3 +1,5 @@
+import FeedStatus
+import FeedTransactions
 import Kafka
 
 /// What a worker is doing: the action whose result it waits for, with what is known only meanwhile.

@@ -1,6 +1,7 @@
 import Kafka
 import Testing
 
+@testable import FeedTransactions
 @testable import FeedWorker
 
 struct InputPositionsTests {

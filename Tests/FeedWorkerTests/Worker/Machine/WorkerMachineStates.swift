@@ -1,3 +1,4 @@
+@testable import FeedTransactions
 @testable import FeedWorker
 @testable import Kafka
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import FeedTransactions
 @testable import FeedWorker
 @testable import Kafka
 

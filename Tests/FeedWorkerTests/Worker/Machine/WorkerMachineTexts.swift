@@ -1,3 +1,5 @@
+@testable import FeedStatus
+@testable import FeedTransactions
 @testable import FeedWorker
 @testable import Kafka
 

@@ -1,3 +1,4 @@
+import FeedTransactions
 import Foundation
 import Testing
 

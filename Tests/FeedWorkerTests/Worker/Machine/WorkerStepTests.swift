@@ -1,3 +1,4 @@
+import FeedTransactions
 import Testing
 
 @testable import FeedWorker

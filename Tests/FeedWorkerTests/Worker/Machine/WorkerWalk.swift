@@ -1,5 +1,6 @@
 import Oracle
 
+@testable import FeedTransactions
 @testable import FeedWorker
 @testable import Kafka
 

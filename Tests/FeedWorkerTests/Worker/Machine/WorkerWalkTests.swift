@@ -1,3 +1,4 @@
+import FeedTransactions
 import Oracle
 import Testing
 

@@ -1,0 +1,128 @@
+package import FeedKafka
+
+/// Whether the daemon lives and is ready, and why not.
+///
+/// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
+/// and the feeds of those are restored; a share may be empty. It is not while topics have other partitions than it works
+/// with.
+package struct DaemonHealth: Equatable {
+  /// Why something is not as it should be.
+  package struct Reason: Equatable, Encodable {
+    /// A stable word.
+    package let code: String
+    /// The worker's number; nil if it is about the whole process.
+    package var worker: Int?
+    /// A sentence for people.
+    package let detail: String
+  }
+
+  /// What is looked at of a worker; the silence is in milliseconds since it was in its loop.
+  package typealias Worker = (number: Int, silence: Int64, statistics: WorkerStatistics)
+
+  /// Why it does not live; empty if it does.
+  package private(set) var deaths: [Reason] = []
+  /// Why it is not ready; empty if it is.
+  package private(set) var obstacles: [Reason] = []
+  /// What has become of the rows of `feedstore ingest`, by topic.
+  package private(set) var rows: [String: [String: Int]] = [:]
+  /// Whether all that it can do on its own is done: what is left needs an operator.
+  package private(set) var isStarted = true
+
+  /// - Parameters:
+  ///   - topics: those whose partitions have changed.
+  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  ///   - isStopping: whether the end was asked for.
+  package init(
+    _ workers: [Worker],
+    topics: [TopicChanges.Change] = [],
+    longestSilence: Int64,
+    isStopping: Bool
+  ) {
+    for worker in workers {
+      if worker.silence > longestSilence { deaths.append(Self.death(worker)) }
+      if isStopping {
+        obstacles.append(Self.reason("stopping", worker, "the daemon was asked to stop"))
+      } else if let obstacle = Self.obstacle(worker) {
+        obstacles.append(obstacle)
+      }
+      if worker.statistics.phase != .running { isStarted = false }
+      rows.merge(worker.statistics.rows) { $0.merging($1, uniquingKeysWith: +) }
+    }
+    if isStopping {
+      isStarted = false
+    } else {
+      obstacles += topics.map { Reason(code: Self.changedTopic, detail: $0.description) }
+    }
+  }
+
+  package static let changedTopic = "partitions-changed"
+
+  /// The feeds of a restored partition cannot be served over HTTP yet.
+  package mutating func noteReading() {
+    guard obstacles.isEmpty else { return }
+    obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
+  }
+
+  package var isLive: Bool { deaths.isEmpty }
+  package var isReady: Bool { obstacles.isEmpty }
+
+  private static func death(_ worker: Worker) -> Reason {
+    reason(
+      "worker-hangs",
+      worker,
+      "worker \(worker.number) has not returned to its loop for \(worker.silence / 1_000) s"
+    )
+  }
+
+  private static func obstacle(_ worker: Worker) -> Reason? {
+    let statistics = worker.statistics
+    switch statistics.phase {
+    case .starting:
+      return reason("starting", worker, "worker \(worker.number) waits for Kafka to describe its topics")
+    case .joining:
+      return reason("joining", worker, "worker \(worker.number) waits for its share of the partitions")
+    case .restoring:
+      return reason(
+        "restoring",
+        worker,
+        "worker \(worker.number) restores the feeds of \(counted(statistics.partitions)); "
+          + "\(statistics.restore.remaining) records remain"
+      )
+    case .running:
+      guard !statistics.stopped.isEmpty else { return nil }
+      return reason(
+        "stopped",
+        worker,
+        "worker \(worker.number) could not restore the feeds of \(list(statistics.stopped)); the log says why"
+      )
+    }
+  }
+
+  private static func reason(_ code: String, _ worker: Worker, _ detail: String) -> Reason {
+    Reason(code: code, worker: worker.number, detail: detail)
+  }
+
+  private static func counted(_ partitions: Set<Int32>) -> String {
+    partitions.count == 1 ? "1 partition" : "\(partitions.count) partitions"
+  }
+
+  private static func list(_ partitions: Set<Int32>) -> String {
+    let numbers = partitions.sorted().prefix(mostListed).map(String.init).joined(separator: ", ")
+    let rest = partitions.count > mostListed ? " and \(partitions.count - mostListed) more" : ""
+    return (partitions.count == 1 ? "partition " : "partitions ") + numbers + rest
+  }
+
+  private static let mostListed = 10
+}
+
+extension DaemonStatus {
+  /// How the daemon is now.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds of the monotonic clock.
+  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
+    let views = workers.map { ($0.number, $0.silence(at: now), $0.statistics) }
+    return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)
+  }
+}

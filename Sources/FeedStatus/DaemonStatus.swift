@@ -1,0 +1,291 @@
+package import Changesets
+package import FeedKafka
+package import FeedStore
+package import Kafka
+import Service
+import Synchronization
+
+/// What the workers of a process own and have done; readable on any thread at any time.
+package final class DaemonStatus: Sendable {
+  private struct State {
+    var workers: [Int: WorkerStatus] = [:]
+    var served = ServedPartitions()
+    var standby: (any PartitionFollower)?
+    var updater: ConfigurationUpdater?
+    var rejections = RecentRejections()
+    /// Nil until a worker has found the topics.
+    var topics: TopicChanges?
+  }
+
+  private let state = Mutex(State())
+  /// The outcomes of the records that clients write.
+  package let writes: AwaitedWrites
+  private let onServed: @Sendable (Set<Int32>) -> Void
+
+  /// - Parameters:
+  ///   - workers: the expected number of workers; more may report.
+  ///   - written: the topic to which clients write; nil if they do not.
+  ///   - onServed: told the partitions to serve when they change, under a lock: be quick, and do not call back.
+  package init(
+    workers: Int = 1,
+    written: String? = nil,
+    onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }
+  ) {
+    writes = AwaitedWrites(topic: written)
+    self.onServed = onServed
+    state.withLock { state in
+      for number in 0..<workers { state.workers[number] = WorkerStatus(number: number) }
+    }
+  }
+
+  /// A worker's own.
+  package func worker(_ number: Int) -> WorkerStatus {
+    state.withLock { state in
+      if let known = state.workers[number] { return known }
+      let status = WorkerStatus(number: number)
+      state.workers[number] = status
+      return status
+    }
+  }
+
+  /// All workers', by number.
+  package var workers: [WorkerStatus] {
+    state.withLock { $0.workers.values.sorted { $0.number < $1.number } }
+  }
+
+  /// What all workers have and have done, together.
+  package var statistics: WorkerStatistics {
+    workers.reduce(into: WorkerStatistics()) { $0.add($1.statistics) }
+  }
+
+  /// What follows the partitions that the workers do not have; nil if nothing does.
+  package var standby: (any PartitionFollower)? {
+    get { state.withLock(\.standby) }
+    set { state.withLock { $0.standby = newValue } }
+  }
+
+  /// What reads the configuration again; nil if nothing does.
+  package var updater: ConfigurationUpdater? {
+    get { state.withLock(\.updater) }
+    set { state.withLock { $0.updater = newValue } }
+  }
+
+  package var rejections: RecentRejections { state.withLock(\.rejections) }
+
+  package func owns(_ partition: Int32) -> Bool {
+    workers.contains { $0.statistics.partitions.contains(partition) }
+  }
+
+  package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
+
+  /// The topics as the first worker has found them.
+  package func found(_ topics: TopicChanges) {
+    state.withLock { if $0.topics == nil { $0.topics = topics } }
+  }
+
+  /// Notes what has changed since; nothing before the topics are found.
+  package func changeTopics(
+    _ note: (inout TopicChanges) -> [TopicChanges.Change]
+  ) -> [TopicChanges.Change] {
+    state.withLock { state in
+      guard var topics = state.topics else { return [] }
+      defer { state.topics = topics }
+      return note(&topics)
+    }
+  }
+
+  package var served: ServedPartitions { state.withLock(\.served) }
+
+  /// A worker has these partitions now. Those that it did not have before are restored next.
+  ///
+  /// - Parameter isSettled: whether it is to be taken for its share if there are none.
+  package func assigned(_ partitions: [TopicPartition], to worker: Int, isSettled: Bool = true) {
+    let numbers = Set(partitions.map(\.partition))
+    self.worker(worker).update {
+      $0.restoring = $0.restoring.intersection(numbers).union(numbers.subtracting($0.partitions))
+      $0.partitions = numbers
+      $0.stopped.formIntersection(numbers)
+      if !$0.restoring.isEmpty {
+        $0.phase = .restoring
+      } else {
+        $0.phase = isSettled ? .running : .joining
+      }
+      $0.rebalances[.assigned, default: 0] += 1
+    }
+    changeServed { $0.assign(numbers, to: worker) }
+  }
+
+  /// Feeds of partitions are restored, and perhaps not yet those of others.
+  package func restored(_ partitions: Set<Int32>, by worker: Int) {
+    self.worker(worker).update { $0.restoring.subtract(partitions) }
+    changeServed { $0.restore(partitions, by: worker) }
+  }
+
+  /// - Parameter stopped: partitions that could not be restored.
+  package func running(_ worker: Int, except stopped: Set<Int32> = []) {
+    self.worker(worker).update {
+      $0.stopped = stopped
+      $0.restoring = []
+      $0.phase = .running
+    }
+    changeServed { $0.run(worker, except: stopped) }
+  }
+
+  /// The partitions are the same, and their feeds are restored again.
+  package func restoring(_ worker: Int) {
+    writes.release(self.worker(worker).statistics.partitions)
+    self.worker(worker).update {
+      $0.phase = .restoring
+      $0.restoring = $0.partitions
+      $0.stopped = []
+      $0.content = StoreContent()
+      $0.inputLag = [:]
+    }
+  }
+
+  /// A worker has given up partitions, or lost them.
+  package func released(_ partitions: Set<Int32>, by worker: Int) {
+    self.worker(worker).update {
+      $0.partitions.subtract(partitions)
+      $0.restoring.subtract(partitions)
+      $0.stopped.subtract(partitions)
+      if $0.partitions.isEmpty {
+        $0.phase = .joining
+        $0.restore.abandon()
+      }
+      $0.inputLag = $0.inputLag.filter { !partitions.contains($0.key.partition) }
+    }
+    writes.release(partitions)
+    changeServed { $0.release(partitions, by: worker) }
+  }
+
+  /// - Parameter rejected: the rejected records whose copies were committed.
+  package func committed(_ counters: StoreCounters, rejected: [RejectedRecord] = [], by worker: Int) {
+    self.worker(worker).update { $0.counters = counters }
+    if !rejected.isEmpty { state.withLock { $0.rejections.add(rejected, at: WallClock.milliseconds()) } }
+  }
+
+  package func lags(_ lag: [TopicPartition: Int64], of worker: Int) {
+    self.worker(worker).update { $0.inputLag = lag }
+  }
+
+  /// In the lock to its end, so that changes are reported in order.
+  private func changeServed(_ change: (inout ServedPartitions) -> Void) {
+    state.withLock { state in
+      let before = state.served.served
+      change(&state.served)
+      if state.served.served != before { onServed(state.served.served) }
+    }
+  }
+}
+
+/// The newest records that a process has rejected, oldest first, with the beginnings of their keys and values.
+package struct RecentRejections: Sendable {
+  package struct Entry: Sendable {
+    /// When the copy was committed, in milliseconds since 1970.
+    package let time: Int64
+    /// With at most ``RecentRejections/keptBytes`` of its key and of its value.
+    package let record: RejectedRecord
+    /// The size of the whole value; nil for a null.
+    package let valueBytes: Int?
+  }
+
+  package static let limit = 100
+  package static let keptBytes = 4096
+
+  package private(set) var entries: [Entry] = []
+
+  package init() {}
+
+  /// Adds records that were rejected together, in their order.
+  package mutating func add(_ records: [RejectedRecord], at time: Int64) {
+    for record in records.suffix(Self.limit) {
+      var short = record
+      short.key = record.key.map { Array($0.prefix(Self.keptBytes)) }
+      short.value = record.value.map { Array($0.prefix(Self.keptBytes)) }
+      entries.append(Entry(time: time, record: short, valueBytes: record.value?.count))
+    }
+    entries.removeFirst(max(0, entries.count - Self.limit))
+  }
+}
+
+/// Which partitions of the changesets topic are served, as the group gives them to this process's workers and
+/// takes them away.
+///
+/// What stays in the process is served without a break, whichever worker has it: a partition that one has given up is served
+/// until all workers have heard who has it, and one that all workers have lost, until they have been given their new shares.
+/// A partition comes when its feeds are restored.
+package struct ServedPartitions: Sendable, Equatable {
+  private struct Share: Equatable {
+    var partitions: Set<Int32> = []
+    /// Those of them whose feeds are restored.
+    var restored: Set<Int32> = []
+    /// Those of them that could not be restored.
+    var stopped: Set<Int32> = []
+
+    var readable: Set<Int32> { partitions.subtracting(stopped) }
+  }
+
+  private var shares: [Int: Share] = [:]
+  /// Partitions that a worker has given up, and by worker the assignments that have to come before all have heard who
+  /// has them.
+  private var leaving: [Int32: [Int: Int]] = [:]
+  package private(set) var served: Set<Int32> = []
+
+  /// Whether every worker knows its share and has restored all of it.
+  package var isSettled: Bool {
+    !shares.isEmpty
+      && shares.values.allSatisfy { $0.stopped.isEmpty && $0.restored == $0.partitions }
+  }
+
+  /// A worker was given partitions, and has these now. Those it did not have are restored next.
+  package mutating func assign(_ partitions: Set<Int32>, to worker: Int) {
+    var share = shares[worker] ?? Share()
+    share.partitions = partitions
+    share.restored.formIntersection(partitions)
+    share.stopped.formIntersection(partitions)
+    shares[worker] = share
+    for (partition, awaited) in leaving {
+      var awaited = awaited
+      awaited[worker] = awaited[worker].map { $0 - 1 }
+      leaving[partition] =
+        partitions.contains(partition) || awaited.values.allSatisfy { $0 <= 0 } ? nil : awaited
+    }
+    update()
+  }
+
+  /// A worker has restored the feeds of some partitions.
+  package mutating func restore(_ partitions: Set<Int32>, by worker: Int) {
+    shares[worker]?.restored.formUnion(partitions)
+    shares[worker]?.stopped.subtract(partitions)
+    update()
+  }
+
+  /// A worker has restored its feeds, except those of partitions where that cannot be done.
+  package mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
+    guard var share = shares[worker] else { return }
+    share.stopped = stopped
+    share.restored = share.readable
+    shares[worker] = share
+    update()
+  }
+
+  /// A worker has given up partitions. Their next owner gets them in the rebalance after the current one, by an
+  /// assignment to every worker.
+  package mutating func release(_ partitions: Set<Int32>, by worker: Int) {
+    guard var share = shares[worker] else { return }
+    share.partitions.subtract(partitions)
+    share.restored.subtract(partitions)
+    share.stopped.subtract(partitions)
+    shares[worker] = share
+    for partition in partitions {
+      leaving[partition] = Dictionary(uniqueKeysWithValues: shares.keys.map { ($0, $0 == worker ? 2 : 1) })
+    }
+  }
+
+  private mutating func update() {
+    served.formUnion(shares.values.reduce(into: Set()) { $0.formUnion($1.restored.subtracting($1.stopped)) })
+    let owned = shares.values.reduce(into: Set()) { $0.formUnion($1.readable) }
+    served.formIntersection(owned.union(leaving.keys))
+  }
+}

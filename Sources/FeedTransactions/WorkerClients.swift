@@ -1,0 +1,190 @@
+package import Changesets
+package import FeedKafka
+package import FeedStore
+package import Kafka
+package import Service
+
+/// The clients of a worker, and its clock.
+package protocol WorkerClients: Sendable {
+  func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer
+  /// - Parameter reportsEnds: whether ``TransactionClient/deliveredEnd(of:)`` is needed.
+  func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient
+  /// Reads the changesets topic to restore feeds.
+  func makeChangesets(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> RestoreReader
+  /// Requests what a member of the group cannot request itself.
+  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
+  /// Milliseconds of a clock that never goes back.
+  func milliseconds() -> Int64
+}
+
+/// The clients of the daemon: librdkafka's, and the machine's clock.
+package struct KafkaClients: WorkerClients {
+  package func makeConsumer(
+    _ configuration: KafkaConfiguration,
+    log: Log
+  ) throws(KafkaError) -> any GroupConsumer {
+    let consumer = try Consumer(
+      configuration: configuration,
+      isolationLevel: .readCommitted,
+      log: log.kafkaHandler
+    )
+    // The restoration determines where reading begins.
+    consumer.assignmentStart = Consumer.startWithoutQuery
+    return consumer
+  }
+
+  package func makeProducer(
+    _ configuration: KafkaConfiguration,
+    reportsEnds: Bool,
+    log: Log
+  ) throws(KafkaError) -> any TransactionClient {
+    try TransactionalProducer(configuration: configuration, reportsEnds: reportsEnds, log: log.kafkaHandler)
+  }
+
+  package func makeChangesets(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> RestoreReader {
+    let handler = log.kafkaHandler
+    return RestoreReader(
+      topic: topic,
+      reader: try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: handler),
+      measurer: try Consumer(configuration: settings.reader, isolationLevel: .readUncommitted, log: handler)
+    )
+  }
+
+  package func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
+    try Consumer(
+      configuration: settings.probe,
+      isolationLevel: .readUncommitted,
+      log: log.kafkaHandler
+    )
+  }
+
+  package func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
+}
+
+/// Requests about a worker's group that a member cannot make.
+package protocol GroupProbe: AnyObject {
+  /// The committed offsets, even if open transactions have others.
+  func committed(
+    _ partitions: [TopicPartition],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
+  func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String>
+  func close(timeoutMilliseconds: Int32) throws(KafkaError)
+}
+
+extension Consumer: GroupProbe {
+  package func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
+    Set(try describeGroup(groupID ?? "", timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
+  }
+}
+
+/// A worker's consumer: a member of the group, which reads input.
+///
+/// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
+/// record.
+package protocol GroupConsumer: RecordConsumer {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+  /// Records that were fetched and wait for a poll.
+  var fetchedCount: Int { get }
+
+  func subscribe(_ topics: [String], companions: [String]) throws(KafkaError)
+  func unsubscribe() throws(KafkaError)
+  func complete(_ rebalance: Rebalance) throws(KafkaError)
+  func pause(_ partitions: [TopicPartition]) throws(KafkaError)
+  func resume(_ partitions: [TopicPartition]) throws(KafkaError)
+  func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError)
+  func committed(
+    _ partitions: [TopicPartition],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
+  /// Which member of which generation it is, for ``TransactionClient/sendOffsets(_:_:timeoutMilliseconds:)`` of the same kind
+  /// of clients.
+  func membership() throws(KafkaError) -> any GroupMembership
+  func wakeFetcher(of partition: TopicPartition)
+}
+
+/// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
+package protocol GroupMembership: AnyObject {
+  /// The member's id; nil if it is not known.
+  var member: String? { get }
+}
+
+extension ConsumerGroupMetadata: GroupMembership {
+  package var member: String? { memberID }
+}
+
+extension Consumer: GroupConsumer {
+  package func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
+  package func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
+}
+
+/// The producer by which a worker publishes.
+///
+/// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
+/// (``queue(_:by:)``), with one dynamic call a part and none a record.
+package protocol TransactionClient: AnyObject, RecordProducer {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+
+  func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
+  func begin() throws(KafkaError)
+  /// Whether requests of the transaction that was committed last may reach brokers again.
+  var hasLostConnection: Bool { get }
+  /// Queues what is left of a part.
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError)
+  func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError)
+  func flush(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// The offset after the last record that a broker has reported as written to a partition; nil before the first.
+  func deliveredEnd(of partition: TopicPartition) -> Int64?
+  func commit(timeoutMilliseconds: Int32) throws(KafkaError)
+  func abort(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// - Returns: whether there are delivery errors to take.
+  @discardableResult
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool
+  func takeDeliveryErrors() -> DeliveryErrors
+  func close(timeoutMilliseconds: Int32) throws(KafkaError)
+}
+
+/// Takes the records of a transaction.
+package protocol RecordProducer {
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError)
+}
+
+extension TransactionalProducer: TransactionClient {
+  package func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+    try writer.write(part, to: self)
+  }
+
+  package func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) {
+    guard let group = membership as? ConsumerGroupMetadata else {
+      preconditionFailure("offsets of a consumer of another kind")
+    }
+    try sendOffsets(offsets, group, timeoutMilliseconds: timeoutMilliseconds)
+  }
+}

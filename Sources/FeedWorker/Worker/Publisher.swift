@@ -1,0 +1,208 @@
+import Feed
+import FeedKafka
+import FeedStatus
+import FeedStore
+import FeedTransactions
+import Kafka
+import Service
+
+/// Publishes what the store has pending: makes the calls that ``TransactionMachine`` asks for, and applies their results to
+/// the store. It owns the producer and the flush in progress.
+///
+/// Used on the worker's thread only, inside the store's isolation.
+final class Publisher {
+  private let environment: WorkerEnvironment
+  private let status: WorkerStatus
+  let transactionalID: String
+  private let calls: TransactionCaller
+  /// Nil until the topics are found.
+  private var writer: PublicationWriter?
+  /// The flush in progress, from ``beginFlush(_:)`` until it is confirmed or rolled back.
+  private var flush: Flush?
+  private var clock = FlushClock()
+
+  init(
+    _ identity: WorkerIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment,
+    _ calls: TransactionCaller
+  ) {
+    self.environment = environment
+    self.calls = calls
+    status = environment.status.worker(identity.number)
+    transactionalID = settings.transactionalID(of: identity)
+  }
+
+  func setTopics(_ options: FeedStoreOptions, _ layout: TopicLayout) {
+    writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
+  }
+
+  /// Nil until the topics are found.
+  var layout: TopicLayout? { writer?.layout }
+
+  /// A partition of the changesets topic was found to end at an offset.
+  func setEnd(_ end: Int64, of partition: Int32) { writer?.ends.note(end, of: partition) }
+
+  /// How far a partition of the changesets topic reaches at least; nil if nothing is known.
+  func end(of partition: Int32) -> Int64? { writer?.ends.end(of: partition) }
+
+  // MARK: Calls of the producer
+
+  /// What a call needs to know of its worker.
+  struct Context {
+    let consumer: any GroupConsumer
+    let transactions: TransactionMachine
+    /// Where the committed input ends.
+    let resume: [TopicPartitionOffset]
+    /// Up to where feeds may claim to have applied records of inputs whose offsets have begun again.
+    let forgotten: [TopicPartition: Int64]
+    /// When to stop repeating what fails, in milliseconds of the monotonic clock.
+    var limit: Int64 = .max
+  }
+
+  func beginFlush(_ store: isolated FeedStore) {
+    clock.begin()
+    let start = MonotonicClock.nanoseconds()
+    flush = store.beginFlush()
+    clock.addPlanning(since: start)
+  }
+
+  /// Makes the call of a step of a transaction.
+  func call(
+    _ step: TransactionMachine.Step,
+    _ store: isolated FeedStore,
+    _ context: Context
+  ) -> TransactionMachine.Outcome {
+    let start = MonotonicClock.nanoseconds()
+    defer {
+      if let stage = step.stage { clock.add(stage, since: start) }
+      status.heartbeat()
+    }
+    return calls.call(step, context.transactions) { () throws(KafkaError) in
+      try write(store)
+      return .wrote(
+        endsTransaction: flush?.isAtEndOfTransaction == true,
+        isLast: flush?.isAtEnd == true
+      )
+    } addOffsets: { () throws(KafkaError) in
+      try addOffsets(store, context)
+    }
+  }
+
+  /// Queues the next part of the flush, or the rest of the last.
+  private func write(_ store: isolated FeedStore) throws(KafkaError) {
+    // The flush stays where it is: a noncopyable value that is taken out cannot be put back when a call throws.
+    guard flush != nil, writer != nil else { preconditionFailure("there is no flush to write") }
+    if writer!.isIdle {
+      let start = MonotonicClock.nanoseconds()
+      store.prepareNextPart(of: &flush!)
+      clock.addPlanning(since: start)
+      writer!.begin()
+    }
+    try store.withPart(of: flush!) { (part) throws(KafkaError) in try calls.producer.queue(part, by: &writer!)
+    }
+  }
+
+  /// Adds the offsets to the transaction, while its records are on their way; and again if a partition ends later than
+  /// was added with them, because others have written to it.
+  private func addOffsets(_ store: isolated FeedStore, _ context: Context) throws(KafkaError) {
+    var isOutdated = false
+    repeat {
+      let membership = try context.consumer.membership()
+      try calls.producer.sendOffsets(
+        committedOffsets(store, membership, context),
+        membership,
+        timeoutMilliseconds: offsetsTime(until: context.limit)
+      )
+      // The commit would wait for the same.
+      try calls.producer.flush(timeoutMilliseconds: TransactionCaller.callMilliseconds)
+      isOutdated = writer?.correctEnds(by: calls.producer) == true
+    } while isOutdated
+  }
+
+  /// How long adding offsets may take.
+  private func offsetsTime(until limit: Int64) -> Int32 {
+    let left = min(limit, environment.stop.deadline ?? .max) - environment.milliseconds()
+    return Int32(
+      max(Int64(TransactionCaller.callMilliseconds), min(left, Int64(TransactionCaller.offsetsMilliseconds)))
+    )
+  }
+
+  /// What the transaction commits, as the group keeps it. A transaction that is not its flush's last repeats the offsets
+  /// that are committed: that shows the group that the partitions are still this worker's.
+  private func committedOffsets(
+    _ store: isolated FeedStore,
+    _ membership: any GroupMembership,
+    _ context: Context
+  ) -> [TopicPartition: CommittedOffset] {
+    let positions = flush?.isAtEnd == true ? covered(store) : context.resume
+    let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
+    let entries = positions.map { position in
+      let metadata = CommitMetadata(
+        changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
+        hasSettings: store.hasSettings(partition: position.partition, after: flush!),
+        partitions: layout?.inputPartitions,
+        // After that offset, no record is left that a feed could take for one that it has applied.
+        forgotten: context.forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
+        author: author
+      )
+      return (position.topicPartition, CommittedOffset(position.offset, metadata: metadata.text))
+    }
+    return Dictionary(entries) { $1 }
+  }
+
+  /// Where the input goes on after what the flush covers.
+  private func covered(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
+    store.withPart(of: flush!) { part in
+      part.covered.map {
+        TopicPartitionOffset(
+          topic: String(decoding: $0.topic, as: UTF8.self),
+          partition: $0.partition,
+          offset: $0.nextOffset
+        )
+      }
+    }
+  }
+
+  // MARK: Ends of transactions
+
+  /// A transaction was committed.
+  ///
+  /// - Parameter milliseconds: how long the flush has taken.
+  /// - Returns: where the input goes on, what the flush rejected, and what changed nothing, if it was the flush's last transaction.
+  func confirm(
+    _ store: isolated FeedStore,
+    isWhole: Bool,
+    milliseconds: Int64
+  ) -> ([TopicPartitionOffset], [RejectedRecord], unchanged: [(partition: Int32, record: TopicOffset)]) {
+    calls.confirm()
+    writer?.ends.commit()
+    let offsets = isWhole ? covered(store) : []
+    if isWhole { store.notePublication(milliseconds: milliseconds) }
+    guard let committed = flush.take() else { preconditionFailure("there is no flush to confirm") }
+    let (rejected, unchanged) =
+      isWhole ? store.withPart(of: committed) { ($0.rejected, $0.unchanged) } : ([], [])
+    flush = store.confirm(committed)
+    return (offsets, rejected, unchanged)
+  }
+
+  var stages: FlushClock { clock }
+
+  /// Rolls back the flush in progress, if there is one.
+  func rollBack(_ store: isolated FeedStore) {
+    if let flush = flush.take() { store.rollBack(flush) }
+    writer?.discard()
+  }
+}
+
+extension TransactionMachine.Step {
+  /// The stage of a flush that the call belongs to.
+  fileprivate var stage: FlushStage? {
+    switch self {
+    case .begin, .write: .produce
+    case .addOffsets: .offsets
+    case .commit: .commit
+    case .nothing, .register, .abort, .replace: nil
+    }
+  }
+}
