@@ -215,7 +215,9 @@ let package = Package(
     // A table that changes at random, and what a topic has of it.
     .target(
       name: "IngestTestSupport",
-      dependencies: ["Oracle"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStore", "ObservationSupport", "Oracle",
+      ],
       path: "Tests/IngestTestSupport",
       swiftSettings: swiftSettings
     ),
@@ -329,7 +331,8 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
-        "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTransactions", "FeedWorker", "Kafka",
+        "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTransactions", "FeedWorker", "IngestTestSupport",
+        "Kafka",
         "ObservationSupport", "Oracle", "Service", "SimulationSupport",
       ],
       swiftSettings: swiftSettings

@@ -1,6 +1,4 @@
-import Feed
 import FeedConfiguration
-import FeedIngest
 import FeedKafka
 import FeedStore
 import Foundation
@@ -92,16 +90,16 @@ private final class IngestRun {
   /// Where the rows are, and where they go: there are fewer partitions there.
   private let rows = TestTopics("rows", partitions: 5)
   private let feeds = TestTopics("feeds", partitions: 2)
-  private var scripts: [(topic: String, script: TableScript)]
+  private var tables: TableScripts
   private var members: [Member] = []
   private let directory: URL
 
   private init() throws {
     random = SplitMix64(seed: seed)
-    scripts = [
-      (rows.names.items, TableScript(.debeziumWithSchema, seed: seed)),
-      (rows.names.sections, TableScript(.json, seed: seed &+ 1)),
-    ]
+    tables = TableScripts(
+      [(rows.names.items, .debeziumWithSchema), (rows.names.sections, .json)],
+      seed: seed
+    )
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(rows.prefix)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
@@ -146,12 +144,8 @@ private final class IngestRun {
     }
   }
 
-  private var sources: String {
-    "[" + scripts.map { $0.script.source(topic: $0.topic) }.joined(separator: ",") + "]"
-  }
-
   func start(crash: String? = nil) throws -> Member {
-    let own = ["ingest.sources": sources, "ingest.group": rows.prefix]
+    let own = ["ingest.sources": tables.sources, "ingest.group": rows.prefix]
     let name = "ingest-\(members.count)"
     let member = try Member(
       name,
@@ -167,8 +161,8 @@ private final class IngestRun {
   /// Sends so many changes of each table.
   func send(_ count: Int) async throws {
     var records: [(topic: String, record: TableScript.Record)] = []
-    for index in scripts.indices {
-      for _ in 0..<count { records += scripts[index].script.step().map { (scripts[index].topic, $0) } }
+    for table in 0..<tables.count {
+      for _ in 0..<count { records += tables.step(table) }
     }
     try await onThread { [rows, records] in
       let producer = try Producer(configuration: rows.client, log: { _, _, _ in })
@@ -227,90 +221,22 @@ private final class IngestRun {
     let written = try await onThread { [feeds] in
       try TopicReader.contents(feeds, [feeds.names.items, feeds.names.rejected]).records
     }
-    let (expected, rejected) = try mapped(sent)
     let items = written.filter { $0.topic == feeds.names.items }
-    let actual = items.map { "\(text($0.key)) \(Self.events($0).joined(separator: ","))" }
-    try Self.compare(actual, expected)
-    let copies = written.filter { $0.topic == feeds.names.rejected }.map { record in
-      ["topic", "partition", "offset"].map { record.headers["feedstore.source.\($0)"] ?? "" }.joined(
-        separator: "/"
-      )
+    let ingest = try ConfigurationSources(assignments: ["ingest.sources=\(tables.sources)"]).load()
+      .configuration.ingest
+    let debts = RowDebts(sent, ingest)
+    var observation = Observation()
+    for record in written where record.topic == feeds.names.rejected {
+      observation.take(record, changesets: "")
     }
-    try Self.compare(copies, rejected)
-    var state: [String: [String: (place: String, data: String)]] = [:]
-    for record in items {
-      for event in Self.events(record) {
-        let json = try OracleJSON.parse(Array(event.utf8))
-        let item = text(json.last("item")?.string)
-        let former = state[text(record.key)]?[item]
-        state[text(record.key), default: [:]][item] =
-          switch text(json.last("op")?.string) {
-          case "item.delete": nil
-          case "item.patch": try former.map { ($0.place, try Self.merged(json, into: $0.data)) }
-          default:
-            (
-              "\(text(json.last("section")?.string)): \(item) \(text(json.last("kind")?.string))",
-              json.last("data").map { text($0.minified) } ?? former?.data ?? "null"
-            )
-          }
-      }
-    }
-    let result = state.mapValues { $0.values.map { "\($0) \($1)" }.sorted() }.filter { !$0.value.isEmpty }
-    let query = scripts.reduce(into: [:]) { $0.merge($1.script.query) { $1 } }.mapValues { sections in
-      sections.flatMap { section, items in items.map { "\(section): \($0)" } }.sorted()
-    }
+    let complaints = debts.complaints(about: items) + observation.violations
+    try BrokerFailure.check(complaints.isEmpty, "\(complaints.count) complaints: \(complaints.prefix(5))")
+    let copies = observation.rejected
+    try BrokerFailure.check(copies == debts.rejected, "rejected are \(copies), expected \(debts.rejected)")
+    let (result, query) = (FeedContents(InputOracle(items).feeds).sections, tables.query)
     try BrokerFailure.check(result == query, "the feeds are \(result), and a query gives \(query)")
     print(
       "\(rows.prefix): \(sent.count) rows in, \(items.count) records out, \(copies.count) rejected; \(result.count) feeds"
-    )
-  }
-
-  /// Data with the patch of an event.
-  private static func merged(_ event: OracleJSON, into data: String) throws -> String {
-    guard let patch = event.last("data") else { return data }
-    let merged = OracleMergePatch.merge(patch, into: try OracleJSON.parse(Array(data.utf8)))
-    return String(decoding: merged, as: UTF8.self)
-  }
-
-  private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
-
-  /// What the mapping makes of the rows, without the events for sections, and the places of what it rejects.
-  private func mapped(_ records: [TopicRecord]) throws -> (records: [String], rejected: [String]) {
-    let ingest = try ConfigurationSources(assignments: ["ingest.sources=\(sources)"]).load().configuration
-      .ingest
-    let mappers = ingest.sources.enumerated().map { RowMapper($1, number: $0, Limits(), SentSections()) }
-    var (outputs, rejected): ([String], [String]) = ([], [])
-    for record in records {
-      guard let mapper = mappers.first(where: { $0.source.topic == record.topic }) else { continue }
-      let key = OwnedBytes(record.key)
-      let value = OwnedBytes(record.value)
-      let outcome = mapper.map(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) })
-      if case .rejected = outcome { rejected.append("\(record.topic)/\(record.partition)/\(record.offset)") }
-      for index in 0..<mapper.recordCount {
-        let (feed, value) = mapper.record(index)
-        let output = TopicRecord(key: Array(feed.buffer), value: Array(value.buffer))
-        outputs.append("\(feed.text) \(Self.events(output).joined(separator: ","))")
-      }
-    }
-    return (outputs, rejected)
-  }
-
-  /// The events of items, as they are spelled.
-  private static func events(_ record: TopicRecord) -> [String] {
-    guard let value = record.value, let json = try? OracleJSON.parse(value) else { return [] }
-    return (json.elements ?? [json]).filter { $0.last("op")?.string != Array("section.upsert".utf8) }.map {
-      String(decoding: $0.minified, as: UTF8.self)
-    }
-  }
-
-  private static func compare(_ actual: [String], _ expected: [String]) throws {
-    var counts: [String: Int] = [:]
-    for record in expected { counts[record, default: 0] += 1 }
-    for record in actual { counts[record, default: 0] -= 1 }
-    let wrong = counts.filter { $0.value != 0 }
-    try BrokerFailure.check(
-      wrong.isEmpty,
-      "\(wrong.count) records are there too often (-) or not often enough: \(wrong.prefix(5))"
     )
   }
 }

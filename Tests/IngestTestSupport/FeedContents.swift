@@ -6,6 +6,13 @@ public struct FeedContents: Sendable {
 
   public init() {}
 
+  public init(_ feeds: [OracleFeedKey: OracleFeed]) {
+    for (key, feed) in feeds {
+      // A feed in two partitions is a fault, which shows.
+      self.feeds[text(key.id), default: OracleFeed()].sections += feed.sections
+    }
+  }
+
   /// Applies a changeset that has one part.
   public mutating func apply(_ value: OracleJSON) throws {
     let feed = String(decoding: value.last("feed")?.string ?? [], as: UTF8.self)
@@ -17,7 +24,7 @@ public struct FeedContents: Sendable {
       let sections = feed.sections.filter { !$0.items.isEmpty }.map { section in
         (text(section.id), section.items.map { "\(text($0.id)) \(text($0.kind)) \(text($0.data))" })
       }
-      return sections.isEmpty ? nil : Dictionary(uniqueKeysWithValues: sections)
+      return sections.isEmpty ? nil : Dictionary(sections) { $0 + $1 }
     }
   }
 

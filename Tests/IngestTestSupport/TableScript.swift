@@ -1,6 +1,33 @@
 import Foundation
 import Oracle
 
+/// Tables, each with a topic of its own.
+public struct TableScripts: Sendable {
+  private var tables: [(topic: String, script: TableScript)]
+
+  public init(_ formats: [(topic: String, format: TableScript.Format)], seed: UInt64) {
+    tables = formats.enumerated().map { ($1.topic, TableScript($1.format, seed: seed &+ UInt64($0))) }
+  }
+
+  public var count: Int { tables.count }
+
+  /// The value of `ingest.sources`.
+  public var sources: String {
+    "[" + tables.map { $0.script.source(topic: $0.topic) }.joined(separator: ",") + "]"
+  }
+
+  /// What a query over all tables gives.
+  public var query: [String: [String: [String]]] {
+    tables.reduce(into: [:]) { $0.merge($1.script.query) { $1 } }
+  }
+
+  /// Makes one change in a table.
+  public mutating func step(_ table: Int) -> [(topic: String, record: TableScript.Record)] {
+    let topic = tables[table].topic
+    return tables[table].script.step().map { (topic, $0) }
+  }
+}
+
 /// A table of orders that changes at random, and what a topic then has of it.
 public struct TableScript: Sendable {
   /// A record of the source topic.

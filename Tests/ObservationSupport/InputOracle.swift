@@ -3,7 +3,8 @@ public import Oracle
 /// The oracle's result for the input, read from the topics partition by partition, in order.
 public struct InputOracle: Sendable {
   public private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
-  public private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
+  /// Rejected records; those of other topics may be added.
+  public var rejected: [Observation.Source: Observation.Rejected] = [:]
   public private(set) var records = 0
   /// The checksum of a feed after each of its records, by the records' positions.
   private var checksums: [OracleFeedKey: [Place: String]] = [:]

@@ -11,12 +11,24 @@ public struct Observation: Sendable {
     public var topic: String
     public var partition: Int
     public var offset: Int
+
+    public init(topic: String, partition: Int, offset: Int) {
+      self.topic = topic
+      self.partition = partition
+      self.offset = offset
+    }
   }
 
   public struct Rejected: Sendable, Equatable {
     public var code: String
     public var key: [UInt8]?
     public var value: [UInt8]?
+
+    public init(code: String, key: [UInt8]?, value: [UInt8]?) {
+      self.code = code
+      self.key = key
+      self.value = value
+    }
   }
 
   public init() {}

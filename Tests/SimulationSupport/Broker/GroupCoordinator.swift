@@ -40,6 +40,7 @@ public final class GroupCoordinator {
     var rebalanceTimeout: Int64
   }
 
+  let name: String
   private unowned let cluster: SimulatedCluster
   private(set) var members: [Member] = []
   public private(set) var generation: Int32 = 0
@@ -57,7 +58,7 @@ public final class GroupCoordinator {
   private var pending: [Int64: [TopicPartition: CommittedOffset]] = [:]
   /// What is left of a group when its coordinator moves in the midst of a rebalance.
   private var lastStable: (generation: Int32, members: [Member], leader: String?) = (0, [], nil)
-  private var place = 1
+  private var place: Int
   private var loadingEnd: Int64 = 0
   private var round = 0
   private var random = SplitMix64Stream(seed: 0, "group")
@@ -66,7 +67,11 @@ public final class GroupCoordinator {
   /// Told of offsets that are accepted for a transaction: by whom, and of which generation.
   public var onOffsets: ((ProducerKey, String, Int32) -> Void)?
 
-  init(_ cluster: SimulatedCluster) { self.cluster = cluster }
+  init(_ cluster: SimulatedCluster, _ name: String, place: Int) {
+    self.cluster = cluster
+    self.name = name
+    self.place = place
+  }
 
   public func seed(_ seed: UInt64) { random = SplitMix64Stream(seed: seed, "group") }
 
@@ -350,7 +355,7 @@ public final class GroupCoordinator {
   /// The transaction has ended.
   func endOffsets(of producer: Int64, isCommit: Bool) {
     guard let ended = pending.removeValue(forKey: producer), isCommit else { return }
-    cluster.onOffsets?(ended)
+    cluster.onOffsets?(self, ended)
     offsets.merge(ended) { $1 }
   }
 

@@ -1,6 +1,6 @@
 public import Kafka
 
-/// Brokers with topics, a coordinator of transactions and one of a group: what they decide, and when they are not there.
+/// Brokers with topics, a coordinator of transactions and one of each group: what they decide, and when they are not there.
 ///
 /// It answers as Apache Kafka 3.9 does. Nothing is replicated, as nothing that was acknowledged is ever lost.
 public final class SimulatedCluster {
@@ -8,7 +8,7 @@ public final class SimulatedCluster {
   public let brokers: [SimulatedBroker]
   public private(set) var topics: [String: [PartitionLog]] = [:]
   public private(set) var transactions: TransactionCoordinator! = nil
-  public private(set) var group: GroupCoordinator! = nil
+  private var groups: [GroupCoordinator] = []
   /// Clients that are told when something can be read that could not before.
   private var readers: [SimulatedConsumer] = []
   private var foreignProducers: Int64 = 0
@@ -16,8 +16,8 @@ public final class SimulatedCluster {
   public var seekFailures = 0
   /// Told who commits, and what the transaction has written to, before any marker is written.
   public var onCommit: ((ProducerKey, Set<TopicPartition>) -> Void)?
-  /// Told of offsets that are committed for the group.
-  public var onOffsets: (([TopicPartition: CommittedOffset]) -> Void)?
+  /// Told of offsets that are committed for a group.
+  public var onOffsets: ((GroupCoordinator, [TopicPartition: CommittedOffset]) -> Void)?
   /// Who leads a partition, where that is not the broker whose turn it is.
   private var leaders: [TopicPartition: Int] = [:]
   /// Brokers that still answer for partitions that others lead, with what they had then, and until when.
@@ -27,7 +27,18 @@ public final class SimulatedCluster {
     self.simulator = simulator
     brokers = (0..<count).map(SimulatedBroker.init)
     transactions = TransactionCoordinator(self)
-    group = GroupCoordinator(self)
+  }
+
+  /// The coordinator of a group; each is on another broker at first.
+  public func group(_ name: String = ConsumerOptions.defaultGroup) -> GroupCoordinator {
+    if let known = groups.first(where: { $0.name == name }) { return known }
+    groups.append(GroupCoordinator(self, name, place: groups.count + 1))
+    return groups[groups.count - 1]
+  }
+
+  /// A transaction has ended.
+  func endOffsets(of producer: Int64, isCommit: Bool) {
+    for group in groups { group.endOffsets(of: producer, isCommit: isCommit) }
   }
 
   public func createTopic(_ name: String, partitions: Int32) {
@@ -126,19 +137,20 @@ public final class SimulatedCluster {
   public func stop(broker number: Int) {
     let broker = brokers[number]
     guard broker.isUp, brokers.filter(\.isUp).count > 1 else { return }
-    let (groupBroker, transactionBroker) = (group.broker, transactions.broker)
+    let moving = groups.filter { $0.broker == number }
+    let transactionBroker = transactions.broker
     broker.isUp = false
     broker.start += 1
     for call in broker.calls { call.lose() }
     broker.calls = []
-    if groupBroker == number { group.move() }
+    for group in moving { group.move() }
     if transactionBroker == number { transactions.move() }
   }
 
   public func start(broker number: Int) {
-    let (groupBroker, transactionBroker) = (group.broker, transactions.broker)
+    let (before, transactionBroker) = (groups.map(\.broker), transactions.broker)
     brokers[number].isUp = true
-    if groupBroker != group.broker { group.move() }
+    for (group, broker) in zip(groups, before) where group.broker != broker { group.move() }
     if transactionBroker != transactions.broker { transactions.move() }
   }
 }

@@ -19,7 +19,7 @@ public final class TransactionCoordinator {
     /// When the transaction began, in microseconds.
     var start: Int64 = 0
     var partitions: Set<TopicPartition> = []
-    /// Whether offsets of the group belong to it.
+    /// Whether offsets of a group belong to it.
     var hasOffsets = false
     /// Counts transactions, so that a time limit of an earlier one does nothing.
     var number = 0
@@ -205,7 +205,7 @@ public final class TransactionCoordinator {
       { [cluster] in _ = cluster.log(partition)?.mark(transaction.producer, isCommit: isCommit) }
     }
     if transaction.hasOffsets {
-      let marker = { [cluster] in cluster.group.endOffsets(of: transaction.producerID, isCommit: isCommit) }
+      let marker = { [cluster] in cluster.endOffsets(of: transaction.producerID, isCommit: isCommit) }
       markers.insert(marker, at: Int(random.below(Int64(markers.count + 1))))
     }
     writeNext(markers[...], transaction, isCommit: isCommit)

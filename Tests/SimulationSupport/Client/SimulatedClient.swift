@@ -18,7 +18,8 @@ public class SimulatedClient {
 
   /// Who answers a request: a coordinator, or a leader.
   enum Place: Hashable {
-    case group, transactions
+    case transactions
+    case group(String)
     case leader(TopicPartition)
   }
 
@@ -71,7 +72,7 @@ public class SimulatedClient {
       timeout: requestTimeout
     ) { [cluster] reply in
       switch place {
-      case .group: reply(.success(cluster.group.broker))
+      case .group(let name): reply(.success(cluster.group(name).broker))
       case .transactions: reply(.success(cluster.transactions.broker))
       case .leader(let partition): reply(.success(cluster.leader(of: partition)))
       }

@@ -6,6 +6,9 @@ extension SimulatedConsumer {
   /// librdkafka lets so much time pass between two requests to join.
   private static let joinInterval: Int64 = 1_000_000
 
+  var group: GroupCoordinator { cluster.group(options.group) }
+  var place: Place { .group(options.group) }
+
   /// Joins the group; partitions come with polls.
   ///
   /// - Parameter companions: topics whose partitions go with those of the same number.
@@ -27,7 +30,11 @@ extension SimulatedConsumer {
     spend()
     if isGone { throw error(.closed, "groupMembership", fatal: true) }
     if membership.isLost, !positions.isEmpty { throw error(.unknownMember, "groupMembership") }
-    return SimulatedMembership(memberID: membership.memberID, generation: membership.generation)
+    return SimulatedMembership(
+      memberID: membership.memberID,
+      generation: membership.generation,
+      group: options.group
+    )
   }
 
   private func holds(_ topics: [String]) -> [TopicPartition] {
@@ -82,7 +89,7 @@ extension SimulatedConsumer {
 
   /// - Returns: whether it has a place in a generation.
   private func joinOnce() -> Bool {
-    guard let broker = broker(of: .group) else {
+    guard let broker = broker(of: place) else {
       simulator.sleep(100_000)
       return false
     }
@@ -98,7 +105,7 @@ extension SimulatedConsumer {
       from: self,
       to: broker,
       timeout: options.maxPollInterval * 1_000 + 5_000_000
-    ) { [cluster] reply in cluster.group.join(at: broker, request, reply) }
+    ) { [group] reply in group.join(at: broker, request, reply) }
     guard !isGone else { return false }
     guard case .success(let answer) = joined else {
       if case .failure(let refused) = joined { note(refused) }
@@ -113,8 +120,8 @@ extension SimulatedConsumer {
       from: self,
       to: broker,
       timeout: options.maxPollInterval * 1_000
-    ) { [cluster] reply in
-      cluster.group.sync(at: broker, answer.memberID, answer.generation, assignments, reply)
+    ) { [group] reply in
+      group.sync(at: broker, answer.memberID, answer.generation, assignments, reply)
     }
     guard !isGone else { return false }
     guard case .success(let assignment) = synced else {
@@ -142,7 +149,7 @@ extension SimulatedConsumer {
       membership.isFenced = true
       tell(error(.fencedInstance, "join", fatal: true))
     case .rebalanceInProgress: return
-    default: if refused.isAboutPlace { forget(.group) }
+    default: if refused.isAboutPlace { forget(place) }
     }
     simulator.sleep(50_000)
   }
@@ -250,14 +257,14 @@ extension SimulatedConsumer {
 
   private func beat() {
     let (id, generation) = (membership.memberID, membership.generation)
-    guard let broker = broker(of: .group) else { return }
+    guard let broker = broker(of: place) else { return }
     let answer: Result<Void, RefusedRequest> = network.call(
       .heartbeat,
       from: self,
       to: broker,
       timeout: 1_000_000
-    ) { [cluster] reply in
-      reply(Result { () throws(RefusedRequest) in try cluster.group.heartbeat(at: broker, id, generation) })
+    ) { [group] reply in
+      reply(Result { () throws(RefusedRequest) in try group.heartbeat(at: broker, id, generation) })
     }
     guard !isGone, id == membership.memberID, generation == membership.generation else { return }
     switch answer {
@@ -272,7 +279,7 @@ extension SimulatedConsumer {
       case .fencedInstance:
         membership.isFenced = true
         tell(error(.fencedInstance, "heartbeat", fatal: true))
-      default: if refused.isAboutPlace { forget(.group) }
+      default: if refused.isAboutPlace { forget(place) }
       }
     }
     if simulator.now - membership.lastAnswer > options.sessionTimeout * 1_000 { lose() }
@@ -296,8 +303,8 @@ extension SimulatedConsumer {
 
   private func sendLeave(until deadline: Int64) {
     let id = membership.memberID
-    try? ask(.leaveGroup, .group, until: deadline) { [cluster] broker throws(RefusedRequest) in
-      try cluster.group.leave(at: broker, id)
+    try? ask(.leaveGroup, place, until: deadline) { [group] broker throws(RefusedRequest) in
+      try group.leave(at: broker, id)
     }
     membership.memberID = ""
   }
@@ -331,8 +338,10 @@ struct GroupMember {
 public final class SimulatedMembership {
   public let memberID: String
   public let generation: Int32
+  let group: String
 
-  public init(memberID: String, generation: Int32) {
+  public init(memberID: String, generation: Int32, group: String = ConsumerOptions.defaultGroup) {
+    self.group = group
     self.memberID = memberID
     self.generation = generation
   }

@@ -319,17 +319,17 @@ public final class SimulatedConsumer: SimulatedClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
     let isStable = options.isolation == .readCommitted
-    return try question("committed", .fetchOffsets, .group, timeoutMilliseconds) {
-      [cluster] broker throws(RefusedRequest) in
-      try cluster.group.committed(at: broker, partitions, isStable: isStable)
+    return try question("committed", .fetchOffsets, place, timeoutMilliseconds) {
+      [group] broker throws(RefusedRequest) in
+      try group.committed(at: broker, partitions, isStable: isStable)
     }
   }
 
   /// The ids of the group's members.
   public func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
-    try question("members", .describeGroup, .group, timeoutMilliseconds) {
-      [cluster] broker throws(RefusedRequest) in
-      try cluster.group.memberIDs(at: broker)
+    try question("members", .describeGroup, place, timeoutMilliseconds) {
+      [group] broker throws(RefusedRequest) in
+      try group.memberIDs(at: broker)
     }
   }
 
@@ -522,6 +522,9 @@ extension KafkaErrorCode {
 /// What a consumer is made with.
 public struct ConsumerOptions {
   public var isolation = IsolationLevel.readCommitted
+  public static let defaultGroup = "simulation"
+  public var group = Self.defaultGroup
+  /// Whether it is a member; else it only asks about the group.
   public var hasGroup = false
   /// Names the member for good; nil for one that is new each time.
   public var instanceID: String?

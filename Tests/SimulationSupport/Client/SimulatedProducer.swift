@@ -155,9 +155,10 @@ public final class SimulatedProducer: SimulatedClient {
     }
     hasOffsets = true
     do throws(RefusedRequest) {
-      try ask(.commitOffsets, .group, until: deadline) { [cluster] broker throws(RefusedRequest) in
+      try ask(.commitOffsets, .group(membership.group), until: deadline) {
+        [cluster] broker throws(RefusedRequest) in
         let (memberID, generation) = (membership.memberID, membership.generation)
-        try cluster.group.commitOffsets(at: broker, offsets, key, memberID, generation)
+        try cluster.group(membership.group).commitOffsets(at: broker, offsets, key, memberID, generation)
       }
     } catch {
       throw fail(error.code, "commit offsets")

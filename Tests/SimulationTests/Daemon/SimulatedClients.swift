@@ -24,6 +24,7 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer {
     var options = ConsumerOptions()
     options.hasGroup = true
+    options.group = configuration["group.id"] ?? options.group
     options.instanceID = configuration["group.instance.id"]
     options.sessionTimeout = number(configuration, "session.timeout.ms", 10_000)
     options.maxPollInterval = number(configuration, "max.poll.interval.ms", 300_000)

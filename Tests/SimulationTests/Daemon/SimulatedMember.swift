@@ -34,7 +34,8 @@ final class SimulatedMember {
     _ identity: ProcessIdentity
   ) {
     let simulator = network.simulator
-    let process = SimulatedProcess("m\(number).\(start)", seed: story.seed)
+    let ingests = story.setting.ingests(number)
+    let process = SimulatedProcess("\(ingests ? "i" : "m")\(number).\(start)", seed: story.seed)
     self.process = process
     let clients = SimulatedClients(
       network: network,
@@ -86,7 +87,7 @@ final class SimulatedMember {
         let settings = try KafkaSettings(story.setting.kafka(member: number))
         let configuration = story.setting.configuration
         let identity = WorkerIdentity(number: 0, count: 1, process: identity)
-        if story.setting.isIngesting {
+        if ingests {
           try IngestWorker(identity, configuration, settings, environment).run()
           return DaemonReport(environment.status.statistics)
         }

@@ -60,7 +60,7 @@ import Testing
       }
       try poll(member, first, seconds: 30) { _ in false }
       #expect(first.held.count == 2 && second.held.count == 2 && first.held.isDisjoint(with: second.held))
-      #expect(laboratory.cluster.group.generation >= 3)
+      #expect(laboratory.cluster.group().generation >= 3)
     }
   }
 
@@ -117,12 +117,12 @@ import Testing
       let member = laboratory.member(process, instanceID: "one")
       try member.subscribe(["in"])
       try poll(member, first)
-      let generation = laboratory.cluster.group.generation
+      let generation = laboratory.cluster.group().generation
       let other = laboratory.member(process, instanceID: "one")
       try other.subscribe(["in"])
       try poll(other, second)
       #expect(second.held.count == 2)
-      #expect(laboratory.cluster.group.generation == generation)
+      #expect(laboratory.cluster.group().generation == generation)
       var fatal = false
       try poll(member, first, seconds: 10) { polled in
         for case .error(let error) in polled.events where error.isFatal { fatal = true }
@@ -144,7 +144,7 @@ import Testing
       }
       #expect(refused?.kind == .illegalGeneration && refused?.requiresAbort == true)
       try producer.abort(timeoutMilliseconds: 1_000)
-      #expect(laboratory.cluster.group.offsets.isEmpty)
+      #expect(laboratory.cluster.group().offsets.isEmpty)
     }
   }
 
@@ -168,7 +168,7 @@ import Testing
   @Test func `a member that is put out loses everything, and is somebody else afterwards`() {
     withMember { [self] _, member, held in
       let id = try member.groupMembership().memberID
-      laboratory.cluster.group.expire(id)
+      laboratory.cluster.group().expire(id)
       try poll(member, held) { $0.rebalance?.kind == .lost }
       #expect(held.held.isEmpty)
       try poll(member, held)
@@ -180,13 +180,13 @@ import Testing
 
   @Test func `the group goes on when its coordinator moves or dies`() {
     withMember { [self] _, member, held in
-      let generation = laboratory.cluster.group.generation
-      laboratory.cluster.group.moveAway()
+      let generation = laboratory.cluster.group().generation
+      laboratory.cluster.group().moveAway()
       try poll(member, held, seconds: 30) { _ in false }
       for broker in 0..<2 { laboratory.cluster.stop(broker: broker) }
       try poll(member, held, seconds: 30) { _ in false }
       #expect(held.held.count == 2)
-      #expect(laboratory.cluster.group.generation == generation)
+      #expect(laboratory.cluster.group().generation == generation)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedStore
+import IngestTestSupport
 import Oracle
 import Service
 
@@ -8,8 +9,8 @@ import Service
 
 /// What a story's daemons are configured with.
 struct Setting: Equatable {
-  /// Whether the members map rows (`feedstore ingest`).
-  var isIngesting = false
+  /// Members that map the rows of tables (`feedstore ingest`); they come before those that publish.
+  var ingesters = 0
   var members = 2
   var partitions: Int32 = 2
   /// Whether members have names for good.
@@ -44,6 +45,16 @@ struct Setting: Equatable {
     markerMicroseconds = random.pick([500, 2_000, 20_000, 300_000])
   }
 
+  /// Has members map rows, and maybe fewer publish.
+  mutating func ingest(_ random: inout SplitMix64) {
+    ingesters = random.pick([1, 2, 2, 3])
+    members = random.pick([1, 1, 2])
+    standbyBytes = nil
+  }
+
+  var places: Int { ingesters + members }
+  func ingests(_ place: Int) -> Bool { place < ingesters }
+
   var configuration: FeedStoreConfiguration {
     var configuration = FeedStoreConfiguration()
     configuration.store.coalescing.windowMilliseconds = windowMilliseconds
@@ -53,28 +64,30 @@ struct Setting: Equatable {
     configuration.maxTransactionBytes = maxTransactionBytes
     configuration.standby.isEnabled = standbyBytes != nil
     configuration.standby.maxBytes = standbyBytes ?? 0
-    if isIngesting {
-      // The item's id is the feed's, and its data the whole row, which has a number of its own.
-      configuration.ingest = Self.ingest
-    }
+    if ingesters > 0 { configuration.ingest = Self.ingest }
     return configuration
   }
 
-  static let rows = "rows"
+  static func tables(seed: UInt64) -> TableScripts {
+    TableScripts([("rows.json", .json), ("rows.debezium", .debezium)], seed: seed)
+  }
+
   private static let ingest: IngestOptions = {
-    let source = #"[{topic: "\#(rows)", format: "json", feed: "{key}", section: "s", item: "{key}"}]"#
+    let sources = "ingest.sources=\(tables(seed: 0).sources)"
     do {
-      return try ConfigurationSources(assignments: ["ingest.sources=\(source)"]).load().configuration.ingest
+      return try ConfigurationSources(assignments: [sources]).load().configuration.ingest
     } catch {
       preconditionFailure("\(error)")
     }
   }()
 
+  static let ingestGroup = "ingest"
+
   func kafka(member: Int) -> [ConfigurationPair] {
     var pairs = [
       ConfigurationPair(name: "bootstrap.servers", value: "simulated"),
       ConfigurationPair(name: "transactional.id", value: "m\(member)"),
-      ConfigurationPair(name: "group.id", value: "simulation"),
+      ConfigurationPair(name: "group.id", value: ingests(member) ? Self.ingestGroup : "simulation"),
       ConfigurationPair(name: "max.poll.interval.ms", value: "30000"),
       ConfigurationPair(name: "session.timeout.ms", value: "6000"),
     ]

@@ -4,6 +4,7 @@ import FeedConfiguration
 import FeedKafka
 import FeedStatus
 import FeedStore
+import IngestTestSupport
 import Kafka
 import ObservationSupport
 import Oracle
@@ -51,8 +52,8 @@ final class SimulationRun {
   private let network: SimulatedNetwork
   private let identity: ProcessIdentity
   private let topics: TopicNames
-  /// The topics that the members read.
-  private let inputs: [String]
+  /// The groups, with the topics that they read: those that publish first, and then those that map rows.
+  private let groups: [(group: GroupCoordinator, inputs: [String])]
   private var places: [Place]
   private var members: [SimulatedMember] = []
   private var observation = Observation()
@@ -72,24 +73,30 @@ final class SimulationRun {
   init(_ story: Story, _ identity: ProcessIdentity, onLine: ((String) -> Void)? = nil) {
     self.story = story
     self.identity = identity
-    topics = story.setting.configuration.store.topics
-    inputs = story.setting.isIngesting ? [Setting.rows] : [topics.sections, topics.items]
+    let configuration = story.setting.configuration
+    topics = configuration.store.topics
     simulator.onLine = onLine
     cluster = SimulatedCluster(simulator, brokers: 3)
     network = SimulatedNetwork(cluster)
-    places = Array(repeating: Place(), count: story.setting.members)
-    cluster.group.seed(story.seed)
+    places = Array(repeating: Place(), count: story.setting.places)
+    groups = [
+      (cluster.group(), [topics.sections, topics.items]),
+      (cluster.group(Setting.ingestGroup), configuration.ingest.topics),
+    ]
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
-    for topic in Set(topics.distinct + inputs) {
+    for topic in topics.distinct + configuration.ingest.topics {
       cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
-    cluster.group.onOffsets = { [unowned self] in
-      commits[$0] = ($1, "\($2), after \(cluster.group.forgottenGenerations) were forgotten")
+    for (group, _) in groups {
+      group.seed(story.seed)
+      group.onOffsets = { [unowned self, unowned group] in
+        commits[$0] = ($1, "\($2), after \(group.forgottenGenerations) were forgotten")
+      }
     }
     cluster.onCommit = { [unowned self] in check($0, $1) }
-    cluster.onOffsets = { [unowned self] in check($0) }
+    cluster.onOffsets = { [unowned self] in check($0, $1) }
   }
 
   func run() -> Outcome {
@@ -176,12 +183,12 @@ final class SimulationRun {
     case .pause(let number, let milliseconds):
       places[number].member?.process.pause(until: simulator.now + milliseconds * 1_000)
     case .expire(let place):
-      let ids = cluster.group.memberIDs
-      if ids.indices.contains(place) { cluster.group.expire(ids[place]) }
+      let members = groups.reversed().flatMap { group, _ in group.memberIDs.map { (group, $0) } }
+      if members.indices.contains(place) { members[place].0.expire(members[place].1) }
     case .brokerDies(let broker, let milliseconds):
       cluster.stop(broker: broker)
       simulator.schedule(after: milliseconds * 1_000) { [self] in cluster.start(broker: broker) }
-    case .groupMoves: cluster.group.moveAway()
+    case .groupMoves: for (group, _) in groups { group.moveAway() }
     case .transactionsMove: cluster.transactions.moveAway()
     case .leaderMoves(let topic, let partition, let milliseconds):
       cluster.moveLeader(
@@ -235,7 +242,6 @@ final class SimulationRun {
   }
 
   private func observe() {
-    if story.setting.isIngesting { return }
     for topic in [topics.changesets, topics.rejected] {
       for log in cluster.topics[topic] ?? [] {
         let begin = read[log.partition] ?? 0
@@ -250,11 +256,11 @@ final class SimulationRun {
 
   /// A transaction is committed: nobody else may have written to its partitions in the same generation.
   private func check(_ producer: ProducerKey, _ partitions: Set<TopicPartition>) {
-    guard let (member, generation) = commits[producer] else {
+    guard let (member, generation) = commits.removeValue(forKey: producer) else {
       violations.append("a transaction was committed without offsets")
       return
     }
-    if story.setting.isStatic || story.setting.isIngesting { return }
+    if story.setting.isStatic { return }
     for partition in partitions where partition.topic == topics.changesets {
       let place = "partition \(partition.partition) in generation \(generation)"
       let owner = owners[place] ?? member
@@ -264,9 +270,9 @@ final class SimulationRun {
   }
 
   /// Checks committed offsets: they never go back, and never exceed the end.
-  private func check(_ offsets: [TopicPartition: CommittedOffset]) {
+  private func check(_ group: GroupCoordinator, _ offsets: [TopicPartition: CommittedOffset]) {
     for (partition, offset) in offsets {
-      let before = cluster.group.offsets[partition]?.offset ?? 0
+      let before = group.offsets[partition]?.offset ?? 0
       let end = cluster.log(partition)?.high ?? 0
       if offset.offset < before || offset.offset > end {
         violations.append(
@@ -279,9 +285,11 @@ final class SimulationRun {
   // MARK: The end
 
   private var lag: [String] {
-    inputs.flatMap { cluster.topics[$0] ?? [] }.compactMap { log in
-      let committed = cluster.group.offsets[log.partition]?.offset ?? 0
-      return committed < log.high ? "\(log.partition) is committed to \(committed) of \(log.high)" : nil
+    groups.flatMap { group, inputs in
+      inputs.flatMap { cluster.topics[$0] ?? [] }.compactMap { log in
+        let committed = group.offsets[log.partition]?.offset ?? 0
+        return committed < log.high ? "\(log.partition) is committed to \(committed) of \(log.high)" : nil
+      }
     }
   }
 
@@ -311,50 +319,29 @@ final class SimulationRun {
     }
   }
 
-  /// Each row owes one record, or one copy of it, and those of a feed are in the order of the rows.
-  private func ingestComplaints() -> [String] {
-    func byKey(_ records: [TopicRecord], _ text: (TopicRecord) -> String?) -> [[UInt8]: [String]] {
-      Dictionary(grouping: records) { $0.key ?? [] }.mapValues { $0.compactMap(text) }.filter {
-        !$0.value.isEmpty
-      }
-    }
-    func value(_ record: TopicRecord) -> String { String(decoding: record.value ?? [], as: UTF8.self) }
-    let rows = contents(inputs)
-    let owed = byKey(rows) { value($0).hasPrefix("{") ? value($0) : nil }
-    let paid = byKey(contents([topics.items])) { record in
-      value(record).firstRange(of: "\"data\":").map { String(value(record)[$0.upperBound...].dropLast()) }
-        ?? value(record)
-    }
-    let copies = (
-      byKey(rows) { value($0).hasPrefix("{") ? nil : value($0) }, byKey(contents([topics.rejected]), value)
-    )
-    return [
-      ("records", owed, paid),
-      ("copies", copies.0.mapValues { $0.sorted() }, copies.1.mapValues { $0.sorted() }),
-    ]
-    .filter { $0.1 != $0.2 }
-    .map { name, owed, paid in
-      let wrong = Set(owed.keys).union(paid.keys).filter { owed[$0] != paid[$0] }.map {
-        String(decoding: $0, as: UTF8.self)
-      }
-      return
-        "\(name) of \(wrong.sorted()): expected \(wrong.map { owed[Array($0.utf8)] ?? [] }), found \(wrong.map { paid[Array($0.utf8)] ?? [] })"
-    }
+  /// What is wrong with the records of the rows: each owes its records once, or one copy, and all together owe what a query gives.
+  private func rowComplaints(_ items: [TopicRecord], _ debts: RowDebts) -> [String] {
+    let complaints = debts.complaints(about: items)
+    // Of a story that was shortened, the tables are not known.
+    guard complaints.isEmpty, story.query.arrivals == story.arrivals.count else { return complaints }
+    let found = FeedContents(observation.feeds.mapValues(\.feed)).sections
+    return found == story.query.feeds ? [] : ["feeds are \(found), and a query gives \(story.query.feeds)"]
   }
 
   /// Compares what was published with the oracle.
   private func compare() -> String? {
     observe()
-    var complaints: [String]
-    if story.setting.isIngesting {
-      complaints = ingestComplaints()
-    } else {
-      let oracle = InputOracle(contents(inputs))
-      complaints = oracle.complaints(about: observation)
-      complaints += lateComplaints(oracle)
-      complaints += committedEndComplaints()
-      complaints += guardComplaints(oracle)
+    var oracle = InputOracle(contents(groups[0].inputs))
+    var complaints: [String] = []
+    if story.setting.ingesters > 0 {
+      let debts = RowDebts(contents(groups[1].inputs), story.setting.configuration.ingest)
+      oracle.rejected.merge(debts.rejected) { $1 }
+      complaints = rowComplaints(contents([topics.items]), debts)
     }
+    complaints += oracle.complaints(about: observation)
+    complaints += lateComplaints(oracle)
+    complaints += committedEndComplaints()
+    complaints += guardComplaints(oracle)
     return complaints.isEmpty
       ? nil : "\(complaints.count) complaints: \(complaints.prefix(5).joined(separator: "\n"))"
   }
@@ -362,7 +349,7 @@ final class SimulationRun {
   /// The ends of changesets partitions that are committed with offsets: neither behind the true end, nor before a published
   /// record. A broker that no longer leads may name any end in between, and nothing is missed.
   private func committedEndComplaints() -> [String] {
-    let byPartition = Dictionary(grouping: cluster.group.offsets) { $0.key.partition }
+    let byPartition = Dictionary(grouping: cluster.group().offsets) { $0.key.partition }
     return (cluster.topics[topics.changesets] ?? []).compactMap { log in
       let offsets = byPartition[log.partition.partition] ?? []
       let committed = offsets.compactMap { CommitMetadata($0.value.metadata).changesetsEnd }.max() ?? 0
@@ -378,7 +365,7 @@ final class SimulationRun {
   private func guardComplaints(_ oracle: InputOracle) -> [String] {
     let ordered = oracle.feeds.filter { $0.value.sections.contains { $0.order != nil || $0.keep != nil } }
     return Set(ordered.keys.map { Int32($0.partition) }).sorted().compactMap { partition in
-      let committed = cluster.group.offsets.filter { $0.key.partition == partition }.values
+      let committed = cluster.group().offsets.filter { $0.key.partition == partition }.values
       return committed.contains { $0.metadata.hasPrefix("changesets=\(Int64.max) end=") }
         ? nil : "partition \(partition) has ordered sections, and earlier builds would serve it"
     }

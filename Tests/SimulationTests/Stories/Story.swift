@@ -1,6 +1,7 @@
 import FeedConfiguration
 import FeedKafka
 import FeedStore
+import IngestTestSupport
 import Kafka
 import Oracle
 import SimulationSupport
@@ -25,38 +26,25 @@ struct Story: CustomStringConvertible {
   let seed: UInt64
   var setting: Setting
   var arrivals: [Arrival] = []
+  /// What a query over the tables gives after so many arrivals.
+  private(set) var query: (arrivals: Int, feeds: [String: [String: [String]]]) = (0, [:])
   var incidents: [Incident] = []
   /// When nothing more happens.
   var milliseconds: Int64
 
-  /// The same with rows in place of records of feeds.
-  var ofIngest: Story {
-    var story = self
-    story.setting.isIngesting = true
-    story.setting.standbyBytes = nil
-    for (number, arrival) in arrivals.enumerated() {
-      story.arrivals[number].partition.topic = Setting.rows
-      // A row that is no object is rejected.
-      let row = number.isMultiple(of: 13) ? "\(number)" : "{\"n\":\(number)}"
-      // The rows of a key are in one partition.
-      let key = "k\(number % 5)-\(arrival.partition.partition)"
-      story.arrivals[number].record.key = Array(key.utf8)
-      story.arrivals[number].record.value = Array(row.utf8)
-    }
-    return story
-  }
-
   /// A story that follows from its seed.
-  init(seed: UInt64) {
+  init(seed: UInt64, isIngesting: Bool = false) {
     self.seed = seed
     var random = SplitMix64(seed: seed)
     setting = Setting(&random)
     // From a source of its own: the rest of the story is the same with and without.
     var standby = SplitMix64(seed: seed ^ 0x5374_616E_6462_7921)
     setting.standbyBytes = standby.pick([nil, 4_000, 1 << 30, 1 << 30])
+    if isIngesting { setting.ingest(&standby) }
     milliseconds = Int64(5_000 + random.below(35_000))
-    addArrivals(30 + random.below(120), &random)
+    let count = 30 + random.below(120)
     addIncidents(10 + random.below(60), &random)
+    addArrivals(count, &random)
   }
 
   private mutating func addArrivals(_ count: Int, _ random: inout SplitMix64) {
@@ -67,29 +55,62 @@ struct Story: CustomStringConvertible {
     options.limits = setting.configuration.store.limits
     if seed.isMultiple(of: 2) { options.addOrders() }
     var generator = RecordGenerator(seed: random.next(), options: options)
-    var time: Int64 = 0
-    let topics = setting.configuration.store.topics
-    for _ in 0..<count {
-      let record = generator.next()
-      // Bursts, and now and then a pause.
-      if random.chance(40) { time += Int64(random.below(Int(milliseconds) * 4 / count)) }
-      // A feed is in one of the topics, so that it does not matter in which order they are read.
-      let hash = (record.key ?? []).reduce(0) { $0 &* 31 &+ Int($1) }
-      let topic = hash & 1 == 0 ? topics.items : topics.sections
-      arrivals.append(
-        Arrival(
-          milliseconds: min(time, milliseconds),
-          partition: TopicPartition(topic: topic, partition: Int32(record.partition)),
-          record: SimulatedRecord(
-            key: record.key,
-            value: record.value,
-            timestamp: 1_795_168_800_000 + time
-          ),
-          transaction: setting.hasInputTransactions && random.chance(50)
-            ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
+    var tables = Setting.tables(seed: seed)
+    for (number, time) in times(count, &random).enumerated() {
+      let transaction: (isCommitted: Bool, milliseconds: Int64)? =
+        setting.hasInputTransactions && random.chance(50)
+        ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
+      let former = tables
+      let isRow = setting.ingesters > 0
+      let records = isRow ? rows(tables.step(number % tables.count)) : [event(generator.next())]
+      // What is aborted has not happened to the table.
+      if transaction?.isCommitted == false { tables = former }
+      for (partition, key, value) in records {
+        let record = SimulatedRecord(key: key, value: value, timestamp: 1_795_168_800_000 + time)
+        arrivals.append(
+          Arrival(
+            milliseconds: time,
+            partition: partition,
+            record: record,
+            transaction: transaction
+          )
         )
-      )
+      }
     }
+    query = (arrivals.count, tables.query)
+  }
+
+  /// When something arrives: in bursts, many of which meet an incident, or what is late because of it.
+  private func times(_ count: Int, _ random: inout SplitMix64) -> [Int64] {
+    var times: [Int64] = []
+    while times.count < count {
+      let incident = random.chance(50) ? incidents.randomElement(using: &random) : nil
+      let later = Int64(random.pick([0, 20, 300, random.below(4_000)]))
+      var time = incident.map { $0.milliseconds + later } ?? Int64(random.below(Int(milliseconds)))
+      for _ in 0...random.below(6) {
+        times.append(min(time, milliseconds))
+        time += Int64(random.below(80))
+      }
+    }
+    return times.sorted()
+  }
+
+  private typealias Sent = (partition: TopicPartition, key: [UInt8]?, value: [UInt8]?)
+
+  /// The records about a row are in one partition.
+  private func rows(_ changes: [(topic: String, record: TableScript.Record)]) -> [Sent] {
+    changes.map { topic, record in
+      let partition = TopicPartition(topic: topic, partition: Int32(record.row) % setting.partitions)
+      return (partition, record.key.map { Array($0.utf8) }, record.value.map { Array($0.utf8) })
+    }
+  }
+
+  /// A feed is in one of the topics, so that it does not matter in which order they are read.
+  private func event(_ record: OracleRecord) -> Sent {
+    let topics = setting.configuration.store.topics
+    let hash = (record.key ?? []).reduce(0) { $0 &* 31 &+ Int($1) }
+    let topic = hash & 1 == 0 ? topics.items : topics.sections
+    return (TopicPartition(topic: topic, partition: Int32(record.partition)), record.key, record.value)
   }
 
   private mutating func addIncidents(_ count: Int, _ random: inout SplitMix64) {
@@ -104,7 +125,7 @@ struct Story: CustomStringConvertible {
       let later = min(milliseconds, time + Int64(random.pick([20, 200, 1_000, 3_500, 9_000])))
       let more =
         random.chance(50)
-        ? Fault.expire(random.below(setting.members))
+        ? Fault.expire(random.below(setting.places))
         : .request(.endTransaction, .slowAnswer(Int64(random.pick([1_500, 8_000, 14_000]))))
       incidents.append(Incident(milliseconds: later, fault: more))
     }
@@ -116,13 +137,13 @@ struct Story: CustomStringConvertible {
     switch kind {
     case 0:
       switch random.below(4) {
-      case 0: return .kill(member: random.below(setting.members), restartAfter: pause())
-      case 1: return .stop(member: random.below(setting.members), restartAfter: pause())
+      case 0: return .kill(member: random.below(setting.places), restartAfter: pause())
+      case 1: return .stop(member: random.below(setting.places), restartAfter: pause())
       case 2:
         // Now and then for longer than a member may take between two polls.
         let milliseconds = random.chance(10) ? 40_000 : pause()
-        return .pause(member: random.below(setting.members), milliseconds: milliseconds)
-      default: return .expire(random.below(setting.members))
+        return .pause(member: random.below(setting.places), milliseconds: milliseconds)
+      default: return .expire(random.below(setting.places))
       }
     case 1:
       switch random.below(5) {
@@ -130,11 +151,13 @@ struct Story: CustomStringConvertible {
       case 1: return .groupMoves
       case 2: return .transactionsMove
       case 3:
-        let topics = setting.configuration.store.topics
+        let configuration = setting.configuration
+        let topics = configuration.store.topics
         // Where the end of the changesets is believed to be matters most.
-        let topic = random.chance(60) ? topics.changesets : random.pick(topics.distinct)
-        let partition =
-          topic == setting.configuration.store.topics.rejected ? 0 : random.below(Int(setting.partitions))
+        let topic =
+          random.chance(60)
+          ? topics.changesets : random.pick(topics.distinct + configuration.ingest.topics)
+        let partition = topic == topics.rejected ? 0 : random.below(Int(setting.partitions))
         return .leaderMoves(
           topic: topic,
           partition: Int32(partition),
