@@ -587,6 +587,8 @@ class Model:
         return None
 
     def take_changeset(self, view, value):
+        if value["feed"] != view.feed:
+            return self.misfit(view)
         version = (value["epoch"], value["revision"])
         if value["mode"] == "delete":
             return self.remove(view)

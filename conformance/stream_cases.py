@@ -419,6 +419,19 @@ CASES = [
     ("a write goes to the instance that is connected, or else to the first", TWO, [(0, write("v", {"op": "feed.clear"}), follow("f", "other")), (10, opened(3)), (20, write("w", {"op": "feed.clear"}, feed="third")), (30, reload(3, "1", 1, "a", feed="other")), (40, write("x", {"op": "feed.clear"}, feed="other"))]),
     ("several instances share nothing but the feed", TWO, [(0, follow("f")), (10, {"fail": 1}), (20, {"reconnect": True}), (30, {"fail": 2}), (40, {"fail": 3}), (50, {"setToken": "t"})]),
     ("URLs may end with a slash, and count once", {"urls": ["http://a.test/feeds/", "http://a.test/feeds"]}, [(0, follow("f")), (10, write("w", {"op": "feed.clear"})), (20, opened(1)), (30, named(1)), (40, absent(1, "1"))]),
+    # What clients had no vector for.
+    ("a must-refetch of another instance does not concern the one that was asked with the version", TWO, [
+        (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, {"end": 1}), (50, opened(3)), (60, named(3, "s2")), (3040, opened(4)), (3050, named(4, "s3")), (3060, refetch(3, "1")), (3070, up_to_date(4, "1", 1)), (3080, added(4, "1", 2, "b", "a"))]),
+    ("a feed that is deleted is not asked for again", {}, [
+        *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, deleted(1, "1", 5)), (100, up_to_date(1, "1")), (5000, {"comment": 1})]),
+    ("a changeset of another feed does not fit", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b", feed="other"))]),
+    ("if the stream of the instance that has a moved feed ends, those of the program are asked again", {}, [
+        *OPEN, (30, moved(1, "1", "http://c.test")), (40, opened(2)), (50, named(2, "s2")), (60, reload(2, "1", 1, "a")), (70, up_to_date(2, "1", 1)), (80, {"end": 2}), (90, opened(3))]),
+    ("a token that was not valid yet, and then is refused for another reason, is not kept", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, {}), (3030, answer(2, 401, code="invalid-token", detail="unknown key")), (9030, {}), (9040, {"token": "t2"})]),
+    ("after an event of its stream, a refused token is asked for again at once", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token has ended")), (30, {"token": "t2"}), (40, opened(2)), (50, named(2)),
+        (60, {"setToken": token("t3", sub="other")}), (70, answer(3, 401, code="invalid-token", detail="unknown key")), (80, {"token": token("t4", sub="other")}), (90, opened(4))]),
 ]
 
 

@@ -108,6 +108,8 @@ RULES = [
         ("`absent` is shown once", "        if not view.is_absent:\n", "        if True:\n"),
         ("after `absent`, `moved` and a deletion a reload comes", "view.expects_reload = view.expects_reload or view.home is place", "pass"),
         ("not if another instance says so, while the former one is asked with the version", "view.expects_reload = view.expects_reload or view.home is place", "view.expects_reload = True"),
+        ("a changeset of another feed does not fit", '        if value["feed"] != view.feed:\n            return self.misfit(view)\n', ""),
+        ("`must-refetch` of another instance does not", "            if view.home is place:\n                view.expects_reload = view.is_misfit", "            if True:\n                view.expects_reload = view.is_misfit"),
         ("a deletion shows nothing", '        if value["mode"] == "delete":\n            return self.remove(view)\n', '        if value["mode"] == "delete":\n            return None\n'),
         ("a feed that moved is stale", 'for notice in ("moved", "forbidden"):', 'for notice in ("forbidden",):'),
         ("a feed that is forbidden is stale", 'for notice in ("moved", "forbidden"):', 'for notice in ("moved",):'),
