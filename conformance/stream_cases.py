@@ -429,6 +429,13 @@ CASES = [
         *OPEN, (30, moved(1, "1", "http://c.test")), (40, opened(2)), (50, named(2, "s2")), (60, reload(2, "1", 1, "a")), (70, up_to_date(2, "1", 1)), (80, {"end": 2}), (90, opened(3))]),
     ("a token that was not valid yet, and then is refused for another reason, is not kept", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, {}), (3030, answer(2, 401, code="invalid-token", detail="unknown key")), (9030, {}), (9040, {"token": "t2"})]),
+    ("without a stream no token is renewed", {"hasToken": True}, [(0, write("w", patch_item("a", 1), wait=0)), (10, {"token": token("t1", exp=100)}), (20, accepted(1, 7)), (99000, {})]),
+    ("a renewal that gives the same token is not repeated", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": token("t1", exp=100)}), (20, opened(1)), (30, named(1)), (60000, {"comment": 1}), (70010, {"token": token("t1", exp=100)}), (99000, {"comment": 1})]),
+    ("a forgotten token is not used again", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, {"setToken": None}), (50, write("w", patch_item("a", 1))), (60, {"tokenError": "gone"})]),
+    ("setToken replaces a token that is not valid yet", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (30, {"setToken": "t2"}), (40, opened(2))]),
     ("after an event of its stream, a refused token is asked for again at once", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token has ended")), (30, {"token": "t2"}), (40, opened(2)), (50, named(2)),
         (60, {"setToken": token("t3", sub="other")}), (70, answer(3, 401, code="invalid-token", detail="unknown key")), (80, {"token": token("t4", sub="other")}), (90, opened(4))]),
