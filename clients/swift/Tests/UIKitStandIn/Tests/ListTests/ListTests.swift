@@ -30,15 +30,19 @@ import UIKit
   typealias CellProvider = FeedCollectionView.DataSourceCellProvider
 
   /// A view of one section, in which equal items are the objects of a former view.
-  private func view(_ items: [String], data: [String: String] = [:], after former: FeedView? = nil) -> FeedView {
+  private func view(
+    _ items: [String],
+    data: [String: String] = [:],
+    after former: FeedView? = nil
+  ) -> FeedView {
     var draft = SectionDraft(id: "s", dataText: "null")
     draft.items = items.map {
       let item = FeedItem(id: ItemID($0), kind: "k", section: "s", dataText: data[$0] ?? "1")
       return former?.state.reused(item) ?? item
     }
     var view = FeedView(feed: "f", standing: .live)
-    let revision = former == nil ? 1 : 2
-    view.head = .init(epoch: "e", revision: revision, base: 0, time: "", through: [:], checksum: "", reason: nil)
+    let next = former == nil ? 1 : 2
+    view.head = .init(epoch: "e", revision: next, base: 0, time: "", through: [:], checksum: "", reason: nil)
     view.state = FeedState(drafts: [draft], reusing: former?.state ?? FeedState())
     return view
   }
@@ -115,7 +119,7 @@ import UIKit
       for view in [view, update.view] { show(FeedUpdate(kind: .pending, view: view), "with \(events)") }
       pending += view.isPending ? 1 : 0
     }
-    #expect(diffs > 100 && kept > 500 && pending > 50, "\(diffs) differences, \(kept) kept, \(pending) pending")
+    #expect(diffs > 100 && kept > 500 && pending > 50, "\(diffs), \(kept), \(pending)")
   }
 
   @Test(.enabled(if: Checkout.hasCommand)) func `a table view shows every state of a random history`() throws
@@ -289,7 +293,11 @@ import UIKit
       snapshot.appendSections(["s"])
       snapshot.appendItems(items)
       snapshot.reconfigureItems(reconfigured)
-      if reconfigured.isEmpty { source.applySnapshotUsingReloadData(snapshot) } else { source.apply(snapshot) }
+      if reconfigured.isEmpty {
+        source.applySnapshotUsingReloadData(snapshot)
+      } else {
+        source.apply(snapshot)
+      }
       return UIKitRules.violations
     }
     #expect(violations(["a", "none"], reconfigured: []) == ["the provider returned no cell for none"])
