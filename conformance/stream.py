@@ -172,6 +172,8 @@ class Model:
             self.set_token(one["setToken"])
         elif "reconnect" in one:
             self.reconnect()
+        elif "close" in one:
+            self.close_all()
         elif "answer" in one:
             self.open[one["answer"]]({"headers": {}, "json": {}, **one})
         elif one:
@@ -458,6 +460,13 @@ class Model:
             elif stream.phase == "open" and self.now - stream.heard >= IDLE:
                 self.fail(stream, {"reason": "disconnected"}, at_once=True)
 
+    def close_all(self):
+        """The program ends the store: it asks for nothing any more, and takes nothing."""
+        self.end_writes()
+        for stream in self.streams:
+            self.close(stream)
+        self.handles, self.views, self.streams = {}, [], []
+
     # Changes of an open stream.
 
     def patch(self, stream):
@@ -578,6 +587,8 @@ class Model:
         return None
 
     def take_changeset(self, view, value):
+        if value["feed"] != view.feed:
+            return self.misfit(view)
         version = (value["epoch"], value["revision"])
         if value["mode"] == "delete":
             return self.remove(view)
@@ -681,10 +692,7 @@ class Model:
         if former in (None, self.person):
             return
         self.accepted = self.coming = None
-        writes, self.writes = self.writes, {}
-        for write in [write for feed in writes.values() for write in feed if write.phase != "done"]:
-            self.outcome(write, {"failed": None, "isSent": write.phase == "asking" or write.request in self.open})
-            self.ended(write.request)
+        self.end_writes()
         for view in self.views:
             kind = "pending" if view.shown is None else "state"
             view.sections = view.version = view.known = view.home = None
@@ -847,6 +855,12 @@ class Model:
     def outcome(self, write, outcome):
         for name in write.names:
             self.then.setdefault("writes", {})[name] = outcome
+
+    def end_writes(self):
+        writes, self.writes = self.writes, {}
+        for write in [write for feed in writes.values() for write in feed if write.phase != "done"]:
+            self.outcome(write, {"failed": None, "isSent": write.phase == "asking" or write.request in self.open})
+            self.ended(write.request)
 
     def finish(self, write, written, is_published):
         write.phase, write.written, write.is_published = "done", written, is_published

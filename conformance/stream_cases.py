@@ -210,6 +210,9 @@ CASES = [
     ("a feed that the daemon refuses to add is left out, and all others are followed", {}, [
         *LIVE, (50, follow("g", "other"), follow("h", "third", first=99999)), (60, answer(2, 400, code="invalid", member="add[1].first", detail="first is above 10000")),
         (70, answer(3, 200, added=[{"feed": "other", "view": "2"}], changed=[], removed=[])), (80, {"leave": "h"}), (90, reload(1, "2", 1, "x", feed="other")), (100, added(1, "1", 2, "c", "a", "b"))]),
+    ("a PATCH that is refused because of one feed changes no window of the others", {}, [
+        *LIVE, (50, show("f", first=1), follow("g", "other", first=99999)), (60, answer(2, 400, code="invalid", member="add[1].first", detail="first is above 10000")),
+        (70, added(1, "1", 2, "c", "a", "b")), (80, answer(3, 200, added=[], changed=[{"feed": "news", "view": "1"}], removed=[])), (90, refetch(1, "1")), (100, reload(1, "1", 2, "a", window=(0, 3))), (110, up_to_date(1, "1", 2))]),
     ("a stream that the daemon does not know is opened again at once if it lasted", {}, [
         *LIVE, (6000, follow("g", "other")), (6010, answer(2, 404, code="unknown-stream", detail="no such stream")), (6020, opened(3)), (6030, named(3, "s2")), (6040, {"leave": "g"}),
         (6050, answer(4, 404, code="unknown-stream", detail="no such stream")), (9050, {})]),
@@ -302,12 +305,19 @@ CASES = [
     ("setToken tries waiting streams at once, without a callback too", {}, [
         (0, follow("f")), (10, answer(1, 401, code="token-needed", detail="a token is needed")), (20, {"setToken": "t1"}), (30, answer(2, 401, code="invalid-token", detail="the token has ended")), (6030, {}), (6040, {"setToken": "t2"}), (6050, opened(3)), (6060, named(3)), (6070, answer(4, 200, added=[], changed=[], removed=[]))]),
     ("setToken answers for a callback that is asked", {"hasToken": True}, [(0, follow("f")), (10, {"setToken": "t1"}), (20, {"token": "t0"}), (30, opened(1)), (40, named(1)), (50, {"end": 1})]),
+    ("setToken while the callback is asked counts for the attempts that follow", {"hasToken": True}, [
+        (0, follow("f")), (10, {"setToken": "t1"}), (20, {"fail": 1}), (30, {"token": "t0"}), (3020, {"fail": 2}), (9020, opened(3))]),
     ("a token of setToken that is refused is asked for", {"hasToken": True}, [(0, {"setToken": "t1"}, follow("f")), (10, answer(1, 401, code="invalid-token", detail="the token has ended")), (20, {"token": "t2"}), (30, opened(2)), (40, {"end": 2}), (3040, {"token": "t3"})]),
     ("a token of setToken that has ended is asked for", {"hasToken": True}, [(0, {"setToken": token("t1", exp=2)}, follow("f")), (10, {"fail": 1}), (3010, {"token": "t2"}), (3020, {"fail": 2}), (9020, {"token": "t3"})]),
     ("a token that is not valid yet is kept, and sent again without asking", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, answer(2, 401, code="invalid-token", detail="the token is not valid yet")), (9020, opened(3)), (9030, named(3)), (9040, {"end": 3}), (12040, {"token": "t2"})]),
     ("a token that is not valid yet is kept for 5 minutes", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), *((at, answer(number, 401, {"Retry-After": "150"}, code="invalid-token", detail="the token is not valid yet")) for number, at in enumerate([20, 150020], 1)), (300019, {}), (300020, {"token": "t2"})]),
+    ("a token that is not valid yet is used for nearly 5 minutes", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, {"Retry-After": "299"}, code="invalid-token", detail="the token is not valid yet")), (299020, opened(2))]),
+    ("a token with which a stream is refused for another reason was accepted", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 503, code="restoring", detail="wait")), (3020, {"token": "t2"}),
+        (3030, answer(2, 401, code="invalid-token", detail="the token has ended")), (9030, {"token": None})]),
     ("while a token is not valid yet, the one before is used", {"hasToken": True}, [
         (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, {"end": 1}), (3040, {"token": token("t2", nbf=20)}), (3050, answer(2, 401, code="invalid-token", detail="no")), (3060, opened(3)), (3070, named(3)), (3080, write("w", patch_item("a", 1))),
         (3090, {"end": 3}), (6090, opened(5)), (6100, named(5))]),
@@ -341,6 +351,17 @@ CASES = [
 
     # Reconnecting.
     ("reconnect leaves attempts alone", {}, [(0, follow("f")), (30000, {"reconnect": True}), (30010, opened(1)), (49000, {"reconnect": True})]),
+
+    # Closing.
+    ("a closed store ends its stream and its requests, and sends nothing any more", {}, [
+        *LIVE, (50, follow("g", "other"), *(write(f"w{number}", patch_item("a", number)) for number in range(3))), (60, accepted(2, 7)), (70, {"close": True}), (80, {"reconnect": True}), (120000, {})]),
+    ("a closed store does not open a stream that waits", {}, [(0, follow("f")), (10, {"fail": 1}), (20, {"close": True}), (120000, {})]),
+    ("a closed store does not ask for a state again", {}, [
+        *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, {"close": True}), (120000, {})]),
+    ("a closed store renews no token", {"hasToken": True}, [(0, follow("f")), (10, {"token": token("t1", exp=100)}), (20, opened(1)), (30, named(1)), (40, {"close": True}), (120000, {})]),
+    ("a token that arrives after a store is closed is not used", {"hasToken": True}, [(0, follow("f"), write("w", patch_item("a", 1))), (10, {"close": True}), (20, {"token": "t1"}), (120000, {})]),
+    ("a write that waits for its token to be valid is not sent by a closed store", {"hasToken": True}, [
+        (0, write("w", patch_item("a", 1))), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (30, {"close": True}), (120000, {})]),
 
     # Writes.
     ("a write without a wait makes one request", {}, [*LIVE, (50, write("w", [patch_item("a", 1), patch_item("b", 2)], wait=0)), (60, accepted(2, 7)), (70, added(1, "1", 2, "c", "a", "b", offset=6)), (80, added(1, "1", 3, "d", "a", "b", "c", offset=7))]),
@@ -398,6 +419,26 @@ CASES = [
     ("a write goes to the instance that is connected, or else to the first", TWO, [(0, write("v", {"op": "feed.clear"}), follow("f", "other")), (10, opened(3)), (20, write("w", {"op": "feed.clear"}, feed="third")), (30, reload(3, "1", 1, "a", feed="other")), (40, write("x", {"op": "feed.clear"}, feed="other"))]),
     ("several instances share nothing but the feed", TWO, [(0, follow("f")), (10, {"fail": 1}), (20, {"reconnect": True}), (30, {"fail": 2}), (40, {"fail": 3}), (50, {"setToken": "t"})]),
     ("URLs may end with a slash, and count once", {"urls": ["http://a.test/feeds/", "http://a.test/feeds"]}, [(0, follow("f")), (10, write("w", {"op": "feed.clear"})), (20, opened(1)), (30, named(1)), (40, absent(1, "1"))]),
+    # What clients had no vector for.
+    ("a must-refetch of another instance does not concern the one that was asked with the version", TWO, [
+        (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, {"end": 1}), (50, opened(3)), (60, named(3, "s2")), (3040, opened(4)), (3050, named(4, "s3")), (3060, refetch(3, "1")), (3070, up_to_date(4, "1", 1)), (3080, added(4, "1", 2, "b", "a"))]),
+    ("a feed that is deleted is not asked for again", {}, [
+        *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, deleted(1, "1", 5)), (100, up_to_date(1, "1")), (5000, {"comment": 1})]),
+    ("a changeset of another feed does not fit", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b", feed="other"))]),
+    ("if the stream of the instance that has a moved feed ends, those of the program are asked again", {}, [
+        *OPEN, (30, moved(1, "1", "http://c.test")), (40, opened(2)), (50, named(2, "s2")), (60, reload(2, "1", 1, "a")), (70, up_to_date(2, "1", 1)), (80, {"end": 2}), (90, opened(3))]),
+    ("a token that was not valid yet, and then is refused for another reason, is not kept", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (3020, {}), (3030, answer(2, 401, code="invalid-token", detail="unknown key")), (9030, {}), (9040, {"token": "t2"})]),
+    ("without a stream no token is renewed", {"hasToken": True}, [(0, write("w", patch_item("a", 1), wait=0)), (10, {"token": token("t1", exp=100)}), (20, accepted(1, 7)), (99000, {})]),
+    ("a renewal that gives the same token is not repeated", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": token("t1", exp=100)}), (20, opened(1)), (30, named(1)), (60000, {"comment": 1}), (70010, {"token": token("t1", exp=100)}), (99000, {"comment": 1})]),
+    ("a forgotten token is not used again", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, {"setToken": None}), (50, write("w", patch_item("a", 1))), (60, {"tokenError": "gone"})]),
+    ("setToken replaces a token that is not valid yet", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token is not valid yet")), (30, {"setToken": "t2"}), (40, opened(2))]),
+    ("after an event of its stream, a refused token is asked for again at once", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, answer(1, 401, code="invalid-token", detail="the token has ended")), (30, {"token": "t2"}), (40, opened(2)), (50, named(2)),
+        (60, {"setToken": token("t3", sub="other")}), (70, answer(3, 401, code="invalid-token", detail="unknown key")), (80, {"token": token("t4", sub="other")}), (90, opened(4))]),
 ]
 
 

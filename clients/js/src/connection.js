@@ -158,23 +158,30 @@ export class Connection {
    * @param {() => boolean} [isWanted] For requests of a stream, which are not sent again by themselves if a token is not valid yet.
    * @returns {Promise<Answer>}
    */
-  async exchange(url, request, milliseconds, session, isWanted) {
+  exchange(url, request, milliseconds, session, isWanted) {
     const { fetch, setTimer, clearTimer } = this.environment;
+    /** @type {AbortController | null} Of the request on its way. */
+    let controller = null;
     const send = async (/** @type {Token} */ token) => {
-      if (session?.aborted) throw { end: 'the FeedStore is closed or another user\'s' };
-      const controller = new AbortController();
-      const abort = () => controller.abort();
-      const timer = setTimer(abort, milliseconds);
-      session?.addEventListener('abort', abort);
+      session?.throwIfAborted();
+      const { signal } = controller = new AbortController();
+      const timer = setTimer(() => controller?.abort(), milliseconds);
       try {
-        const response = await fetch(url, { cache: 'no-store', ...request, headers: headersOf(token, request.headers), signal: controller.signal });
+        const response = await fetch(url, { cache: 'no-store', ...request, headers: headersOf(token, request.headers), signal });
         return { status: response.status, value: await response.json().catch(() => undefined), headers: response.headers, token };
       } finally {
         clearTimer(timer);
-        session?.removeEventListener('abort', abort);
+        controller = null;
       }
     };
-    return (await this.tokens)?.request(send, isWanted) ?? send(null);
+    return new Promise((resolve, reject) => {
+      // While a request waits for a token, none is on its way.
+      const abort = () => (controller ? controller.abort() : reject({ end: 'the FeedStore is closed or another user\'s' }));
+      if (session?.aborted) return abort();
+      session?.addEventListener('abort', abort);
+      const sent = async () => (await this.tokens)?.request(send, isWanted) ?? send(null);
+      return sent().finally(() => session?.removeEventListener('abort', abort)).then(resolve, reject);
+    });
   }
 
   /** @param {Follower} follower */

@@ -63,10 +63,17 @@ class Replay {
         ? { rejected: error.code } : { failed: error.code, isSent: !/nothing was written/.test(error.message) }));
     } else if ('setToken' in one) this.store.setToken(one.setToken);
     else if (one.reconnect) this.store.reconnect();
+    else if (one.close) this.close();
     else if ('token' in one) this.callback.resolve(one.token);
     else if ('tokenError' in one) this.callback.reject(new Error(one.tokenError));
     else if (answer) this.answer(this.requests.get(answer), one);
     else if (Object.keys(one).length > 0) this.pass(this.requests.get(one.event ?? one.comment ?? one.end ?? one.fail), one);
+  }
+
+  close() {
+    this.store.close();
+    this.handles.clear();
+    [this.standings, this.shown] = [{ '': this.standings[''] }, {}];
   }
 
   answer(request, { status, headers = {}, json }) {

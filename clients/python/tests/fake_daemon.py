@@ -56,10 +56,6 @@ class Asked:
     def up_to_date(self, view="1"):
         self.send("up-to-date", {"view": view, "feed": "news", "partition": 0})
 
-    def end(self):
-        self._pieces.put(b"0\r\n\r\n")
-        self._pieces.put(None)
-
     def cut(self):
         """Without the last chunk, as when a process is killed."""
         self._pieces.put(None)
@@ -120,12 +116,12 @@ class StoreTest(unittest.TestCase):
     def store(self, *urls, **more):
         return self.stack.enter_context(FeedStore(urls or self.daemon.url, **more))
 
-    def followed(self, store=None, **more):
+    def followed(self, store=None, sections=TWO, totals=None, **more):
         """A feed that is live, its updates, and its stream."""
         feed = (store or self.store()).feed("news", **more)
         seen = Seen(feed)
         stream = self.daemon.stream()
-        stream.message(reload("news", TWO))
+        stream.message(reload("news", sections, **({"window": totals} if totals else {})))
         stream.up_to_date()
         seen.live()
         return feed, seen, stream

@@ -78,6 +78,9 @@ class Program:
             machine.set_token(one["setToken"])
         elif kind == "reconnect":
             machine.reconnect()
+        elif kind == "close":
+            machine.close()
+            self.followed.clear()
         elif kind in ("token", "tokenError"):
             machine.token_arrived(one.get("token"), one.get("tokenError"))
         else:
@@ -129,7 +132,7 @@ class Program:
         return self.wanted, list(map(plain_request, self.sent))
 
 
-DO = ("follow", "show", "leave", "write", "setToken", "reconnect", "token", "tokenError", "answer", "event", "comment", "end", "fail")
+DO = ("follow", "show", "leave", "write", "setToken", "reconnect", "close", "token", "tokenError", "answer", "event", "comment", "end", "fail")
 
 
 def window_of(one):

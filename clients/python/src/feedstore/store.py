@@ -220,7 +220,9 @@ class Feed(Generic[D]):
     @property
     def view(self) -> FeedView[D]:
         """The newest view. It is the same object until something changes."""
-        return self._nothing if self._followed is None else self._followed.view
+        followed = self._followed
+        # Without listeners, nothing changes it: what another person saw is not shown any more.
+        return followed.view if followed is not None and followed.persons == self._store._machine.persons else self._nothing
 
     def show(self, window: Window = WHOLE) -> None:
         """Changes the window. Until the state of the new one arrives, the view stays."""

@@ -113,6 +113,7 @@ class Tokens:
             return
         self._become(token, True)
         self.arrived(token, None)
+        self._is_given = True
 
     def _become(self, token: Optional[str], is_given: bool = False) -> None:
         """Takes a token into use. What one person saw and wrote is not for another one."""

@@ -127,6 +127,8 @@ final class FeedSink: @unchecked Sendable {
     }
   }
 
+  func close() { for mailbox in mailboxes { mailbox.close() } }
+
   /// Whether it was there.
   func remove(_ mailbox: Mailbox) -> Bool {
     guard let index = mailboxes.firstIndex(where: { $0 === mailbox }) else { return false }

@@ -42,6 +42,9 @@ public final class FeedStore: Sendable {
   /// itself when the network or the app comes back.
   public func reconnect() { core.run { $0.reconnect() } }
 
+  /// Ends everything: the connections, updates and standings. Writes without an outcome fail.
+  public func close() { core.close() }
+
   /// One standing for an app: the worst of all feeds that are followed; `live` if there are none.
   public var standing: Standing { core.run { $0.worstStanding } }
 
@@ -75,10 +78,20 @@ final class StoreCore: @unchecked Sendable {
   }
 
   deinit {
-    for task in tasks.values { client.cancel(task) }
+    close()
     client.close()
-    for timer in timers.values { timer.cancel() }
-    for reader in standingReaders.values { reader.finish() }
+  }
+
+  func close() {
+    run { $0.close() }
+    let readers = lock.withLock {
+      for timer in timers.values { timer.cancel() }
+      for sink in sinks.values { sink.close() }
+      timers = [:]
+      return Array(standingReaders.values)
+    }
+    // Each calls `forget`.
+    for reader in readers { reader.finish() }
   }
 
   @discardableResult
@@ -107,7 +120,10 @@ final class StoreCore: @unchecked Sendable {
   }
 
   func listen(_ handle: HandleID, _ sink: FeedSink, _ mailbox: Mailbox) {
-    run { sink.add(mailbox, isAbsent: $0.listen(handle)) }
+    run {
+      sink.add(mailbox, isAbsent: $0.listen(handle))
+      if $0.isClosed { mailbox.close() }
+    }
   }
 
   func unlisten(_ handle: HandleID, _ sink: FeedSink, _ mailbox: Mailbox) {

@@ -119,7 +119,7 @@ extension StoreMachine {
     if let token { tokens.person = BearerToken.claims(token)?["sub"]?.string ?? "" }
     guard former != nil, former != tokens.person else { return }
     (tokens.accepted, tokens.coming) = (nil, nil)
-    dropWrites()
+    dropWrites("another person uses the program")
     for number in follows.keys.sorted() {
       let showed = follows[number]?.shown.exists ?? false
       follows[number]?.forget()

@@ -60,9 +60,12 @@ extension StoreMachine {
   mutating func write(_ value: String, _ feed: FeedID, wait: Int, key: String? = nil) -> WriteID {
     let id = WriteID(number: newNumber())
     let known = writes[feed] ?? []
-    guard known.count < Self.maxPendingWrites else {
+    guard !isClosed, known.count < Self.maxPendingWrites else {
       let message = "\(Self.maxPendingWrites) writes of the feed are not confirmed; try again later"
-      let error = WriteFailed(code: "too-many-writes", message: message, wasSent: false)
+      let error =
+        isClosed
+        ? WriteFailed(message: "the store is closed", wasSent: false)
+        : WriteFailed(code: "too-many-writes", message: message, wasSent: false)
       add(.finish(id, .failure(error)))
       return id
     }
@@ -147,8 +150,8 @@ extension StoreMachine {
     refresh(feed)
   }
 
-  /// Another person uses the program.
-  mutating func dropWrites() {
+  /// Writes that are not finished fail.
+  mutating func dropWrites(_ message: String) {
     // Accepted, or without an answer: then it may be published.
     var sent: Set<WriteID> = []
     for (number, exchange) in exchanges {
@@ -157,13 +160,12 @@ extension StoreMachine {
       case .post(_, let id): if exchange.request.map({ requests[$0] != nil }) ?? false { sent.insert(id) }
       case .outcome(_, let id): sent.insert(id)
       }
-      if let request = exchange.request { end(request) }
+      if let request = exchange.request { abort(request) }
       exchanges[number] = nil
     }
     let dropped = writes
     writes = [:]
     for write in dropped.values.joined() where write.phase != .done {
-      let message = "another person uses the program"
       let error = WriteFailed(message: message, wasSent: sent.contains(write.names[0]))
       for name in write.names { add(.finish(name, .failure(error))) }
     }

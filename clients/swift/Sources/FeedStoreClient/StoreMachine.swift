@@ -98,6 +98,7 @@ struct StoreMachine {
   /// The receiver of the answer to each request.
   var requests: [Int: Taker] = [:]
   private var isFlushScheduled = false
+  private(set) var isClosed = false
   private var (lastNumber, lastRequest, lastView) = (0, 0, 0)
   private var lastStanding = Standing.live
   /// Whether nothing has happened that changes a standing.
@@ -251,6 +252,16 @@ struct StoreMachine {
   /// The feed and the window that a handle shows, and what it shows.
   func shown(by handle: HandleID) -> Follow? { handles[handle].flatMap { follows[$0] } }
 
+  /// Ends everything.
+  mutating func close() {
+    isClosed = true
+    dropWrites("the store was closed")
+    for number in streams.keys.sorted() { close(number) }
+    for request in requests.keys.sorted() { abort(request) }
+    (handles, follows, streams, exchanges) = ([:], [:], [:], [:])
+    areStandingsKnown = false
+  }
+
   // Where feeds are followed.
 
   /// Notes that streams may have to follow something else.
@@ -263,6 +274,7 @@ struct StoreMachine {
 
   mutating func flush() {
     (isFlushScheduled, areStandingsKnown) = (false, false)
+    guard !isClosed else { return }
     for number in follows.keys.sorted() { placeFollow(number) }
     for number in streams.keys.sorted() { update(number) }
   }

@@ -3,12 +3,6 @@ import Testing
 
 @testable import FeedStoreClient
 
-/// Settings with which a replay publishes differences wherever it can.
-let onlyDifferences = [
-  "planner.maxChangedFraction": "1000000000", "planner.maxKindFraction": "1000000000",
-  "planner.maxBytesRatio": "1000000000", "coalesce.window": "0",
-]
-
 @Suite(.enabled(if: Checkout.hasCommand)) struct HistoryTests {
   @Test(arguments: [onlyDifferences, ["coalesce.window": "200"], ["coalesce.window": "0"]])
   func `every changeset of a random history leads to the published state`(_ settings: [String: String]) throws

@@ -11,6 +11,12 @@ struct PublishedChangeset: Sendable {
   var state: [String]?
 }
 
+/// Settings with which a replay publishes differences wherever it can.
+let onlyDifferences = [
+  "planner.maxChangedFraction": "1000000000", "planner.maxKindFraction": "1000000000",
+  "planner.maxBytesRatio": "1000000000", "coalesce.window": "0",
+]
+
 /// What `feedstore replay` makes of records, whose changesets are the truth to compare with.
 enum Replay {
   /// The changesets of records, each with the state after it: a keyframe follows every changeset.
@@ -34,6 +40,23 @@ enum Replay {
       }
     }
     return found
+  }
+
+  /// The updates that a `Feed` gives for a random history, with some reloads.
+  static func updates(_ name: String, records count: Int) throws -> [FeedUpdate] {
+    var records = RandomRecords(random: SeededRandom(name), feeds: ["f"])
+    var replica = Replica("f")
+    let settings = onlyDifferences.merging(["planner.maxChangedFraction": "0.9"]) { $1 }
+    return try changesets(records.lines(count), settings: settings).compactMap { changeset in
+      var outcome = ReplicaOutcome.skipped
+      for text in changeset.texts { outcome = try replica.apply(text) }
+      switch outcome {
+      case .applied(let change):
+        return FeedUpdate(kind: change.mode == .reload ? .state : .changed(change), view: replica.view)
+      case .removed: return FeedUpdate(kind: .absent, view: replica.view)
+      default: return nil
+      }
+    }
   }
 
   /// The lines of the changesets topic.
@@ -111,7 +134,7 @@ struct RandomRecords {
     let item = JSONValue.quoted(random.pick(Self.items))
     let section = JSONValue.quoted(random.pick(Self.sections))
     func event(_ op: String, _ members: [String]) -> String {
-      "{\(["\"op\":\"\(op)\""].appending(contentsOf: members.filter { !$0.isEmpty }).joined(separator: ","))}"
+      "{\((["\"op\":\"\(op)\""] + members.filter { !$0.isEmpty }).joined(separator: ","))}"
     }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<45:
@@ -179,8 +202,4 @@ struct RandomRecords {
         "{\"before\":\(other)}", "{\"after\":\(other)}",
       ])
   }
-}
-
-extension Array {
-  fileprivate func appending(contentsOf others: [Element]) -> [Element] { self + others }
 }

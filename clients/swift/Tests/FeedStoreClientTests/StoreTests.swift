@@ -66,11 +66,19 @@ import Testing
     }
   }
 
-  @Test func `a loop ends with its task`() async {
-    let feed = FeedStore(URL(string: "http://127.0.0.1:9")!).feed("f")
-    let loop = Task { for await _ in feed.updates {} }
+  @Test func `a loop ends with its task, and when its store is closed`() async {
+    let store = FeedStore(URL(string: "http://127.0.0.1:9")!)
+    let feed = store.feed("f")
+    let (loop, other) = (Task { for await _ in feed.updates {} }, Task { for await _ in feed.updates {} })
+    let standings = Task { for await _ in store.standings {} }
     loop.cancel()
     await loop.value
+    store.close()
+    await other.value
+    await standings.value
+    for await _ in feed.updates {}
+    let failed = await #expect(throws: WriteFailed.self) { try await feed.write(.delete("i")) }
+    #expect(failed?.description == "the store is closed; nothing was written")
   }
 
   @Test func `ids are encoded for paths`() {

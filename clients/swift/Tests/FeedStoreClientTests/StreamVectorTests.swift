@@ -186,6 +186,9 @@ final class StreamVector {
       machine.setToken(token.string)
     } else if input["reconnect"] != nil {
       machine.reconnect()
+    } else if input["close"] != nil {
+      machine.close()
+      handles = [:]
     } else if let number = input["answer"]?.count {
       let status = try #require(input["status"]?.count)
       let retry = JSONObject(input["headers"])?["Retry-After"]?.string ?? ""

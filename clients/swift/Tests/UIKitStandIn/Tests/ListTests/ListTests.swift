@@ -33,136 +33,73 @@ import UIKit
   private func view(
     _ items: [String],
     data: [String: String] = [:],
-    revision: Int = 1,
     after former: FeedView? = nil
-  )
-    -> FeedView
-  {
+  ) -> FeedView {
     var draft = SectionDraft(id: "s", dataText: "null")
     draft.items = items.map {
       let item = FeedItem(id: ItemID($0), kind: "k", section: "s", dataText: data[$0] ?? "1")
       return former?.state.reused(item) ?? item
     }
     var view = FeedView(feed: "f", standing: .live)
-    view.head = Changeset.Head(
-      epoch: "e",
-      revision: revision,
-      base: 0,
-      time: "",
-      through: [:],
-      checksum: "",
-      reason: nil
-    )
+    let next = former == nil ? 1 : 2
+    view.head = .init(epoch: "e", revision: next, base: 0, time: "", through: [:], checksum: "", reason: nil)
     view.state = FeedState(drafts: [draft], reusing: former?.state ?? FeedState())
     return view
   }
 
-  /// Random histories, with the updates that a `Feed` gives for them.
-  private func updates(_ name: String) throws -> [FeedUpdate] {
-    var records = RandomRecords(random: SeededRandom(name), feeds: ["f"])
-    let settings = [
-      "planner.maxChangedFraction": "0.9", "planner.maxKindFraction": "1000000000",
-      "planner.maxBytesRatio": "1000000000",
-      "coalesce.window": "0",
-    ]
-    var replica = Replica("f")
-    return try Replay.changesets(records.lines(1200), settings: settings).compactMap { changeset in
-      var outcome = ReplicaOutcome.skipped
-      for text in changeset.texts { outcome = try replica.apply(text) }
-      switch outcome {
-      case .applied(let change):
-        return FeedUpdate(kind: change.mode == .reload ? .state : .changed(change), view: replica.view)
-      case .removed: return FeedUpdate(kind: .absent, view: replica.view)
-      default: return nil
-      }
-    }
+  private func expectNoViolations(_ where: String = "") {
+    #expect(UIKitRules.violations.isEmpty, "\(UIKitRules.violations) \(`where`)")
+    UIKitRules.violations = []
   }
 
   @Test(.enabled(if: Checkout.hasCommand))
-  func `writes are shown in the cells that they change, and taken back`() throws {
-    let list = list()
-    var records = RandomRecords(random: SeededRandom("pending"))
-    var shown = 0
-    for update in try updates("confirmed") {
-      list.show(update)
-      let events = (0..<3).map { _ in records.event() }
-      let writes = events.enumerated().map {
-        PendingWrite(id: WriteID(number: $0), operations: PendingOperation.list($1))
-      }
-      var view = update.view
-      let overlay = PendingOverlay(writes, window: .all)
-      (view.state, view.isPending) = overlay.applied(to: view.state, former: list.view.state)
-      for next in [view, update.view] {
-        let (before, configured) = (list.view, list.dataSource.configured)
-        list.show(FeedUpdate(kind: .pending, view: next))
-        #expect(UIKitRules.violations.isEmpty, "\(UIKitRules.violations) with \(events)")
-        UIKitRules.violations = []
-        let items = next.sections.flatMap(\.items)
-        #expect(list.dataSource.snapshot().itemIdentifiers == items.map(\.id))
-        for item in items {
-          #expect(list.dataSource.cells[item.id]?.text == "\(item.dataText) \(item.isPending)")
-        }
-        guard before.exists else { continue }
-        #expect(list.dataSource.configured - configured == items.filter { before.item($0.id) !== $0 }.count)
-      }
-      if view.isPending { shown += 1 }
-    }
-    #expect(shown > 50)
-  }
-
-  @Test(.enabled(if: Checkout.hasCommand)) func `a collection view shows every state of a random history`()
-    throws
-  {
+  func `a collection view shows every state of a random history, and writes that are taken back`() throws {
     let list = list()
     let kinds = [UICollectionView.elementKindSectionHeader, UICollectionView.elementKindSectionFooter]
     collectionView.supplementaryKinds = kinds
     for kind in kinds {
-      list.supplementary(kind) { collectionView, path, section in
-        let view = collectionView.dequeueReusableSupplementaryView(
-          ofKind: kind,
-          withReuseIdentifier: kind,
-          for: path
-        )
-        view.text = section.dataText
+      list.supplementary(kind) {
+        let view = $0.dequeueReusableSupplementaryView(ofKind: kind, withReuseIdentifier: kind, for: $1)
+        view.text = $2.dataText
         return view
       } configure: {
         $0.text = $1.dataText
       }
     }
-    var (diffs, kept) = (0, 0)
-    for update in try updates("collection view") {
+    var (diffs, kept, pending) = (0, 0, 0)
+    func show(_ update: FeedUpdate, _ what: String) {
       let (before, configured, calls) = (list.view, list.dataSource.configured, list.dataSource.calls.count)
       let formerCells = list.dataSource.cells
       list.show(update)
-      #expect(
-        UIKitRules.violations.isEmpty,
-        "\(UIKitRules.violations) at revision \(update.view.revision ?? 0)"
-      )
-      UIKitRules.violations = []
+      expectNoViolations(what)
       // The list shows the feed: every cell of the right kind, with the newest data.
       let items = update.view.sections.flatMap(\.items)
       #expect(list.dataSource.snapshot().itemIdentifiers == items.map(\.id))
       for item in items {
         let cell = list.dataSource.cells[item.id]
-        #expect(cell?.text == "\(item.dataText) false")
-        #expect(cell?.reuseIdentifier == item.kind)
+        #expect(cell?.text == "\(item.dataText) \(item.isPending)" && cell?.reuseIdentifier == item.kind)
       }
       for (index, section) in update.view.sections.enumerated() {
-        let path = IndexPath(item: 0, section: index)
         for kind in kinds {
+          let path = IndexPath(item: 0, section: index)
           let view = collectionView.supplementaryView(forElementKind: kind, at: path)
           #expect(view?.text == section.dataText && view?.reuseIdentifier == kind)
         }
       }
-      let change: FeedChange? = if case .changed(let change) = update.kind { change } else { nil }
-      let isDisjoint =
-        before.itemCount > 0 && items.count > 0 && items.allSatisfy { before.item($0.id) == nil }
-      guard before.exists, change != nil || !isDisjoint else {
-        #expect(list.dataSource.calls.last == "applySnapshotUsingReloadData")
-        continue
+      var change: FeedChange?
+      if case .changed(let found) = update.kind { change = found }
+      if case .pending = update.kind {
+        guard before.exists else { return }
+      } else {
+        let isDisjoint =
+          before.itemCount > 0 && items.count > 0 && items.allSatisfy { before.item($0.id) == nil }
+        guard before.exists, change != nil || !isDisjoint else {
+          #expect(list.dataSource.calls.last == "applySnapshotUsingReloadData")
+          return
+        }
+        diffs += 1
+        #expect(list.dataSource.calls[calls...].allSatisfy { $0 == "apply, animated" })
       }
-      diffs += 1
-      #expect(list.dataSource.calls[calls...].allSatisfy { $0 == "apply, animated" })
       // Exactly the cells that changed are made or configured again.
       let reloadedSections = Set(change?.sections.reloads.map(\.id) ?? [])
       let forced = Set(change.map { $0.items.reconfigures + $0.items.reloads }?.map(\.id) ?? [])
@@ -170,11 +107,19 @@ import UIKit
         before.item($0.id) !== $0 || forced.contains($0.id) || reloadedSections.contains($0.section)
       }
       #expect(list.dataSource.configured - configured == changed.count)
-      kept +=
-        items.filter { formerCells[$0.id] != nil && formerCells[$0.id] === list.dataSource.cells[$0.id] }
-        .count
+      kept += items.count { formerCells[$0.id] != nil && formerCells[$0.id] === list.dataSource.cells[$0.id] }
     }
-    #expect(diffs > 100 && kept > 500, "\(diffs) differences, \(kept) cells were kept")
+    var records = RandomRecords(random: SeededRandom("pending"))
+    for update in try Replay.updates("collection view", records: 1200) {
+      show(update, "at revision \(update.view.revision ?? 0)")
+      let events = (0..<3).map { _ in records.event() }
+      var view = update.view
+      let overlay = PendingOverlay(events.map(PendingOperation.list), window: .all)
+      (view.state, view.isPending) = overlay.applied(to: view.state, former: list.view.state)
+      for view in [view, update.view] { show(FeedUpdate(kind: .pending, view: view), "with \(events)") }
+      pending += view.isPending ? 1 : 0
+    }
+    #expect(diffs > 100 && kept > 500 && pending > 50, "\(diffs), \(kept), \(pending)")
   }
 
   @Test(.enabled(if: Checkout.hasCommand)) func `a table view shows every state of a random history`() throws
@@ -197,13 +142,9 @@ import UIKit
     }
     list.configureHeader = { $0.text = "header \($1.dataText)" }
     list.configureFooter = { $0.text = "footer \($1.dataText)" }
-    for update in try updates("table view") {
+    for update in try Replay.updates("table view", records: 1200) {
       list.show(update)
-      #expect(
-        UIKitRules.violations.isEmpty,
-        "\(UIKitRules.violations) at revision \(update.view.revision ?? 0)"
-      )
-      UIKitRules.violations = []
+      expectNoViolations("at revision \(update.view.revision ?? 0)")
       for (index, section) in update.view.sections.enumerated() {
         #expect(tableView.headerView(forSection: index)?.text == "header \(section.dataText)")
         #expect(tableView.footerView(forSection: index)?.text == "footer \(section.dataText)")
@@ -281,7 +222,7 @@ import UIKit
     change.items.moves = [.init(id: "9000", from: place(9_000), to: place(500))]
     change.items.reconfigures = [.init(id: "3", place: place(4))]
     let (edits, configured) = (UIKitRules.edits, list.dataSource.configured)
-    let next = view(items, data: ["3": "2"], revision: 2, after: list.view)
+    let next = view(items, data: ["3": "2"], after: list.view)
     list.show(FeedUpdate(kind: .changed(change), view: next))
     #expect(UIKitRules.edits - edits == 4)
     #expect(list.dataSource.configured - configured == 2)
@@ -289,7 +230,7 @@ import UIKit
     #expect(isInOrder)
     #expect(list.dataSource.cells["3"]?.text == "2 false")
     // A write over it changes no place, and edits nothing.
-    list.show(FeedUpdate(kind: .pending, view: view(items, data: ["3": "3"], revision: 2, after: next)))
+    list.show(FeedUpdate(kind: .pending, view: view(items, data: ["3": "3"], after: next)))
     #expect(UIKitRules.edits - edits == 4)
     #expect(list.dataSource.cells["3"]?.text == "3 false")
     #expect(UIKitRules.violations.isEmpty)
@@ -343,27 +284,26 @@ import UIKit
     snapshot.moveItem("a", beforeItem: "c")
     var kind = "one"
     let source = UICollectionViewDiffableDataSource<SectionID, ItemID>(collectionView: collectionView) {
-      view,
-      path,
-      id in
-      id == "none" ? nil : view.dequeueReusableCell(withReuseIdentifier: kind, for: path)
+      $2 == "none" ? nil : $0.dequeueReusableCell(withReuseIdentifier: kind, for: $1)
     }
     source.apply(snapshot)
     #expect(UIKitRules.violations.count >= 9)
-    UIKitRules.violations = []
-    snapshot = NSDiffableDataSourceSnapshot()
-    snapshot.appendSections(["s"])
-    snapshot.appendItems(["a", "none"])
-    source.applySnapshotUsingReloadData(snapshot)
-    #expect(UIKitRules.violations == ["the provider returned no cell for none"])
-    UIKitRules.violations = []
+    func violations(_ items: [ItemID], reconfigured: [ItemID]) -> [String] {
+      (snapshot, UIKitRules.violations) = (.init(), [])
+      snapshot.appendSections(["s"])
+      snapshot.appendItems(items)
+      snapshot.reconfigureItems(reconfigured)
+      if reconfigured.isEmpty {
+        source.applySnapshotUsingReloadData(snapshot)
+      } else {
+        source.apply(snapshot)
+      }
+      return UIKitRules.violations
+    }
+    #expect(violations(["a", "none"], reconfigured: []) == ["the provider returned no cell for none"])
     kind = "two"
-    snapshot = NSDiffableDataSourceSnapshot()
-    snapshot.appendSections(["s"])
-    snapshot.appendItems(["a"])
-    snapshot.reconfigureItems(["a"])
-    source.apply(snapshot)
-    #expect(UIKitRules.violations == ["a cell of one is reconfigured as two: it has another kind"])
+    let other = "a cell of one is reconfigured as two: it has another kind"
+    #expect(violations(["a"], reconfigured: ["a"]) == [other])
     UIKitRules.violations = []
   }
 
