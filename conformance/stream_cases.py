@@ -252,6 +252,7 @@ CASES = [
     ("a reload of the same revision with a wrong checksum does not fit", {}, [*LIVE, (50, reload(1, "1", 1, "a", "b", sum="00000001"))]),
     ("a reload of a live feed leaves it live", {}, [*LIVE, (50, reload(1, "1", 9, "z")), (60, reload(1, "1", 1, "y", epoch="e/2"))]),
     ("a state that was asked for again is taken with any revision", {}, [*LIVE, (50, refetch(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, up_to_date(1, "1", 2)), (80, reload(1, "1", 1, "z")), (90, up_to_date(1, "1", 1))]),
+    ("a state that was asked for again is taken with an older revision", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b")), (60, refetch(1, "1")), (70, reload(1, "1", 1, "z")), (80, up_to_date(1, "1", 1))]),
     ("another epoch, a wrong index or a wrong checksum does not fit", {}, [
         *LIVE, (50, added(1, "1", 2, "c", "a", "b", epoch="e/2")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 1, "a", "b")), (90, added(1, "1", 2, "c", "a", "b", index=9)),
         (1090, answer(3, 200, added=[], changed=[], removed=[])), (1100, refetch(1, "1")), (1110, reload(1, "1", 1, "a", "b")), (1120, added(1, "1", 2, "c", "a", "b", sum="00000001")), (3120, {}),
@@ -271,6 +272,9 @@ CASES = [
     ("a feed that moved away is stale until it comes back", {}, [*LIVE, (50, moved(1, "1")), (60, added(1, "1", 2, "c", "a", "b")), (70, reload(1, "1", 2, "a", "b", "c")), (80, up_to_date(1, "1", 2))]),
     ("a feed that is forbidden has no must-refetch when its window changes", {}, [*LIVE, (50, forbidden(1, "1")), (60, show("f", first=1)), (70, answer(2, 200, added=[], changed=[], removed=[])), (80, reload(1, "1", 1, "a", window=(0, 2)))]),
     ("forbidden ends the change of a window", {}, [*LIVE, (50, show("f", first=1)), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, forbidden(1, "1")), (80, reload(1, "1", 1, "a", window=(0, 2)))]),
+
+    ("forbidden ends several changes of a window", {}, [
+        *LIVE, (50, show("f", first=1)), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, show("f", first=2)), (80, answer(3, 200, added=[], changed=[], removed=[])), (90, forbidden(1, "1")), (100, reload(1, "1", 1, "a", "b", window=(0, 2)))]),
 
     # The standing of a store.
     ("the standing of a store is the worst of its feeds", {}, [
@@ -302,6 +306,8 @@ CASES = [
     ("setToken is used without the callback, and sent on open streams", {"hasToken": True}, [
         *[(0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1))], (40, {"setToken": "t2"}), (50, answer(2, 200, added=[], changed=[], removed=[])), (60, {"setToken": "t2"}), (70, {"end": 1}), (3070, opened(3)), (3080, named(3)),
         (3090, {"setToken": None}), (3100, follow("g", "other")), (3110, {"token": "t3"}), (3120, answer(4, 200, added=[], changed=[], removed=[])), (3130, {"end": 3}), (6130, {"token": "t4"})]),
+    ("setToken of null forgets a token that was accepted", {"hasToken": True}, [
+        (0, follow("f")), (10, {"token": "t1"}), (20, opened(1)), (30, named(1)), (40, {"setToken": None}), (50, {"end": 1}), (3050, {"token": None})]),
     ("setToken tries waiting streams at once, without a callback too", {}, [
         (0, follow("f")), (10, answer(1, 401, code="token-needed", detail="a token is needed")), (20, {"setToken": "t1"}), (30, answer(2, 401, code="invalid-token", detail="the token has ended")), (6030, {}), (6040, {"setToken": "t2"}), (6050, opened(3)), (6060, named(3)), (6070, answer(4, 200, added=[], changed=[], removed=[]))]),
     ("setToken answers for a callback that is asked", {"hasToken": True}, [(0, follow("f")), (10, {"setToken": "t1"}), (20, {"token": "t0"}), (30, opened(1)), (40, named(1)), (50, {"end": 1})]),

@@ -165,11 +165,6 @@ class FakeServer:
     def publish_all(self, name):
         self.publish(name, len(self.feeds[name].coming))
 
-    def lose(self, name):
-        """Publishes a changeset without sending it to followers."""
-        with self.lock:
-            self._commit(self.feeds[name])
-
     def kill_streams(self):
         """Cuts all connections within their responses."""
         with self.lock:

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { eventsTo } from '../src/apply.js';
-import { afterRecord } from './support/oracle.mjs';
+import { contentOf, Follower } from './support/follower.mjs';
 import { Random, seed } from './support/random.mjs';
+import { replay } from './support/replay.mjs';
 import { Scene } from './support/scene.mjs';
 
 const viewOf = (sections) => ({
@@ -16,6 +17,17 @@ const viewOf = (sections) => ({
 const eventsFrom = (before, target) => eventsTo(target, null, viewOf(before), viewOf(before));
 const itemsOf = (ids) => [...ids].map((id) => ({ id, kind: '', data: null }));
 const sectionOf = (id, ids, more) => ({ id, data: null, ...more, items: itemsOf(ids) });
+const replaced = (sections) => ({ op: 'feed.replace', sections });
+
+/** The daemon's feeds after lists of records. */
+function published(lists) {
+  const follower = new Follower();
+  const { output, rejected } = replay(lists.flatMap((values, n) => values.map((value) => ({ ts: 0, key: String(n), value }))));
+  assert.deepEqual(rejected, []);
+  for (const line of output) follower.apply(line);
+  return lists.map((_, n) => contentOf(follower.replica(String(n))));
+}
+
 const byScore = [{ by: '/score' }];
 
 for (const [what, before, after, events] of [
@@ -51,12 +63,14 @@ test('random differences lead to what should be, with as few moves as there can 
     if (at === places.length) return 0;
     return Math.max(most(at + 1, last), places[at] > last ? 1 + most(at + 1, places[at]) : 0);
   })(0, -1);
-  for (let round = 0; round < 2000; round++) {
-    const before = afterRecord(undefined, { op: 'feed.replace', sections: randomSections() });
-    const target = randomSections();
-    const events = eventsFrom(before, target.map((section) => ({ order: null, keep: null, ...section })));
+  const targets = Array.from({ length: 500 }, randomSections);
+  const befores = published(targets.map(() => [replaced(randomSections())]));
+  const all = befores.map((before, at) => eventsFrom(before, targets[at].map((section) => ({ order: null, keep: null, ...section }))));
+  const [found, wanted] = [published(befores.map((before, at) => [replaced(before), all[at]])), published(targets.map((target) => [replaced(target)]))];
+  for (const [at, target] of targets.entries()) {
+    const [before, events] = [befores[at], all[at]];
     const place = JSON.stringify({ before, target, events });
-    assert.deepEqual(afterRecord(before, events), afterRecord(undefined, { op: 'feed.replace', sections: target }), place);
+    assert.deepEqual(found[at], wanted[at], place);
     const moves = target.filter(({ order }) => !order).reduce((sum, { id, items }) => {
       const places = items.map((item) => before.find((it) => it.id === id)?.items.findIndex((it) => it.id === item.id) ?? -1);
       return sum + places.filter((at) => at >= 0).length - mostKept(places);
@@ -73,7 +87,7 @@ test('more than 10,000 events become one that replaces the feed', () => {
   after[0].items[0] = { ...after[0].items[0], data: 'new' };
   const events = eventsTo(after, null, { ...viewOf(before), item: (id) => ({ section: 's', ...items[id.slice(1)] }) }, viewOf([]));
   assert.deepEqual([events.length, events[0].op, events[0].sections[0].items.slice(0, 2)], [1, 'feed.replace', [{ id: 'i10001', data: 'new' }, 'i10000']]);
-  assert.deepEqual(afterRecord(before, events), [{ id: 's', data: 1, items: after[0].items }]);
+  assert.deepEqual(published([[replaced(before), events]]), [[{ id: 's', data: 1, items: after[0].items }]]);
 });
 
 test('it is written as one record and shown at once, and nothing is written for nothing', async () => {

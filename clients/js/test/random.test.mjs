@@ -1,135 +1,57 @@
-// replica.js with the command's output for random records, compared with an oracle that reads only the records.
+// replica.js with the command's output for random records: the daemon's own states, pages that apply the reported changes, and what stays the same object.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import test from 'node:test';
 import { animated } from './support/animated.mjs';
-import { Follower, History, contentOf, reloadOf } from './support/follower.mjs';
-import { Random, seed } from './support/random.mjs';
-import { certainRecords, randomRecords } from './support/records.mjs';
-import { replay } from './support/replay.mjs';
+import { python } from './support/daemon.mjs';
+import { contentOf, Follower } from './support/follower.mjs';
+import { seed } from './support/random.mjs';
+import { replay, root } from './support/replay.mjs';
 
-/** Differences wherever possible. */
-const onlyDifferences = {
-  'planner.maxChangedFraction': 1e9, 'planner.maxKindFraction': 1e9, 'planner.maxBytesRatio': 1e9,
-  'keyframe.maxBytesRatio': 1e9,
-};
-
-const cases = [
-  { name: 'each record for itself', count: 1500, settings: { 'coalesce.window': 0, ...onlyDifferences } },
-  { name: 'several in a window', count: 1500, settings: { 'coalesce.window': 200, ...onlyDifferences } },
-  { name: 'as configured, with many keyframes', count: 1500, settings: { 'keyframe.maxDeltas': 3 } },
-  {
-    name: 'split into parts',
-    count: 800,
-    dataBytes: 20000,
-    items: 120,
-    settings: {
-      'coalesce.window': 500, 'limits.maxDataBytes': 20000, 'output.maxMessageBytes': 85536, ...onlyDifferences,
-    },
+const script = `import json, random
+from random_records import RandomRecords
+for line in RandomRecords(random.Random(${seed})).lines(1500): print(json.dumps(line))`;
+const records = execFileSync(python, ['-c', script], { cwd: join(root, 'Tests/SchemaTests'), encoding: 'utf8', maxBuffer: 2 ** 29 });
+const cases = {
+  'each record for itself, as a difference': {
+    'coalesce.window': 0, 'planner.maxChangedFraction': 1e9, 'planner.maxKindFraction': 1e9, 'planner.maxBytesRatio': 1e9, 'keyframe.maxBytesRatio': 1e9,
   },
-];
+  'as configured, with many keyframes': { 'keyframe.maxDeltas': 3 },
+};
+const nameOf = ({ feed, epoch, revision }) => JSON.stringify([feed, epoch, revision]);
 
-for (const [number, { name, settings, ...options }] of cases.entries()) {
-  const random = new Random(seed + number);
-  const records = [...randomRecords(random, options), ...certainRecords(options)];
-  const { output, rejected } = replay(records, settings);
-  const history = new History(records, rejected);
-
-  test(`every changeset leads to the oracle's state: ${name}`, () => {
-    const follower = new Follower();
-    const seen = {};
-    let [ordered, full] = [0, 0];
-    for (const line of output) {
-      const outcome = follower.apply(line);
-      seen[outcome.type] = (seen[outcome.type] ?? 0) + 1;
-      if (outcome.type !== 'applied') continue;
-      const replica = follower.replica(line.partition, outcome.feed);
-      const content = contentOf(replica);
-      assert.deepEqual(content, history.stateOf(replica), `offset ${line.offset}`);
-      for (const { order, keep, items } of content) {
-        if (order !== undefined && items.length > 1) ordered += 1;
-        if (keep === items.length) full += 1;
-      }
+for (const [name, settings] of Object.entries(cases)) {
+  test(`random changesets lead to the daemon's states, and report what they change: ${name}`, () => {
+    // With a keyframe after each changeset.
+    const states = new Map();
+    for (const { value } of replay(records, { ...settings, 'keyframe.maxBytesRatio': 0 }).output) {
+      if (value?.mode === 'reload') states.set(nameOf(value), (value.sections ?? []).map(({ items = [], ...section }) => ({ ...section, items })));
     }
-    assert.ok(ordered > 0 && full > 0, `${ordered} ordered and ${full} full sections`);
-    const allowed = ['applied', 'removed', 'skipped', 'waiting'];
-    assert.deepEqual(Object.keys(seen).filter((type) => !allowed.includes(type)), []);
-    assert.ok(seen.applied > 50 && seen.removed > 0, JSON.stringify(seen));
-    if (options.dataBytes) assert.ok(seen.waiting > 0, 'no changeset was split');
-    history.assertIsHeld(follower.replicas);
-  });
-
-  test(`a page that applies the reported changes has the same order: ${name}`, () => {
-    const follower = new Follower();
-    const pages = new Map();
-    for (const line of output) {
-      const outcome = follower.apply(line);
-      if (outcome.type !== 'applied') continue;
-      const { sections } = follower.replica(line.partition, outcome.feed);
-      const whole = sections.map(({ id, items }) => ({ id, items: items.map((item) => item.id) }));
-      const { feed, change } = outcome;
-      const page = change.mode === 'reload' ? whole : animated(pages.get(feed), change);
-      assert.deepEqual(page, whole, `offset ${line.offset}`);
-      pages.set(feed, page);
-    }
-  });
-
-  test(`an element is the same object exactly as long as nothing changes it: ${name}`, () => {
     const follower = new Follower();
     const shown = new Map();
-    const seen = { kept: 0, replaced: 0, moved: 0 };
-    for (const line of output) {
-      const outcome = follower.apply({ ...line, value: line.value && JSON.stringify(line.value) });
-      const before = shown.get(outcome.feed);
-      const { sections = [], index } = follower.replica(line.partition, outcome.feed) ?? {};
-      if (before !== undefined) assert.deepEqual(before.text, JSON.stringify(before.sections), 'what was handed out has changed');
-      if (before !== undefined) assertIsFoundIn(before);
-      if (before !== undefined && outcome.type === 'applied') assertIsKept(before.sections, sections, outcome.change, seen);
-      shown.set(outcome.feed, { sections, index, text: JSON.stringify(sections) });
+    const seen = { applied: 0, removed: 0, skipped: 0, kept: 0, replaced: 0, moved: 0 };
+    for (const line of replay(records, settings).output) {
+      const { feed, type, change } = follower.apply({ ...line, value: line.value && JSON.stringify(line.value) });
+      assert.ok(type in seen, `${type} at ${line.offset}`);
+      seen[type] += 1;
+      const replica = follower.replica(feed);
+      const { sections = [], index } = replica ?? {};
+      const ids = sections.map(({ id, items }) => ({ id, items: items.map((item) => item.id) }));
+      const before = shown.get(feed);
+      if (before !== undefined) {
+        assert.deepEqual(before.text, JSON.stringify(before.sections), 'what was handed out has changed');
+        assertIsFoundIn(before);
+      }
+      if (type === 'applied') {
+        assert.deepEqual(contentOf(replica), states.get(nameOf(replica)), `offset ${line.offset}`);
+        if (change.mode !== 'reload') assert.deepEqual(animated(before.ids, change), ids, `offset ${line.offset}`);
+        if (before !== undefined) assertIsKept(before.sections, sections, change, seen);
+      }
+      shown.set(feed, { sections, index, ids, text: JSON.stringify(sections) });
     }
     assert.ok(Object.values(seen).every((count) => count > 0), JSON.stringify(seen));
-  });
-
-  test(`a follower of a compacted topic ends with the same feeds: ${name}`, () => {
-    for (let round = 0; round < 10; round++) {
-      const follower = new Follower();
-      for (const line of compacted(output, random)) follower.apply(line);
-      history.assertIsHeld(follower.replicas);
-    }
-  });
-
-  test(`lost, repeated or swapped records never lead to a wrong state: ${name}`, () => {
-    let asked = 0;
-    for (let round = 0; round < 5; round++) {
-      const truth = new Follower();
-      const wanted = new Set();
-      const follower = new Follower({ onRefetch: (replica) => wanted.add(replica) });
-      for (const { line, received } of disturbed(output, random)) {
-        truth.apply(line);
-        for (const record of received) {
-          const outcome = follower.apply(record);
-          const replica = follower.replica(record.partition, outcome.feed);
-          if (replica?.status === 'must-refetch' && ['gap', 'mismatch', 'other-epoch'].includes(outcome.type)) {
-            assert.ok(wanted.has(replica), 'it asks for a refetch');
-          }
-          if (replica === undefined || replica.status === 'bootstrapping') continue;
-          assert.deepEqual(contentOf(replica), history.stateOf(replica));
-        }
-      }
-      // A server with the correct state answers at the end.
-      for (const replica of follower.replicas) {
-        const right = truth.replicas.find(({ feed }) => feed === replica.feed);
-        if (right === undefined) {
-          replica.remove();
-        } else {
-          replica.apply(reloadOf(right));
-          assert.equal(replica.status, 'up-to-date');
-          assert.deepEqual(contentOf(replica), contentOf(right));
-        }
-      }
-      asked += wanted.size;
-    }
-    assert.ok(asked > 0, 'nothing had to be fetched again');
   });
 }
 
@@ -166,31 +88,4 @@ function assertIsKept(before, after, { mode, sections: { reconfigure, reload }, 
       && text(was) === text(section);
     assert.equal(section === was, isSame, section.id);
   }
-}
-
-/** A log after compaction: before some offset, the newest record of each key, perhaps without nulls. */
-function compacted(lines, random) {
-  const end = random.below(lines.length + 1);
-  const keepsNulls = random.chance(50);
-  const newest = new Map(lines.slice(0, end).map((line) => [`${line.partition}/${line.key}`, line]));
-  return lines.filter((line, at) => {
-    return at >= end || (newest.get(`${line.partition}/${line.key}`) === line && (keepsNulls || line.value !== null));
-  });
-}
-
-/** Lines with random faults in their delivery. */
-function disturbed(lines, random) {
-  let held = [];
-  return lines.map((line) => {
-    const late = held;
-    held = [];
-    switch (random.below(40)) {
-      case 0: return { line, received: late };
-      case 1: return { line, received: [line, ...late, line] };
-      case 2:
-        held = [line];
-        return { line, received: late };
-      default: return { line, received: [line, ...late] };
-    }
-  });
 }

@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-// It is loaded on demand; here it is there at once.
-import '../src/write-request.js';
 import { idsOf, Scene, sectionsOf } from './support/scene.mjs';
 
 test('a view is kept for a while after its last listener has left, and the stream does not follow it meanwhile', async () => {

@@ -3,28 +3,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { WriteRejected } from '../src/index.js';
-import { afterRecord } from './support/oracle.mjs';
 import { idsOf, Scene, sectionsOf } from './support/scene.mjs';
 
-/** A scene whose server applies writes: at once, or when the test says so. */
-function writingScene(options = {}) {
-  const scene = new Scene(options);
-  let offset = 100;
+/** A scene whose server publishes a write when the test says what is changed. */
+function writingScene() {
+  const scene = new Scene();
   const waiting = [];
-  const publish = (feed, events, through) => {
-    const { sections, epoch, head } = scene.server.feeds.get(feed);
-    scene.server.publish(feed, afterRecord(sections, events), { through: { t: Math.max(through.t, head.through.t) } });
-    const { revision } = scene.server.feeds.get(feed);
-    return { status: 200, body: { feed, topic: 't', partition: 0, offset: through.t, epoch, revision } };
-  };
-  scene.server.onWrite = (feed, events, headers) => new Promise((resolve) => {
-    const own = { feed, events, headers, offset: ++offset };
-    waiting.push({
-      ...own,
-      publish: () => resolve(publish(feed, events, { t: own.offset })),
-      publishOnly: () => publish(feed, events, { t: own.offset }),
-      answer: (status, body) => resolve({ status, body: { feed, topic: 't', partition: 0, offset: own.offset, ...body } }),
-    });
+  scene.server.onWrite = (feed, events) => new Promise((resolve) => {
+    const offset = 101 + waiting.length;
+    waiting.push({ events, publish: (change) => {
+      scene.server.change(change, { through: { t: offset } });
+      resolve({ status: 200, body: { feed, topic: 't', partition: 0, offset, epoch: 't/0', revision: scene.server.revision } });
+    } });
   });
   return Object.assign(scene, { waiting });
 }
@@ -55,7 +45,7 @@ test('a star that a user taps is shown at once, and confirmed', async () => {
   assert.equal(feed.view.item('0/1'), pending);
   assert.deepEqual(feed.view.item('0/2').data, { n: 7 });
   assert.deepEqual(heard.kinds, ['pending']);
-  write.publish();
+  write.publish(([section]) => { section.items[1].data = { n: 1, starred: true }; });
   await scene.pass();
   assert.deepEqual(await written, { feed: 'f', topic: 't', partition: 0, offset: 101, epoch: 't/0', revision: 3 });
   assert.deepEqual(starred(feed.view, '0/1'), [true, false, false]);
@@ -75,9 +65,9 @@ test('what is written back to what it was is not pending', async () => {
   const written = [{ op: 'item.patch', item: '0/1', data: { n: 5 } }, { op: 'item.patch', item: '0/1', data: { n: 1 } }].map((event) => feed.write(event));
   assert.equal(feed.view.sections, before);
   assert.equal(feed.view.isPending, false);
-  for (let count = 0; count < 2; count++) {
+  for (const [at, n] of [5, 1].entries()) {
     await scene.pass();
-    scene.waiting.pop().publish();
+    scene.waiting[at].publish(([section]) => { section.items[1].data = { n }; });
   }
   await Promise.all([...written, scene.pass()]);
   assert.equal(feed.view.isPending, false);
@@ -93,7 +83,7 @@ test('what cannot be shown early is written nevertheless', async () => {
   const written = feed.write({ op: 'section.replace', section: 's0', items: ['0/2'] });
   assert.equal(feed.view, view);
   await scene.pass();
-  scene.waiting.pop().publish();
+  scene.waiting[0].publish(([section]) => { section.items = [section.items[2]]; });
   await scene.pass();
   await written;
   assert.deepEqual(idsOf(feed.view), ['0/2', '1/0', '1/1']);

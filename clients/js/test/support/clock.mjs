@@ -1,6 +1,9 @@
+import { loadDraft } from '../../src/followed-feed.js';
 // Loaded on demand, which takes time of another clock; here they are there at once.
 import '../../src/tokens.js';
 import '../../src/write-request.js';
+
+await loadDraft();
 
 /** Time as a value: timers run when a test says so, in their order. */
 export class Clock {

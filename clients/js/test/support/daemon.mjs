@@ -5,7 +5,7 @@ import { command, root } from './replay.mjs';
 
 /** How long a test waits for what must happen, on a machine that is also used by others. */
 const patience = 300_000;
-const python = process.env.PYTHON ?? '/usr/bin/python3';
+export const python = process.env.PYTHON ?? '/usr/bin/python3';
 
 /** The first line of a program that fits a pattern; what follows is read and dropped. */
 function found(stream, pattern) {

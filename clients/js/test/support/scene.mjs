@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { loadDraft } from '../../src/followed-feed.js';
 import { FeedStore } from '../../src/index.js';
 import { Clock } from './clock.mjs';
 import { StreamServer } from './stream-server.mjs';
-
-// It is loaded on demand; here it is there at once.
-await loadDraft();
 
 /** Sections with so many items each. */
 export const sectionsOf = (...sizes) => sizes.map((size, s) => ({

@@ -259,10 +259,10 @@ export class StreamServer {
   }
 
   /** Publishes a change of the feed `f`. */
-  change(edit) {
+  change(edit, head) {
     const sections = copy(this.sections);
     edit(sections);
-    this.publish('f', sections);
+    this.publish('f', sections, head);
   }
 
   /** Publishes the feed `f` as a whole. */
