@@ -12,13 +12,13 @@ indirect enum Decimals: Equatable {
   /// The same for all elements of an array, or values of a map.
   case elements(Decimals)
 
-  init(_ members: [IngestSource.DecimalMember]) {
+  init(_ members: [IngestMember<IngestSource.DecimalForm>]) {
     self = .none
     add(members)
   }
 
-  mutating func add(_ members: [IngestSource.DecimalMember]) {
-    for member in members { add(.one(member.form), at: member.pointer.tokens[...]) }
+  mutating func add(_ members: [IngestMember<IngestSource.DecimalForm>]) {
+    for member in members { add(.one(member.value), at: member.pointer.tokens[...]) }
   }
 
   private mutating func add(_ other: Decimals, at tokens: ArraySlice<[UInt8]>) {
@@ -210,7 +210,7 @@ struct OrderCheck {
   private static let lengths = 4...64
 
   init(_ source: IngestSource) {
-    keys = source.orderKeys.map { JSONPointer(tokens: source.data.tokens + $0.tokens) }
+    keys = source.order.map { JSONPointer(tokens: source.data.pointer.tokens + $0.by.tokens) }
     isDecided = keys.isEmpty
   }
 

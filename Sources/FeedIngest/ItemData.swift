@@ -17,14 +17,14 @@ extension RowMapper {
 
   func data(of row: Row) throws(Rejection) -> ItemData {
     var data: ItemData
-    if source.members != nil {
+    if let memberNames {
       data = try object(of: row) { (append) throws(Rejection) in
         for (name, pointer) in memberNames {
           if let field = row.find(pointer) { try append(name.span, pointer, field) }
         }
       }
     } else {
-      guard let field = row.find(source.data) else {
+      guard let field = row.find(source.data.pointer) else {
         throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
       }
       data = try value(field, of: row)
@@ -38,10 +38,10 @@ extension RowMapper {
 
   /// The data that a pointer leads to, spelled as in the row unless something in it is not to be written.
   private func value(_ field: JSONText.Field, of row: Row) throws(Rejection) -> ItemData {
-    let (text, form) = (row.text, decimals.at(source.data))
+    let (text, form) = (row.text, decimals.at(source.data.pointer))
     var lack: Rejection?
     let lacking = mayLackValues ? unavailable.token(in: field, of: text, arena: arena) : nil
-    let isMarked = isMarked && source.data.tokens.isEmpty
+    let isMarked = isMarked && source.data.pointer.tokens.isEmpty
     if lacking == nil, form == .none, !isMarked {
       try checkDepth(field, of: text, inside: Self.eventDepth)
       return ItemData(text: text.span(of: field))
@@ -50,16 +50,16 @@ extension RowMapper {
       return try object(of: row) { (append) throws(Rejection) in
         try text.forEachMember(of: field.first, arena: arena) { (name, value) throws(Rejection) in
           if isMarked, name.matches(Row.deletedMark) { return }
-          let pointer = JSONPointer(tokens: source.data.tokens + [Array(name.buffer)])
+          let pointer = JSONPointer(tokens: source.data.pointer.tokens + [Array(name.buffer)])
           try append(text.span(from: value.first - 2, to: value.first - 1), pointer, value)
         }
       }
     }
     members.removeAll(keepCapacity: 1 << 20)
-    guard let (text, field) = try findOrKeep(source.data, field, of: row, &lack) else {
+    guard let (text, field) = try findOrKeep(source.data.pointer, field, of: row, &lack) else {
       return ItemData(text: .empty, lack: lack)
     }
-    try append(field, of: text, form, source.data, inside: Self.eventDepth)
+    try append(field, of: text, form, source.data.pointer, inside: Self.eventDepth)
     return ItemData(text: members.written)
   }
 

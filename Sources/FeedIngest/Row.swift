@@ -52,7 +52,7 @@ final class UnavailableValue {
     let bytes = Array(text.utf8)
     let hexadecimal = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     let base64 = Data(bytes).base64EncodedString()
-    let quoted = IngestTemplate.quoted(text)
+    let quoted = JSONData(string: text).description
     let list = "[" + bytes.map(String.init).joined(separator: ",") + "]"
     // Text, bytes, a map, an array of bytes.
     spellings = [text, base64, hexadecimal, "{\(quoted):\(quoted)}", list].map(\.ownedSpan)

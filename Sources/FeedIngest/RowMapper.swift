@@ -15,7 +15,7 @@ package final class RowMapper {
   private let sections: SentSections
   private let (feed, section, item): (Template, Template, Template)
   private let kind: Template?
-  let memberNames: [(quoted: OwnedSpan, pointer: JSONPointer)]
+  let memberNames: [(quoted: OwnedSpan, pointer: JSONPointer)]?
   /// The members that say where a row is.
   let columns: [JSONPointer]
   let indexer = JSONIndexer()
@@ -86,8 +86,10 @@ package final class RowMapper {
     section = Template(source.section, "section")
     item = Template(source.item, "item")
     kind = source.kind.map { Template($0, "kind") }
-    memberNames = (source.members ?? []).map { name in
-      (IngestTemplate.quoted(name).ownedSpan, JSONPointer(members: [name]))
+    if case .members(let names) = source.data {
+      memberNames = names.map { (JSONData(string: $0).description.ownedSpan, JSONPointer(members: [$0])) }
+    } else {
+      memberNames = nil
     }
     let pointers = (source.feed.parts + source.item.parts).compactMap {
       if case .row(let it) = $0 { it } else { nil }
@@ -220,12 +222,12 @@ package final class RowMapper {
       guard let (text, field) = try find(condition.pointer, in: row),
         text.character(field.first) != UInt8(ascii: "n")
       else {
-        if condition.values.contains(.null) { continue }
+        if condition.value.contains(.null) { continue }
         return false
       }
       let number = try number(field.first, text, decimals.at(condition.pointer), condition.pointer)
       let bytes = number ?? text.span(of: field)
-      let isWanted = condition.values.contains { wanted in
+      let isWanted = condition.value.contains { wanted in
         guard case .string(let wanted) = wanted else {
           return bytes.buffer.elementsEqual((wanted.text ?? "").utf8)
         }

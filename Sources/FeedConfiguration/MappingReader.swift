@@ -1,0 +1,117 @@
+import Feed
+package import Service
+import Spelling
+
+/// Reads an object of a mapping by the table of its fields, which docs/ingest.md has as well: name, values, default, meaning.
+struct MappingReader {
+  /// The object's name, such as `ingest.sources[0]`, and the source of the setting that it is in.
+  let name: String
+  let source: String
+  private let members: [String: ConfigurationValue]
+  private var fields: [String: (values: String, initial: String)] = [:]
+
+  private static let longestFound = 100
+
+  init(
+    _ value: ConfigurationValue,
+    _ name: String,
+    _ source: String,
+    table: String
+  ) throws(ConfigurationError) {
+    (self.name, self.source) = (name, source)
+    guard case .object(let members) = value else {
+      throw ConfigurationError("\(name) is \(value); allowed: an object", place: source)
+    }
+    self.members = members
+    for row in table.replacing("`", with: "").split(separator: "\n") {
+      let cells = row.split(separator: "|").map { String($0.dropFirst().dropLast()) }
+      for name in cells[0].split(separator: ", ") { fields[String(name)] = (cells[1], cells[2]) }
+    }
+    for name in members.keys.sorted() where fields[name] == nil {
+      let hint = NearestName.suggestion(for: name, among: fields.keys).map { "did you mean \($0)?" }
+      let names = "allowed: " + fields.keys.sorted().joined(separator: ", ")
+      throw error(name, "is not a known field; \(hint ?? names)")
+    }
+  }
+
+  /// A field that is required, or has a default.
+  func callAsFunction<Value>(
+    _ field: String,
+    _ read: (ConfigurationValue) -> Value?
+  ) throws(ConfigurationError) -> Value {
+    let initial = (fields[field]?.initial).flatMap(ConfigurationDocument.value(of:))
+    guard let value = members[field] ?? initial else { throw refusal(field, "missing") }
+    guard let result = read(value) else { throw refusal(field, value.json) }
+    return result
+  }
+
+  /// A field that need not be there.
+  func optional<Value>(
+    _ field: String,
+    _ read: (ConfigurationValue) -> Value?
+  ) throws(ConfigurationError) -> Value? {
+    members[field] == nil ? nil : try self(field, read)
+  }
+
+  /// A field that is an object whose members are named by pointers into the row.
+  func pointers<Value>(
+    _ field: String,
+    _ read: (JSONPointer, ConfigurationValue) -> Value?
+  ) throws(ConfigurationError) -> [IngestMember<Value>] {
+    let members = try self(field) { if case .object(let members) = $0 { members } else { nil } }
+    var result: [IngestMember<Value>] = []
+    for (text, value) in members.sorted(by: { $0.key < $1.key }) {
+      guard let pointer = JSONPointer(text), let read = read(pointer, value) else {
+        throw refusal(field, ConfigurationValue.object([text: value]).json)
+      }
+      result.append(IngestMember(pointer: pointer, value: read))
+    }
+    return result
+  }
+
+  /// A field that is a list of objects with a table.
+  func objects<Object>(
+    _ field: String,
+    _ counts: ClosedRange<Int> = 0...Int.max,
+    table: String,
+    _ read: (MappingReader) throws(ConfigurationError) -> Object
+  ) throws(ConfigurationError) -> [Object] {
+    let values = try optional(field) {
+      if case .array(let values) = $0, counts.contains(values.count) { values } else { nil }
+    }
+    var objects: [Object] = []
+    for (index, value) in (values ?? []).enumerated() {
+      objects.append(try read(MappingReader(value, "\(name).\(field)[\(index)]", source, table: table)))
+    }
+    return objects
+  }
+
+  func refusal(_ field: String, _ found: String, allowed: String? = nil) -> ConfigurationError {
+    let isLong = found.count > Self.longestFound
+    let found = isLong ? found.prefix(Self.longestFound) + "…" : found
+    return error(field, "is \(found); allowed: \(allowed ?? fields[field]?.values ?? "")")
+  }
+
+  func error(_ field: String, _ problem: String) -> ConfigurationError {
+    ConfigurationError("\(name).\(field) \(problem)", place: source)
+  }
+}
+
+extension ConfigurationValue {
+  var string: String? { if case .string(let text) = self { text } else { nil } }
+
+  /// The value as JSON, which has no infinity and no NaN.
+  package var json: String {
+    switch self {
+    case .null, .boolean, .integer: description
+    // Without an exponent, which not every reader accepts in an integer.
+    case .number(let number): Int64(exactly: number).map(String.init) ?? description
+    case .string(let text): JSONData(string: text).description
+    case .array(let elements): "[" + elements.map(\.json).joined(separator: ",") + "]"
+    case .object(let members):
+      "{"
+        + members.sorted { $0.key < $1.key }.map { "\(Self.string($0.key).json):\($0.value.json)" }
+        .joined(separator: ",") + "}"
+    }
+  }
+}
