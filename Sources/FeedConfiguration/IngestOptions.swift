@@ -17,11 +17,8 @@ package struct IngestOptions: Sendable, Equatable {
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     let allowed = "a string that is not empty"
     group = try reader.string("ingest.group", default: group, allowed: allowed) { !$0.isEmpty }
-    for (index, value) in try reader.list("ingest.sources").enumerated() {
-      let name = "ingest.sources[\(index)]"
-      let place = reader.place(of: "ingest.sources")
-      sources.append(try IngestSource(MappingReader(value, name, place, table: IngestSource.table)))
-    }
+    let values = try reader.list("ingest.sources")
+    sources = try MappingReader.objects(values, "ingest.sources", reader.place(of: "ingest.sources"))
   }
 
   /// Refuses the daemon's group, topics that are read twice or that FeedStore itself reads or writes, literals that are longer than an
@@ -68,10 +65,8 @@ package struct IngestOptions: Sendable, Equatable {
           """
         } else { nil }
       guard let problem else { continue }
-      throw ConfigurationError(
-        "ingest.sources[\(index)]\(problem)",
-        place: reader.place(of: "ingest.sources")
-      )
+      let place = reader.place(of: "ingest.sources")
+      throw ConfigurationError("ingest.sources[\(index)]\(problem)", place: place)
     }
   }
 }

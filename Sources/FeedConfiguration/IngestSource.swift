@@ -3,7 +3,7 @@ import FeedStore
 package import Service
 
 /// A topic of rows or change events, and the places of its rows in feeds.
-package struct IngestSource: Sendable, Equatable {
+package struct IngestSource: Sendable, Equatable, MappingObject {
   package enum Format: String, Sendable { case json, debezium }
 
   package enum Selection: Sendable, Equatable {
@@ -97,13 +97,8 @@ package struct IngestSource: Sendable, Equatable {
     unavailableValue = try read("unavailableValue") { value in
       value.string.flatMap { (8...255).contains($0.utf8.count) ? $0 : nil }
     }
-    tests = try read.objects("tests", table: IngestTest.table, IngestTest.init)
-    order = try read.objects(
-      "order",
-      1...SectionOrder.maxKeys,
-      table: IngestOrderKey.table,
-      IngestOrderKey.init
-    )
+    tests = try read.objects("tests")
+    order = try read.objects("order", 1...SectionOrder.maxKeys)
     let keep = try read.optional("keep") { value in
       if case .integer(let keep) = value, (1...Int64(SectionSettings.greatestBound)).contains(keep) {
         keep
@@ -154,7 +149,7 @@ package struct IngestMember<Value: Sendable & Equatable>: Sendable, Equatable {
 }
 
 /// A value in the data by which a section's items are sorted.
-package struct IngestOrderKey: Sendable, Equatable {
+package struct IngestOrderKey: Sendable, Equatable, MappingObject {
   package let by: JSONPointer
   let isDescending: Bool
 
@@ -175,7 +170,7 @@ package struct IngestOrderKey: Sendable, Equatable {
 }
 
 /// A record of a source, and what it becomes, for `feedstore ingest --check`.
-package struct IngestTest: Sendable, Equatable {
+package struct IngestTest: Sendable, Equatable, MappingObject {
   package let name: String?
   /// Text of the record; nil for a null.
   package let key, value: String?

@@ -7,16 +7,15 @@ package struct IngestTemplate: Sendable, Equatable {
   package enum Part: Sendable, Equatable {
     case literal([UInt8])
     case row(JSONPointer)
-    case key
-    case keyMember(JSONPointer)
+    /// A value in the key, or without tokens the key as text.
+    case key(JSONPointer)
 
     /// As it is written.
     package var text: String {
       switch self {
       case .literal(let bytes): String(decoding: bytes, as: UTF8.self)
       case .row(let pointer): "{\(pointer.text)}"
-      case .key: "{key}"
-      case .keyMember(let pointer): "{key\(pointer.text)}"
+      case .key(let pointer): "{key\(pointer.text)}"
       }
     }
   }
@@ -71,8 +70,7 @@ package struct IngestTemplate: Sendable, Equatable {
   }
 
   private static func part(_ name: Substring) -> Part? {
-    if name == "key" { return .key }
-    if name.hasPrefix("key/") { return JSONPointer(String(name.dropFirst(3))).map { .keyMember($0) } }
+    if name.hasPrefix("key") { return JSONPointer(String(name.dropFirst(3))).map { .key($0) } }
     return name.hasPrefix("/") ? JSONPointer(String(name)).map { .row($0) } : nil
   }
 }

@@ -2,7 +2,13 @@ import Feed
 package import Service
 import Spelling
 
-/// Reads an object of a mapping by the table of its fields, which docs/ingest.md has as well: name, values, default, meaning.
+/// An object of a mapping, with the table of its fields as docs/ingest.md has it: names, values, default, meaning.
+protocol MappingObject {
+  static var table: String { get }
+  init(_ read: MappingReader) throws(ConfigurationError)
+}
+
+/// Reads an object of a mapping by the table of its fields.
 struct MappingReader {
   /// The object's name, such as `ingest.sources[0]`, and the source of the setting that it is in.
   let name: String
@@ -12,11 +18,14 @@ struct MappingReader {
 
   private static let longestFound = 100
 
+  /// - Returns: nil for a value that is not allowed.
+  typealias Read<Value> = (ConfigurationValue) -> Value?
+
   init(
     _ value: ConfigurationValue,
     _ name: String,
     _ source: String,
-    table: String
+    _ table: String
   ) throws(ConfigurationError) {
     (self.name, self.source) = (name, source)
     guard case .object(let members) = value else {
@@ -35,10 +44,7 @@ struct MappingReader {
   }
 
   /// A field that is required, or has a default.
-  func callAsFunction<Value>(
-    _ field: String,
-    _ read: (ConfigurationValue) -> Value?
-  ) throws(ConfigurationError) -> Value {
+  func callAsFunction<Value>(_ field: String, _ read: Read<Value>) throws(ConfigurationError) -> Value {
     let initial = (fields[field]?.initial).flatMap(ConfigurationDocument.value(of:))
     guard let value = members[field] ?? initial else { throw refusal(field, "missing") }
     guard let result = read(value) else { throw refusal(field, value.json) }
@@ -46,10 +52,7 @@ struct MappingReader {
   }
 
   /// A field that need not be there.
-  func optional<Value>(
-    _ field: String,
-    _ read: (ConfigurationValue) -> Value?
-  ) throws(ConfigurationError) -> Value? {
+  func optional<Value>(_ field: String, _ read: Read<Value>) throws(ConfigurationError) -> Value? {
     members[field] == nil ? nil : try self(field, read)
   }
 
@@ -69,26 +72,31 @@ struct MappingReader {
     return result
   }
 
-  /// A field that is a list of objects with a table.
-  func objects<Object>(
+  /// A field that is a list of objects.
+  func objects<Object: MappingObject>(
     _ field: String,
-    _ counts: ClosedRange<Int> = 0...Int.max,
-    table: String,
-    _ read: (MappingReader) throws(ConfigurationError) -> Object
+    _ counts: ClosedRange<Int> = 0...Int.max
   ) throws(ConfigurationError) -> [Object] {
     let values = try optional(field) {
       if case .array(let values) = $0, counts.contains(values.count) { values } else { nil }
     }
+    return try Self.objects(values ?? [], "\(name).\(field)", source)
+  }
+
+  static func objects<Object: MappingObject>(
+    _ values: [ConfigurationValue],
+    _ name: String,
+    _ source: String
+  ) throws(ConfigurationError) -> [Object] {
     var objects: [Object] = []
-    for (index, value) in (values ?? []).enumerated() {
-      objects.append(try read(MappingReader(value, "\(name).\(field)[\(index)]", source, table: table)))
+    for (index, value) in values.enumerated() {
+      objects.append(try Object(MappingReader(value, "\(name)[\(index)]", source, Object.table)))
     }
     return objects
   }
 
   func refusal(_ field: String, _ found: String, allowed: String? = nil) -> ConfigurationError {
-    let isLong = found.count > Self.longestFound
-    let found = isLong ? found.prefix(Self.longestFound) + "…" : found
+    let found = found.count > Self.longestFound ? found.prefix(Self.longestFound) + "…" : found
     return error(field, "is \(found); allowed: \(allowed ?? fields[field]?.values ?? "")")
   }
 

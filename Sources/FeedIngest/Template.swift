@@ -3,25 +3,21 @@ import FeedConfiguration
 import FeedStore
 
 extension RowMapper {
-  /// A template whose literals are at fixed addresses, and whose parts are read without counting references.
+  /// A template whose literals are at fixed addresses.
   final class Template {
     let text: String
     /// The member of the source that has it.
     let name: StaticString
-    /// Literals, and for a place the index of it.
-    let parts: [(literal: ByteSpan?, place: Int)]
-    let places: [IngestTemplate.Part]
-    private let literals: [OwnedSpan?]
+    /// The bytes of a literal, and the part.
+    let parts: [(literal: OwnedSpan?, place: IngestTemplate.Part)]
 
     init(_ template: IngestTemplate, _ name: StaticString) {
       text = template.text
       self.name = name
-      places = template.parts
-      literals = places.map { part in
-        guard case .literal(let bytes) = part else { return nil }
-        return bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) }
+      parts = template.parts.map { part in
+        guard case .literal(let bytes) = part else { return (nil, part) }
+        return (bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) }, part)
       }
-      parts = literals.enumerated().map { ($1?.span, $0) }
     }
   }
 
@@ -29,8 +25,8 @@ extension RowMapper {
     parts.removeAll(keepingCapacity: true)
     var count = 0
     for (literal, place) in template.parts {
-      guard let span = if let literal { literal } else { try span(of: template.places[place], row) } else {
-        let problem = "\(template.places[place].text) is not a string, number, true or false in this record"
+      guard let span = if let literal { literal.span } else { try span(of: place, row) } else {
+        let problem = "\(place.text) is not a string, number, true or false in this record"
         throw Rejection(.unmappable, "'\(template.name)' is \"\(template.text)\", and \(problem)")
       }
       parts.append(span)
@@ -60,11 +56,11 @@ extension RowMapper {
       guard let row, let (text, field) = try find(pointer, in: row) else { return nil }
       return try number(field.first, text, decimals.at(pointer), pointer) ?? scalar(field, text)
     }
-    guard let keyBytes, !keyBytes.isEmpty else {
+    guard case .key(let pointer) = part, let keyBytes, !keyBytes.isEmpty else {
       throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
     }
     let text = keyIndexer.text
-    if case .keyMember(let pointer) = part {
+    if !pointer.tokens.isEmpty {
       return key.flatMap { pointer.find(in: text, from: $0) }.flatMap { scalar($0, text) }
     }
     // A JSON string stands for its text, everything else for itself.

@@ -340,7 +340,7 @@ import Testing
     for (mapping, record) in [
       ("section: \"s\"", "[\(upsert),\(removal),\(all)]"),
       ("section: \"s\", data: [\"ön\", \"s\"]", "[\(upsert),\(patch("{\"s\":\"x\"}"))]"),
-      ("section: \"s\", data: [\"ön\"]", "[\(upsert)]"), ("section: \"s\", data: \"/ön\"", "[\(upsert)]"),
+      ("section: \"s\", data: [\"ön\"]", upsert), ("section: \"s\", data: \"/ön\"", upsert),
       ("section: \"{/s}\", data: [\"s\"]", Self.upsert("1", "{\"s\":\"x\"}", section: "x")),
     ] {
       let map = try Mapping(Self.keyedEvents + mapping)

@@ -116,7 +116,7 @@ public struct ByteSpan: @unchecked Sendable {
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
-  func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
+  package func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
   /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.
   public func precedes(_ other: ByteSpan) -> Bool {
