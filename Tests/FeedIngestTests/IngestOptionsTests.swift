@@ -174,6 +174,13 @@ import Testing
     }
   }
 
+  @Test(arguments: ["\"f\", keep: 5", "\"g\", keep: 6", "\"f\""])
+  func `two sources may fill a section with the same settings, or one of them with settings`(_ other: String)
+  {
+    let more = "topic: \"more\", section: \"s\", item: \"m{key}\", feed: \(other)"
+    #expect(error("[{\(Self.valid), keep: 5}, {\(more)}]") == "accepted")
+  }
+
   @Test func `a source may have everything`() {
     let all = """
       [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9, decimals: {"/a": "text"}, tests: [{name: "t"}]}]
