@@ -6,16 +6,10 @@ package import Service
 package struct IngestSource: Sendable, Equatable, MappingObject {
   package enum Format: String, Sendable { case json, debezium }
 
-  package enum Selection: Sendable, Equatable {
-    /// The value at a pointer.
-    case value(JSONPointer)
-    /// An object of the members with these names.
-    case members([String])
-
-    /// The pointer, which is that of the whole row for an object of its members.
-    package var pointer: JSONPointer {
-      if case .value(let pointer) = self { pointer } else { JSONPointer(tokens: []) }
-    }
+  /// The item's data: the value at a pointer, or an object of the members with these names.
+  package struct Selection: Sendable, Equatable {
+    package var pointer = JSONPointer(tokens: [])
+    package var members: [String]?
   }
 
   /// The spelling of a decimal that is not a JSON number.
@@ -70,9 +64,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     """
 
   init(_ read: MappingReader) throws(ConfigurationError) {
-    topic = try read("topic") { value in
-      value.string.flatMap { TopicName.isLegal($0) ? $0 : nil }
-    }
+    topic = try read("topic") { $0.string(where: TopicName.isLegal) }
     format = try read("format") { $0.string.flatMap(Format.init) }
     feed = try read("feed", IngestTemplate.init)
     section = try read("section", IngestTemplate.init)
@@ -80,32 +72,18 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     kind = try read.optional("kind", IngestTemplate.init)
     data = try read("data", Selection.init)
     conditions = try read.pointers("where") { _, value in
-      guard case .array(let values) = value, !values.isEmpty else { return nil }
-      let isPlain = values.allSatisfy {
-        if case .number = $0 { false } else { $0.text != nil || $0 == .null }
-      }
-      return isPlain ? values : nil
+      guard let values = value.array, !values.isEmpty else { return nil }
+      return values.allSatisfy { if case .number = $0 { false } else { $0.text != nil || $0 == .null } }
+        ? values : nil
     }
     decimals = try read.pointers("decimals") { pointer, value in
-      switch value {
-      case _ where pointer.tokens.isEmpty: nil
-      case .integer(let scale) where (0...1_000).contains(scale): .base64(scale: Int(scale))
-      case .string("text"): .text
-      default: nil
-      }
+      if pointer.tokens.isEmpty { return nil }
+      return value == .string("text") ? .text : value.integer(in: 0...1_000).map { .base64(scale: $0) }
     }
-    unavailableValue = try read("unavailableValue") { value in
-      value.string.flatMap { (8...255).contains($0.utf8.count) ? $0 : nil }
-    }
+    unavailableValue = try read("unavailableValue") { $0.string { (8...255).contains($0.utf8.count) } }
     tests = try read.objects("tests")
     order = try read.objects("order", 1...SectionOrder.maxKeys)
-    let keep = try read.optional("keep") { value in
-      if case .integer(let keep) = value, (1...Int64(SectionSettings.greatestBound)).contains(keep) {
-        keep
-      } else {
-        nil
-      }
-    }
+    let keep = try read.optional("keep") { $0.integer(in: 1...SectionSettings.greatestBound) }
     let keys = order.map(\.json).joined(separator: ",")
     settings = (keys.isEmpty ? "" : ",\"order\":[\(keys)]") + (keep.map { ",\"keep\":\($0)" } ?? "")
     for (name, template) in [("feed", feed), ("item", item)] where format == .json && !template.usesOnlyKey {
@@ -118,7 +96,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
           """
       )
     }
-    guard case .members(let names) = data else { return }
+    guard let names = data.members else { return }
     for (index, key) in order.enumerated()
     where !names.contains(where: { key.by.tokens.first == Array($0.utf8) }) {
       let by = ConfigurationValue.string(key.by.text).json
@@ -129,15 +107,15 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
 
 extension IngestSource.Selection {
   fileprivate init?(_ value: ConfigurationValue) {
-    switch value {
-    case .string(let text):
+    if let text = value.string {
       guard let pointer = JSONPointer(text) else { return nil }
-      self = .value(pointer)
-    case .array(let values):
-      let names = values.compactMap(\.string).filter { !$0.hasPrefix("/") }
-      guard !names.isEmpty, names.count == values.count, Set(names).count == names.count else { return nil }
-      self = .members(names)
-    default: return nil
+      self.pointer = pointer
+    } else {
+      let names = value.array?.compactMap(\.string).filter { !$0.hasPrefix("/") } ?? []
+      guard !names.isEmpty, names.count == value.array?.count, Set(names).count == names.count else {
+        return nil
+      }
+      members = names
     }
   }
 }
@@ -195,7 +173,7 @@ package struct IngestTest: Sendable, Equatable, MappingObject {
     value = try read("value") { .some($0.record) }
     isRekeyed = try read("newKey") { if case .boolean(let flag) = $0 { flag } else { nil } }
     outcome = try read.optional("outcome", \.string)
-    gives = try read("gives") { if case .array(let values) = $0 { values } else { nil } }
+    gives = try read("gives", \.array)
   }
 }
 

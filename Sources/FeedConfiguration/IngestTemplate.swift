@@ -61,12 +61,9 @@ package struct IngestTemplate: Sendable, Equatable {
   }
 
   private mutating func append(_ character: Character) {
-    var bytes = Array(String(character).utf8)
-    if case .literal(let before)? = parts.last {
-      bytes = before + bytes
-      parts.removeLast()
-    }
-    parts.append(.literal(bytes))
+    let bytes = Array(String(character).utf8)
+    guard case .literal(let before)? = parts.last else { return parts.append(.literal(bytes)) }
+    parts[parts.count - 1] = .literal(before + bytes)
   }
 
   private static func part(_ name: Substring) -> Part? {

@@ -77,9 +77,7 @@ struct MappingReader {
     _ field: String,
     _ counts: ClosedRange<Int> = 0...Int.max
   ) throws(ConfigurationError) -> [Object] {
-    let values = try optional(field) {
-      if case .array(let values) = $0, counts.contains(values.count) { values } else { nil }
-    }
+    let values = try optional(field) { $0.array.flatMap { counts.contains($0.count) ? $0 : nil } }
     return try Self.objects(values ?? [], "\(name).\(field)", source)
   }
 
@@ -106,7 +104,20 @@ struct MappingReader {
 }
 
 extension ConfigurationValue {
-  var string: String? { if case .string(let text) = self { text } else { nil } }
+  var string: String? { string { _ in true } }
+  var array: [ConfigurationValue]? { if case .array(let values) = self { values } else { nil } }
+
+  func string(where isAllowed: (String) -> Bool) -> String? {
+    if case .string(let text) = self, isAllowed(text) { text } else { nil }
+  }
+
+  func integer(in range: ClosedRange<Int>) -> Int? {
+    if case .integer(let number) = self, let number = Int(exactly: number), range.contains(number) {
+      number
+    } else {
+      nil
+    }
+  }
 
   /// The value as JSON, which has no infinity and no NaN.
   package var json: String {

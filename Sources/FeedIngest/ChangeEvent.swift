@@ -153,23 +153,22 @@ extension RowMapper {
     return time.first == event.start + 3 && event.text.character(time.end) == UInt8(ascii: "}")
   }
 
-  private func known(_ before: Row?) throws(Rejection) -> Row {
-    if let before, columns.allSatisfy({ before.find($0) != nil }) { return before }
-    throw Rejection(
-      .unmappable,
-      """
-      the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
-      log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
-      """
-    )
-  }
-
   /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
   private func former(_ before: Row?, _ operation: UInt8) throws(Rejection) -> Place? {
     if isKeyed { return try place(nil) }
     guard operation != UInt8(ascii: "r") else { return nil }
-    let row = try known(before)
-    guard try passes(row) else { return nil }
-    do throws(Rejection) { return try place(row) } catch { if isPartial { throw error } else { return nil } }
+    guard let before, columns.allSatisfy({ before.find($0) != nil }) else {
+      throw Rejection(
+        .unmappable,
+        """
+        the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
+        log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+        """
+      )
+    }
+    guard try passes(before) else { return nil }
+    do throws(Rejection) { return try place(before) } catch {
+      if isPartial { throw error } else { return nil }
+    }
   }
 }

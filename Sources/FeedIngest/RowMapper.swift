@@ -90,10 +90,8 @@ package final class RowMapper {
     item = Template(source.item, "item")
     kind = source.kind.map { Template($0, "kind") }
     settings = source.settings
-    if case .members(let names) = source.data {
-      memberNames = names.map { (JSONData(string: $0).description.ownedSpan, JSONPointer(members: [$0])) }
-    } else {
-      memberNames = nil
+    memberNames = source.data.members?.map {
+      (JSONData(string: $0).description.ownedSpan, JSONPointer(members: [$0]))
     }
     let pointers = (source.feed.parts + source.item.parts).compactMap {
       if case .row(let it) = $0 { it } else { nil }
