@@ -3,21 +3,25 @@ import FeedConfiguration
 import FeedStore
 
 extension RowMapper {
-  /// A template whose literals are at fixed addresses.
+  /// A template whose literals are at fixed addresses, and whose parts are read without counting references.
   final class Template {
     let text: String
     /// The member of the source that has it.
     let name: StaticString
-    /// The bytes of a literal, and the part.
-    let parts: [(literal: OwnedSpan?, place: IngestTemplate.Part)]
+    /// Literals, and for a place the index of it.
+    let parts: [(literal: ByteSpan?, place: Int)]
+    let places: [IngestTemplate.Part]
+    private let literals: [OwnedSpan?]
 
     init(_ template: IngestTemplate, _ name: StaticString) {
       text = template.text
       self.name = name
-      parts = template.parts.map { part in
-        guard case .literal(let bytes) = part else { return (nil, part) }
-        return (bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) }, part)
+      places = template.parts
+      literals = places.map { part in
+        guard case .literal(let bytes) = part else { return nil }
+        return bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) }
       }
+      parts = literals.enumerated().map { ($1?.span, $0) }
     }
   }
 
@@ -25,8 +29,8 @@ extension RowMapper {
     parts.removeAll(keepingCapacity: true)
     var count = 0
     for (literal, place) in template.parts {
-      guard let span = if let literal { literal.span } else { try span(of: place, row) } else {
-        let problem = "\(place.text) is not a string, number, true or false in this record"
+      guard let span = if let literal { literal } else { try span(of: template.places[place], row) } else {
+        let problem = "\(template.places[place].text) is not a string, number, true or false in this record"
         throw Rejection(.unmappable, "'\(template.name)' is \"\(template.text)\", and \(problem)")
       }
       parts.append(span)
