@@ -28,12 +28,13 @@ extension RowMapper {
   private func selection(of row: Row) throws(Rejection) -> ItemData {
     let (text, root) = (row.text, source.data.pointer)
     members.removeAll(keepCapacity: 1 << 20)
-    selected.removeAll(keepingCapacity: true)
+    var lack: Rejection?
+    var nested: [ByteSpan] = []
     if let memberNames {
       for (name, pointer) in memberNames {
-        if let field = row.find(pointer) { selected.append((name.span, pointer, field)) }
+        if let field = row.find(pointer) { try append(name.span, pointer, field, of: row, &lack, &nested) }
       }
-      return try object(of: row)
+      return object(lack, nested)
     }
     guard let field = row.find(root) else {
       throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
@@ -46,14 +47,14 @@ extension RowMapper {
       return ItemData(text: text.span(of: field))
     }
     if lacking != field.first, text.character(field.first) == UInt8(ascii: "{"), form != .withScale {
-      text.forEachMember(of: field.first, arena: arena) { name, value in
+      try text.forEachMember(of: field.first, arena: arena) { (name, value) throws(Rejection) in
         if isMarked, name.matches(Self.deletedMark) { return }
         let pointer = JSONPointer(tokens: root.tokens + [Array(name.buffer)])
-        selected.append((text.span(from: value.first - 2, to: value.first - 1), pointer, value))
+        let quoted = text.span(from: value.first - 2, to: value.first - 1)
+        try append(quoted, pointer, value, of: row, &lack, &nested)
       }
-      return try object(of: row)
+      return object(lack, nested)
     }
-    var lack: Rejection?
     guard let (text, field) = try findOrKeep(root, field, of: row, &lack) else {
       return ItemData(text: .empty, lack: lack)
     }
@@ -61,16 +62,27 @@ extension RowMapper {
     return ItemData(text: members.written)
   }
 
-  /// An object of the selected members.
-  private func object(of row: Row) throws(Rejection) -> ItemData {
-    var lack: Rejection?
-    var nested: [ByteSpan] = []
-    for (name, pointer, field) in selected {
-      guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { continue }
-      if mayLackValues, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
-      begin(name, first: 0)
-      try append(field, of: text, decimals.at(pointer), pointer, inside: Self.eventDepth + 1)
-    }
+  /// Appends a member to the data, unless the row lacks it.
+  ///
+  /// - Parameters:
+  ///   - name: in quotes.
+  ///   - nested: takes the names of objects.
+  private func append(
+    _ name: ByteSpan,
+    _ pointer: JSONPointer,
+    _ field: JSONText.Field,
+    of row: Row,
+    _ lack: inout Rejection?,
+    _ nested: inout [ByteSpan]
+  ) throws(Rejection) {
+    guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { return }
+    if mayLackValues, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
+    begin(name, first: 0)
+    try append(field, of: text, decimals.at(pointer), pointer, inside: Self.eventDepth + 1)
+  }
+
+  /// The object of the members that were appended.
+  private func object(_ lack: Rejection?, _ nested: [ByteSpan]) -> ItemData {
     members.append(members.count == 0 ? "{}" : "}")
     let end = members.count
     for name in nested where lack != nil {

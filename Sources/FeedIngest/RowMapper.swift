@@ -25,9 +25,8 @@ package final class RowMapper {
   let (formerIndexer, rowIndexer) = (JSONIndexer(), JSONIndexer())
   let arena = ScratchArena()
   private let output = ByteWriter()
-  /// The data of an item, if it is not spelled as in the row, and its members: the name in quotes, and where it is in the row.
+  /// The data of an item, if it is not spelled as in the row.
   let members = ByteWriter()
-  @exclusivity(unchecked) var selected: [(name: ByteSpan, pointer: JSONPointer, field: JSONText.Field)] = []
   let unavailable: UnavailableValue
   @exclusivity(unchecked) var parts: [ByteSpan] = []
   @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
