@@ -41,9 +41,7 @@ extension FeedStoreConfiguration {
 
 extension ConfigurationReader {
   fileprivate mutating func readTopic(_ key: String, into value: inout String) throws(ConfigurationError) {
-    value = try string(key, default: value, allowed: TopicName.allowed) { name in
-      Array(name.utf8).withUnsafeBytes { TopicName.isLegal(ByteSpan($0)) }
-    }
+    value = try string(key, default: value, allowed: TopicName.allowed, where: TopicName.isLegal)
   }
 }
 

@@ -40,8 +40,7 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
     try reader.finish()
     try configuration.checkSizes(reader)
     try configuration.checkTopics(reader)
-    try configuration.ingest.check(configuration.store.topics, configuration.kafka, reader)
-    try configuration.ingest.check(configuration.store.limits, reader)
+    try configuration.ingest.check(configuration, reader)
     try configuration.checkPlugins(reader)
     return (configuration, reader.readings)
   }

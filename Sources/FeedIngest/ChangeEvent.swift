@@ -10,10 +10,12 @@ extension RowMapper {
   /// Refuses to delete a row that another event inserts with another key, maybe at the same place, maybe before.
   func checkKey(_ isRekeyed: () -> Bool) throws(Rejection) {
     let parts = source.feed.parts + source.item.parts
-    guard source.format == .debezium, !parts.contains(.key), isRekeyed() else { return }
+    guard source.format == .debezium, !parts.contains(.key(JSONPointer(tokens: []))), isRekeyed() else {
+      return
+    }
     let columns = parts.compactMap { part in
       switch part {
-      case .row(let pointer), .keyMember(let pointer): pointer.column
+      case .row(let pointer), .key(let pointer): pointer.column
       default: nil
       }
     }
@@ -47,22 +49,24 @@ extension RowMapper {
 
   /// The parts of a value or a key with a schema; without one, the payload is all of it.
   func content(of text: JSONText) -> (schema: JSONText.Field?, payload: Int) {
-    guard let schema = Member.schema.find(in: text, from: 0),
-      let payload = Member.payload.find(in: text, from: 0)
+    // A plain row may have columns of these names, and others.
+    guard text.character(0) == UInt8(ascii: "{"), text.character(1) == UInt8(ascii: "\"") else {
+      return (nil, 0)
+    }
+    let second = text.tokenAfterValue(3) + 1
+    guard text.character(second - 1) == UInt8(ascii: ","),
+      text.character(text.tokenAfterValue(second + 2)) == UInt8(ascii: "}"),
+      let schema = Member.schema.find(in: text, from: 0), let payload = Member.payload.find(in: text, from: 0)
     else { return (nil, 0) }
-    var count = 0
-    text.forEachMember(of: 0, arena: arena) { _, _ in count += 1 }
     let first = text.character(schema.first)
-    // A plain row may have columns of these names.
-    return count == 2 && (first == UInt8(ascii: "{") || first == UInt8(ascii: "n"))
-      ? (schema, payload.first) : (nil, 0)
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "n") ? (schema, payload.first) : (nil, 0)
   }
 
   func readSchema(_ field: JSONText.Field, of text: JSONText) {
     let bytes = text.span(of: field)
     if schema?.bytes.span.hasSameBytes(as: bytes) != true {
-      let row: StaticString? = source.format == .debezium ? "after" : nil
-      var decimals = Decimals(field.first, of: text, field: row, arena: arena)
+      var decimals = Decimals(field.first, of: text, arena: arena)
+      if source.format == .debezium { decimals = decimals.at(Member.after) }
       decimals.add(source.decimals)
       schema = (OwnedSpan(bytes), decimals)
     }
@@ -149,23 +153,22 @@ extension RowMapper {
     return time.first == event.start + 3 && event.text.character(time.end) == UInt8(ascii: "}")
   }
 
-  private func known(_ before: Row?) throws(Rejection) -> Row {
-    if let before, columns.allSatisfy({ before.find($0) != nil }) { return before }
-    throw Rejection(
-      .unmappable,
-      """
-      the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
-      log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
-      """
-    )
-  }
-
   /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
   private func former(_ before: Row?, _ operation: UInt8) throws(Rejection) -> Place? {
     if isKeyed { return try place(nil) }
     guard operation != UInt8(ascii: "r") else { return nil }
-    let row = try known(before)
-    guard try passes(row) else { return nil }
-    do throws(Rejection) { return try place(row) } catch { if isPartial { throw error } else { return nil } }
+    guard let before, columns.allSatisfy({ before.find($0) != nil }) else {
+      throw Rejection(
+        .unmappable,
+        """
+        the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
+        log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+        """
+      )
+    }
+    guard try passes(before) else { return nil }
+    do throws(Rejection) { return try place(before) } catch {
+      if isPartial { throw error } else { return nil }
+    }
   }
 }

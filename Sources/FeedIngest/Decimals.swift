@@ -12,13 +12,13 @@ indirect enum Decimals: Equatable {
   /// The same for all elements of an array, or values of a map.
   case elements(Decimals)
 
-  init(_ members: [IngestSource.DecimalMember]) {
+  init(_ members: [IngestMember<IngestSource.DecimalForm>]) {
     self = .none
     add(members)
   }
 
-  mutating func add(_ members: [IngestSource.DecimalMember]) {
-    for member in members { add(.one(member.form), at: member.pointer.tokens[...]) }
+  mutating func add(_ members: [IngestMember<IngestSource.DecimalForm>]) {
+    for member in members { add(.one(member.value), at: member.pointer.tokens[...]) }
   }
 
   private mutating func add(_ other: Decimals, at tokens: ArraySlice<[UInt8]>) {
@@ -48,8 +48,7 @@ indirect enum Decimals: Equatable {
   ///
   /// - Parameters:
   ///   - schema: the token at which its object starts.
-  ///   - field: the field of a struct whose schema counts; nil for all of it.
-  init(_ schema: Int, of text: JSONText, field: StaticString? = nil, arena: ScratchArena) {
+  init(_ schema: Int, of text: JSONText, arena: ScratchArena) {
     self = .none
     var (type, name): (ByteSpan?, ByteSpan?)
     var (scale, inner): (Int?, JSONText.Field?)
@@ -75,14 +74,8 @@ indirect enum Decimals: Equatable {
         guard let column = Self.field.find(in: text, from: element.first),
           text.character(column.first) == UInt8(ascii: "\"")
         else { return }
-        let name = text.string(column.first, arena: arena)
-        if let field, !name.matches(field) { return }
         let decimals = Decimals(element.first, of: text, arena: arena)
-        if field != nil {
-          self = decimals
-        } else if decimals != .none {
-          members[Array(name.buffer)] = decimals
-        }
+        if decimals != .none { members[Array(text.string(column.first, arena: arena).buffer)] = decimals }
       }
       if !members.isEmpty { self = .members(members) }
     } else if let inner {
@@ -135,29 +128,20 @@ indirect enum Decimals: Equatable {
   static func number(_ bytes: [UInt8], scale: Int) -> String? {
     guard !bytes.isEmpty, bytes.count <= mostBytes, abs(scale) <= 4 * mostBytes else { return nil }
     let isNegative = bytes[0] >= 0x80
-    var magnitude = bytes
-    if isNegative {
-      var carry = true
-      for index in magnitude.indices.reversed() {
-        magnitude[index] = ~magnitude[index] &+ (carry ? 1 : 0)
-        carry = carry && magnitude[index] == 0
-      }
-    }
     // Limbs of nine digits, the lowest first.
     var limbs: [UInt64] = [0]
-    for byte in magnitude {
-      var carry = UInt64(byte)
+    func add(_ digit: UInt8, shiftedBy bits: Int) {
+      var carry = UInt64(digit)
       for index in limbs.indices {
-        carry += limbs[index] << 8
+        carry += limbs[index] << bits
         (carry, limbs[index]) = carry.quotientAndRemainder(dividingBy: 1_000_000_000)
       }
       if carry > 0 { limbs.append(carry) }
     }
+    for byte in bytes { add(isNegative ? ~byte : byte, shiftedBy: 8) }
+    if isNegative { add(1, shiftedBy: 0) }
     var digits = "\(limbs.removeLast())"
-    for limb in limbs.reversed() {
-      let text = "\(limb)"
-      digits += String(repeating: "0", count: 9 - text.count) + text
-    }
+    for limb in limbs.reversed() { digits += "\(1_000_000_000 + limb)".dropFirst() }
     if scale < 0, digits != "0" { digits += String(repeating: "0", count: -scale) }
     if scale > 0 {
       if digits.count <= scale { digits = String(repeating: "0", count: scale + 1 - digits.count) + digits }
@@ -168,27 +152,24 @@ indirect enum Decimals: Equatable {
 
   /// A decimal as databases spell it, in JSON's spelling; nil if it is another text.
   static func number(_ text: ByteSpan) -> String? {
-    var rest = text.text[...]
-    func digits() -> Substring {
-      defer { rest = rest.drop { ("0"..."9").contains($0) } }
-      return rest.prefix { ("0"..."9").contains($0) }
+    var rest = text.buffer[...]
+    func digits() -> String {
+      let digits = rest.prefix { $0 &- 0x30 < 10 }
+      rest = rest[digits.endIndex...]
+      return String(decoding: digits, as: UTF8.self)
     }
-    func passes(_ characters: String) -> Character? {
-      guard let first = rest.first, characters.contains(first) else { return nil }
-      return rest.removeFirst()
+    func passes(_ bytes: UInt8...) -> UInt8? {
+      rest.first.flatMap { bytes.contains($0) ? rest.removeFirst() : nil }
     }
-    var number = passes("+-") == "-" ? "-" : ""
+    func sign() -> String { passes(UInt8(ascii: "-"), UInt8(ascii: "+")) == UInt8(ascii: "-") ? "-" : "" }
+    let minus = sign()
     let whole = digits()
-    let significant = whole.drop { $0 == "0" }
-    number += significant.isEmpty ? "0" : significant
-    var fraction: Substring = ""
-    if passes(".") != nil {
-      fraction = digits()
-      if !fraction.isEmpty { number += "." + fraction }
-    }
+    let fraction = passes(UInt8(ascii: ".")) == nil ? "" : digits()
     if whole.isEmpty && fraction.isEmpty { return nil }
-    if passes("eE") != nil {
-      number += "e" + (passes("+-") == "-" ? "-" : "")
+    let significant = whole.drop { $0 == "0" }
+    var number = "\(minus)\(significant.isEmpty ? "0" : significant)\(fraction.isEmpty ? "" : ".")\(fraction)"
+    if passes(UInt8(ascii: "e"), UInt8(ascii: "E")) != nil {
+      number += "e" + sign()
       let exponent = digits()
       if exponent.isEmpty { return nil }
       number += exponent
@@ -210,7 +191,7 @@ struct OrderCheck {
   private static let lengths = 4...64
 
   init(_ source: IngestSource) {
-    keys = source.orderKeys.map { JSONPointer(tokens: source.data.tokens + $0.tokens) }
+    keys = source.order.map { JSONPointer(tokens: source.data.pointer.tokens + $0.by.tokens) }
     isDecided = keys.isEmpty
   }
 

@@ -16,19 +16,7 @@ extension RowMapper {
   private static let eventDepth = 2
 
   func data(of row: Row) throws(Rejection) -> ItemData {
-    var data: ItemData
-    if source.members != nil {
-      data = try object(of: row) { (append) throws(Rejection) in
-        for (name, pointer) in memberNames {
-          if let field = row.find(pointer) { try append(name.span, pointer, field) }
-        }
-      }
-    } else {
-      guard let field = row.find(source.data) else {
-        throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
-      }
-      data = try value(field, of: row)
-    }
+    let data = try selection(of: row)
     guard data.text.count <= limits.maxDataBytes else {
       throw tooLong("'data'", data.text.count, "maxDataBytes", limits.maxDataBytes)
     }
@@ -36,62 +24,80 @@ extension RowMapper {
     return data
   }
 
-  /// The data that a pointer leads to, spelled as in the row unless something in it is not to be written.
-  private func value(_ field: JSONText.Field, of row: Row) throws(Rejection) -> ItemData {
-    let (text, form) = (row.text, decimals.at(source.data))
+  /// The data, spelled as in the row unless something in it is not to be written.
+  private func selection(of row: Row) throws(Rejection) -> ItemData {
+    let (text, root) = (row.text, source.data.pointer)
+    members.removeAll(keepCapacity: 1 << 20)
     var lack: Rejection?
+    var nested: [ByteSpan] = []
+    if let memberNames {
+      for (name, pointer) in memberNames {
+        if let field = row.find(pointer) { try append(name.span, pointer, field, of: row, &lack, &nested) }
+      }
+      return object(lack, nested)
+    }
+    guard let field = row.find(root) else {
+      throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
+    }
+    let form = decimals.at(root)
     let lacking = mayLackValues ? unavailable.token(in: field, of: text, arena: arena) : nil
-    let isMarked = isMarked && source.data.tokens.isEmpty
+    let isMarked = isMarked && root.tokens.isEmpty
     if lacking == nil, form == .none, !isMarked {
       try checkDepth(field, of: text, inside: Self.eventDepth)
       return ItemData(text: text.span(of: field))
     }
     if lacking != field.first, text.character(field.first) == UInt8(ascii: "{"), form != .withScale {
-      return try object(of: row) { (append) throws(Rejection) in
-        try text.forEachMember(of: field.first, arena: arena) { (name, value) throws(Rejection) in
-          if isMarked, name.matches(Row.deletedMark) { return }
-          let pointer = JSONPointer(tokens: source.data.tokens + [Array(name.buffer)])
-          try append(text.span(from: value.first - 2, to: value.first - 1), pointer, value)
-        }
+      try text.forEachMember(of: field.first, arena: arena) { (name, value) throws(Rejection) in
+        if isMarked, name.matches(Self.deletedMark) { return }
+        let pointer = JSONPointer(tokens: root.tokens + [Array(name.buffer)])
+        let quoted = text.span(from: value.first - 2, to: value.first - 1)
+        try append(quoted, pointer, value, of: row, &lack, &nested)
       }
+      return object(lack, nested)
     }
-    members.removeAll(keepCapacity: 1 << 20)
-    guard let (text, field) = try findOrKeep(source.data, field, of: row, &lack) else {
+    guard let (text, field) = try findOrKeep(root, field, of: row, &lack) else {
       return ItemData(text: .empty, lack: lack)
     }
-    try append(field, of: text, form, source.data, inside: Self.eventDepth)
+    try append(field, of: text, form, root, inside: Self.eventDepth)
     return ItemData(text: members.written)
   }
 
-  /// An object of members of a row.
+  /// Appends a member to the data, unless the row lacks it.
   ///
-  /// - Parameter each: calls its parameter with each member: the name in quotes, where it is in the row, and its value.
-  private func object(
+  /// - Parameters:
+  ///   - name: in quotes.
+  ///   - nested: takes the names of objects.
+  private func append(
+    _ name: ByteSpan,
+    _ pointer: JSONPointer,
+    _ field: JSONText.Field,
     of row: Row,
-    _ each: (_ append: (ByteSpan, JSONPointer, JSONText.Field) throws(Rejection) -> Void) throws(Rejection) ->
-      Void
-  ) throws(Rejection) -> ItemData {
-    members.removeAll(keepCapacity: 1 << 20)
-    var lack: Rejection?
-    var nested: [ByteSpan] = []
-    try each { (name, pointer, field) throws(Rejection) in
-      guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { return }
-      if mayLackValues, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
-      members.append(members.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
-      members.append(name)
-      members.append(UInt8(ascii: ":"))
-      try append(field, of: text, decimals.at(pointer), pointer, inside: Self.eventDepth + 1)
-    }
+    _ lack: inout Rejection?,
+    _ nested: inout [ByteSpan]
+  ) throws(Rejection) {
+    guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { return }
+    if mayLackValues, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
+    begin(name, first: 0)
+    try append(field, of: text, decimals.at(pointer), pointer, inside: Self.eventDepth + 1)
+  }
+
+  /// The object of the members that were appended.
+  private func object(_ lack: Rejection?, _ nested: [ByteSpan]) -> ItemData {
     members.append(members.count == 0 ? "{}" : "}")
-    guard let lack else { return ItemData(text: members.written) }
     let end = members.count
-    for name in nested {
-      members.append(members.count == end ? UInt8(ascii: "{") : UInt8(ascii: ","))
-      members.append(name)
-      members.append(":null")
+    for name in nested where lack != nil {
+      begin(name, first: end)
+      members.append("null")
     }
-    if !nested.isEmpty { members.append("}") }
+    if members.count > end { members.append("}") }
     return ItemData(text: members.span(0..<end), lack: lack, removals: members.span(end..<members.count))
+  }
+
+  /// Begins a member of the object that begins at `first`.
+  private func begin(_ name: ByteSpan, first: Int) {
+    members.append(members.count == first ? UInt8(ascii: "{") : UInt8(ascii: ","))
+    members.append(name)
+    members.append(UInt8(ascii: ":"))
   }
 
   /// A value of the data; nil if the row lacks it, so that the item keeps what it has.
@@ -127,28 +133,30 @@ extension RowMapper {
       return members.append(text.span(of: field))
     }
     if let number = try number(field.first, text, form, pointer) { return members.append(number) }
-    switch text.character(field.first) {
+    let opening = text.character(field.first)
+    var separator = opening
+    func begin() {
+      members.append(separator)
+      separator = UInt8(ascii: ",")
+    }
+    switch opening {
     case UInt8(ascii: "{"):
-      var isFirst = true
       try text.forEachMember(of: field.first, arena: arena) { (name, value) throws(Rejection) in
-        members.append(isFirst ? UInt8(ascii: "{") : UInt8(ascii: ","))
+        begin()
         members.append(text.span(from: value.first - 2, to: value.first - 1))
         members.append(UInt8(ascii: ":"))
         try append(value, of: text, form[name], pointer, inside: depth + 1)
-        isFirst = false
       }
-      members.append(isFirst ? "{}" : "}")
     case UInt8(ascii: "["):
       let each: Decimals = if case .elements(let each) = form { each } else { .none }
-      var isFirst = true
       try text.forEachElement(of: field.first) { (element) throws(Rejection) in
-        members.append(isFirst ? UInt8(ascii: "[") : UInt8(ascii: ","))
+        begin()
         try append(element, of: text, each, pointer, inside: depth + 1)
-        isFirst = false
       }
-      members.append(isFirst ? "[]" : "]")
-    default: members.append(text.span(of: field))
+    default: return members.append(text.span(of: field))
     }
+    if separator == opening { members.append(opening) }
+    members.append(opening + 2)
   }
 
   /// The store would reject what is nested deeper, and keep the row as it was.

@@ -11,10 +11,12 @@ package enum MappingTests {
     var failures: [String] = []
     let sources = configuration.ingest.sources
     for (number, source) in sources.enumerated() {
-      for test in source.tests {
+      for (index, test) in source.tests.enumerated() {
         // As after a restart: the settings of a section precede its first item.
         let mapper = RowMapper(source, number: number, configuration.store.limits, SentSections())
-        if let problem = problem(test, mapper) { failures.append("\(test.name): \(problem)") }
+        guard let problem = problem(test, mapper) else { continue }
+        let name = test.name.map { " (\($0))" } ?? ""
+        failures.append("ingest.sources[\(number)].tests[\(index)]\(name): \(problem)")
       }
     }
     return (failures, sources.reduce(0) { $0 + $1.tests.count })
@@ -29,7 +31,7 @@ package enum MappingTests {
       if let wanted = test.outcome, wanted != outcome.name { return "expected \(wanted), found \(found)" }
       let records = (0..<mapper.recordCount).map { mapper.record($0) }
       let text = records.map {
-        "{\"feed\":\(IngestTemplate.quoted($0.feed.text)),\"value\":\($0.value.text)}"
+        "{\"feed\":\(ConfigurationValue.string($0.feed.text).json),\"value\":\($0.value.text)}"
       }
       let list = "[" + text.joined(separator: ",") + "]"
       let values = try? JSONDecoder().decode(ConfigurationValue.self, from: Data(list.utf8))

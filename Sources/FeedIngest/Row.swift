@@ -12,25 +12,6 @@ struct Row {
 
   func find(_ pointer: JSONPointer) -> JSONText.Field? { pointer.find(in: text, from: start) }
 
-  /// The member by which Debezium's ExtractNewRecordState says whether the row is deleted, if it rewrites deletions.
-  static let deletedMark: StaticString = "__deleted"
-  private static let deleted = JSONPointer(members: ["__deleted"])
-  private static let operation = JSONPointer(members: ["__op"])
-
-  /// Whether the row has that member, and whether it says that the row is deleted, or `__op` does.
-  func mark(arena: ScratchArena) -> (isThere: Bool, isDeletion: Bool) {
-    let mark = value(Self.deleted, arena)
-    let isDeletion = mark?.matches("true") == true || value(Self.operation, arena)?.matches("d") == true
-    return (mark != nil, isDeletion)
-  }
-
-  private func value(_ pointer: JSONPointer, _ arena: ScratchArena) -> ByteSpan? {
-    find(pointer).map { field in
-      let isText = text.character(field.first) == UInt8(ascii: "\"")
-      return isText ? text.string(field.first, arena: arena) : text.span(of: field)
-    }
-  }
-
   /// The name of the column that has a token.
   func column(of token: Int, arena: ScratchArena) -> String {
     var column = ""
@@ -52,7 +33,7 @@ final class UnavailableValue {
     let bytes = Array(text.utf8)
     let hexadecimal = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     let base64 = Data(bytes).base64EncodedString()
-    let quoted = IngestTemplate.quoted(text)
+    let quoted = JSONData(string: text).description
     let list = "[" + bytes.map(String.init).joined(separator: ",") + "]"
     // Text, bytes, a map, an array of bytes.
     spellings = [text, base64, hexadecimal, "{\(quoted):\(quoted)}", list].map(\.ownedSpan)
@@ -61,12 +42,10 @@ final class UnavailableValue {
 
   /// Whether a record may have it; most have not, and are not searched token by token.
   func mayBe(in record: ByteSpan) -> Bool {
-    guard let start = record.rawBuffer.baseAddress else { return false }
-    if memchr(start, Int32(UInt8(ascii: "\\")), record.count) != nil { return true }
-    if memchr(start, Int32(UInt8(ascii: "[")), record.count) != nil { return true }
-    return spellings.prefix(3).contains {
-      memmem(start, record.count, $0.span.base, $0.span.count) != nil
-    }
+    record.contains(UInt8(ascii: "\\")) || record.contains(UInt8(ascii: "["))
+      || spellings.prefix(3).contains {
+        memmem(record.base, record.count, $0.span.base, $0.span.count) != nil
+      }
   }
 
   /// The first token of a value that is a placeholder.

@@ -15,7 +15,8 @@ package final class RowMapper {
   private let sections: SentSections
   private let (feed, section, item): (Template, Template, Template)
   private let kind: Template?
-  let memberNames: [(quoted: OwnedSpan, pointer: JSONPointer)]
+  private let settings: String
+  let memberNames: [(quoted: OwnedSpan, pointer: JSONPointer)]?
   /// The members that say where a row is.
   let columns: [JSONPointer]
   let indexer = JSONIndexer()
@@ -29,6 +30,7 @@ package final class RowMapper {
   let unavailable: UnavailableValue
   @exclusivity(unchecked) var parts: [ByteSpan] = []
   @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
+  @exclusivity(unchecked) private var events = 0
   /// How many records had each outcome, but for the most frequent one.
   @exclusivity(unchecked) private var counts: [String: Int] = [:]
   @exclusivity(unchecked) private var upserted = 0
@@ -40,7 +42,7 @@ package final class RowMapper {
   @exclusivity(unchecked) var mayLackValues = false
   /// Whether the record does not have all of the row, so that the row's item stays as it is.
   @exclusivity(unchecked) var isPartial = false
-  /// Whether the row has ``Row/deletedMark``, which is not a part of the data.
+  /// Whether the row has ``deletedMark``, which is not a part of the data.
   @exclusivity(unchecked) var isMarked = false
   /// The row before the change, which may have the values that the row after it lacks.
   @exclusivity(unchecked) var fallback: Row?
@@ -86,8 +88,9 @@ package final class RowMapper {
     section = Template(source.section, "section")
     item = Template(source.item, "item")
     kind = source.kind.map { Template($0, "kind") }
-    memberNames = (source.members ?? []).map { name in
-      (IngestTemplate.quoted(name).ownedSpan, JSONPointer(members: [name]))
+    settings = source.settings
+    memberNames = source.data.members?.map {
+      (JSONData(string: $0).description.ownedSpan, JSONPointer(members: [$0]))
     }
     let pointers = (source.feed.parts + source.item.parts).compactMap {
       if case .row(let it) = $0 { it } else { nil }
@@ -177,12 +180,21 @@ package final class RowMapper {
     return .deleted
   }
 
-  /// A row without an envelope. Debezium's ExtractNewRecordState may mark it as deleted.
+  /// By this member, ExtractNewRecordState says whether a row is deleted, if it rewrites deletions.
+  static let deletedMark: StaticString = "__deleted"
+
+  /// A row without an envelope.
   private func mapRow(_ row: Row) throws(Rejection) -> Outcome {
     let place = try place(nil)
-    let mark = row.mark(arena: arena)
-    isMarked = mark.isThere
-    guard mark.isDeletion else { return try change(from: place, to: row) }
+    var (isDeleted, isDeletion) = (false, false)
+    row.text.forEachMember(of: row.start, arena: arena) { name, value in
+      if name.matches(Self.deletedMark) {
+        isMarked = true
+        isDeleted = row.text.span(of: value).matches("\"true\"") || row.text.span(of: value).matches("true")
+      }
+      if name.matches("__op") { isDeletion = row.text.span(of: value).matches("\"d\"") }
+    }
+    guard isDeleted || isDeletion else { return try change(from: place, to: row) }
     delete(place)
     return .deleted
   }
@@ -220,12 +232,12 @@ package final class RowMapper {
       guard let (text, field) = try find(condition.pointer, in: row),
         text.character(field.first) != UInt8(ascii: "n")
       else {
-        if condition.values.contains(.null) { continue }
+        if condition.value.contains(.null) { continue }
         return false
       }
       let number = try number(field.first, text, decimals.at(condition.pointer), condition.pointer)
       let bytes = number ?? text.span(of: field)
-      let isWanted = condition.values.contains { wanted in
+      let isWanted = condition.value.contains { wanted in
         guard case .string(let wanted) = wanted else {
           return bytes.buffer.elementsEqual((wanted.text ?? "").utf8)
         }
@@ -246,8 +258,8 @@ package final class RowMapper {
 
   func delete(_ place: Place) {
     let start = output.count
-    appendDeletion(of: place.item)
-    outputs.append((place.feed, start..<output.count))
+    begin(Self.deletion, place.item, start)
+    end(start, place.feed)
   }
 
   private func upsert(
@@ -259,40 +271,41 @@ package final class RowMapper {
   ) {
     let isElsewhere = former.map { !$0.feed.hasSameBytes(as: place.feed) } ?? false
     if let former, isElsewhere { delete(former) }
-    let replaced = former.flatMap { isElsewhere || $0.item.hasSameBytes(as: place.item) ? nil : $0.item }
-    let isNew =
-      !source.settings.isEmpty && sections.insert(source: number, feed: place.feed, section: section)
-    let isList = replaced != nil || isNew || data.lack != nil
     let start = output.count
-    if isList { output.append("[") }
-    if let replaced {
-      appendDeletion(of: replaced)
-      output.append(",")
+    if let former, !isElsewhere, !former.item.hasSameBytes(as: place.item) {
+      begin(Self.deletion, former.item, start)
     }
-    if isNew {
-      append("{\"op\":\"section.upsert\",\"section\":", section)
-      output.append(string: source.settings)
-      output.append("},")
+    if !settings.isEmpty, sections.insert(source: number, feed: place.feed, section: section) {
+      begin("{\"op\":\"section.upsert\",\"section\":", section, start)
+      output.append(string: settings)
     }
-    append("{\"op\":\"item.upsert\",\"item\":", place.item)
+    begin("{\"op\":\"item.upsert\",\"item\":", place.item, start)
     append(",\"section\":", section)
     if let kind { append(",\"kind\":", kind) }
-    if data.lack == nil {
-      output.append(",\"data\":")
-      output.append(data.text)
-    }
-    output.append("}")
     // A patch merges objects; the former ones go first.
-    if data.lack != nil {
-      for patch in [data.removals, data.text] where patch.count > 2 {
-        append(",{\"op\":\"item.patch\",\"item\":", place.item)
-        output.append(",\"data\":")
-        output.append(patch)
-        output.append("}")
-      }
+    let patches = data.lack == nil ? [] : [data.removals, data.text].filter { $0.count > 2 }
+    if data.lack == nil { append(data: data.text) }
+    for patch in patches {
+      begin("{\"op\":\"item.patch\",\"item\":", place.item, start)
+      append(data: patch)
     }
-    if isList { output.append("]") }
-    outputs.append((place.feed, start..<output.count))
+    end(start, place.feed)
+  }
+
+  private static let deletion: StaticString = "{\"op\":\"item.delete\",\"item\":"
+
+  /// Begins an event of the record that begins at `start`, after the one before.
+  private func begin(_ event: StaticString, _ id: ByteSpan, _ start: Int) {
+    output.append(output.count == start ? "[" : "},")
+    events += 1
+    append(event, id)
+  }
+
+  /// Ends a record, which is an array if it has several events.
+  private func end(_ start: Int, _ feed: ByteSpan) {
+    output.append(events == 1 ? "}" : "}]")
+    outputs.append((feed, (events == 1 ? start + 1 : start)..<output.count))
+    events = 0
   }
 
   private func append(_ name: StaticString, _ id: ByteSpan) {
@@ -300,8 +313,8 @@ package final class RowMapper {
     output.append(quoted: id)
   }
 
-  private func appendDeletion(of item: ByteSpan) {
-    append("{\"op\":\"item.delete\",\"item\":", item)
-    output.append("}")
+  private func append(data: ByteSpan) {
+    output.append(",\"data\":")
+    output.append(data)
   }
 }

@@ -60,11 +60,11 @@ extension RowMapper {
       guard let row, let (text, field) = try find(pointer, in: row) else { return nil }
       return try number(field.first, text, decimals.at(pointer), pointer) ?? scalar(field, text)
     }
-    guard let keyBytes, !keyBytes.isEmpty else {
+    guard case .key(let pointer) = part, let keyBytes, !keyBytes.isEmpty else {
       throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
     }
     let text = keyIndexer.text
-    if case .keyMember(let pointer) = part {
+    if !pointer.tokens.isEmpty {
       return key.flatMap { pointer.find(in: text, from: $0) }.flatMap { scalar($0, text) }
     }
     // A JSON string stands for its text, everything else for itself.

@@ -4,7 +4,7 @@ import Oracle
 import Service
 import Testing
 
-/// The tables in docs/settings.md have every key with its default.
+/// The tables in docs/settings.md have every key with its default, and docs/ingest.md has every field of a mapping.
 @Suite struct DocumentedConfigurationTests {
   private static let folder = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -18,6 +18,13 @@ import Testing
     let assignments = rows.map { "\($0.key)=\($0.value)" }
     let configuration = try ConfigurationSources(assignments: assignments).load().configuration
     #expect(configuration == FeedStoreConfiguration())
+  }
+
+  @Test(arguments: [IngestSource.table, IngestOrderKey.table, IngestTest.table])
+  func `the page of ingest has the fields of a mapping as they are declared`(_ table: String) throws {
+    let page = try #require(String(validating: readFile("\(Self.folder)/ingest.md"), as: UTF8.self))
+    let head = "\n| field | values | default | meaning |\n|---|---|---|---|\n"
+    #expect(page.contains(head + table + "\n\n"), "docs/ingest.md must have this table:\n\(table)")
   }
 
   /// The rows of a page with keys, without patterns such as `kafka.*`.

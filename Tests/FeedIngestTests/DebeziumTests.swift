@@ -31,6 +31,8 @@ import Testing
     (decimal, "\"AJY=\"", "1.50"), (decimal, "\"BAg=\"", "10.32"), (decimal, "\"/w==\"", "-0.01"),
     (decimal, "\"AA==\"", "0.00"),
     (decimal, "null", "null"), (decimal, "\"gA==\"", "-1.28"),
+    (decimal.replacing("\"2\"", with: "\"-2\""), "\"AA==\"", "0"),
+    (decimal.replacing("\"2\"", with: "\"-2\""), "\"AQ==\"", "100"),
     (decimal, "\"DeC2s6dj//8=\"", "9999999999999999.99"),
     (
       #"{"type":"struct","fields":[{"type":"int32","field":"scale"},{"type":"bytes","field":"value"}],"name":"io.debezium.data.VariableScaleDecimal","field":"total"}"#,
@@ -72,6 +74,12 @@ import Testing
     let event = "{\"after\":{\"total\":\(value),\"in\":{\"a\":[1],\"total\":\(value)}},\"op\":\"c\"}"
     let map = try Mapping(Self.keyed + "decimals: {\"/total\": \(form), \"/in/total\": \(form)}")
     #expect(data(map, event) == "{\"total\":\(number),\"in\":{\"a\":[1],\"total\":\(number)}}")
+  }
+
+  @Test func `the mapping adds to a schema`() throws {
+    let map = try Mapping(Self.keyed + "decimals: {\"/id\": \"text\"}")
+    let event = Self.envelope(Self.decimal, "\"AJY=\"").replacing("\"id\":1,", with: "\"id\":\"07\",")
+    #expect(data(map, event) == "{\"id\":7,\"total\":1.50}")
   }
 
   @Test(arguments: ["\"J w==\"", "\"9.50\"", "\"\""])
@@ -195,7 +203,11 @@ import Testing
     let (records, outcome) = try Mapping(Self.plain)(key: "{\"id\":1}", "{\"id\":1,\(mark)}")
     #expect(outcome == (isDeleted ? "deleted" : "upserted"))
     #expect(records.count == 1 && !records[0].contains("__deleted"), "\(records)")
-    // A table may have columns of these names.
+    // A table may have columns of these names, and so may an object in it.
+    let part = "{\"id\":1,\(mark)}"
+    #expect(
+      data(try Mapping(Self.plain + ", data: \"/x\""), "{\"__deleted\":\"false\",\"x\":\(part)}") == part
+    )
     #expect(
       try Mapping(Self.keyed)(key: "{\"id\":1}", "{\"after\":{\(mark)},\"op\":\"u\"}").outcome == "upserted"
     )

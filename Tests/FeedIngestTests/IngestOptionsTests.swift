@@ -21,30 +21,46 @@ import Testing
     ("[{topic: \"a b\"}]", "--set: ingest.sources[0].topic is \"a b\"; allowed: 1 to 249"),
     (
       "[{\(valid), fed: 1}]",
-      "--set: ingest.sources[0].fed (1) is not a known key; did you mean ingest.sources[0].feed?"
+      "--set: ingest.sources[0].fed is not a known field; did you mean feed?"
     ),
     (
       "[{\(valid), format: \"avro\"}]",
-      "--set: ingest.sources[0].format is \"avro\"; allowed: one of \"json\", \"debezium\""
+      "--set: ingest.sources[0].format is \"avro\"; allowed: \"json\" or \"debezium\""
     ),
-    ("[{topic: \"t\", feed: \"\"}]", "--set: ingest.sources[0].feed is \"\"; allowed: literals, and"),
-    ("[{topic: \"t\", feed: \"{x}\"}]", "--set: ingest.sources[0].feed is \"{x}\"; allowed: literals, and"),
-    ("[{topic: \"t\", feed: \"{/x\"}]", "--set: ingest.sources[0].feed is \"{/x\"; allowed: literals, and"),
-    ("[{topic: \"t\", feed: \"x}\"}]", "--set: ingest.sources[0].feed is \"x}\"; allowed: literals, and"),
+    (
+      "[{topic: \"t\", feed: \"\"}]",
+      "--set: ingest.sources[0].feed is \"\"; allowed: text, where {/pointer} leads"
+    ),
+    (
+      "[{topic: \"t\", feed: \"{x}\"}]",
+      "--set: ingest.sources[0].feed is \"{x}\"; allowed: text, where {/pointer} leads"
+    ),
+    (
+      "[{topic: \"t\", feed: \"{/x\"}]",
+      "--set: ingest.sources[0].feed is \"{/x\"; allowed: text, where {/pointer} leads"
+    ),
+    (
+      "[{topic: \"t\", feed: \"x}\"}]",
+      "--set: ingest.sources[0].feed is \"x}\"; allowed: text, where {/pointer} leads"
+    ),
     (
       "[{topic: \"t\", feed: \"{/~2}\"}]",
-      "--set: ingest.sources[0].feed is \"{/~2}\"; allowed: literals, and"
+      "--set: ingest.sources[0].feed is \"{/~2}\"; allowed: text, where {/pointer} leads"
     ),
-    ("[{topic: \"t\", feed: \"f\"}]", "--set: ingest.sources[0].section is missing; allowed: literals, and"),
+    (
+      "[{topic: \"t\", feed: \"f\"}]",
+      "--set: ingest.sources[0].section is missing; allowed: text, where {/pointer} leads"
+    ),
     (
       "[{topic: \"t\", feed: \"{/f}\", section: \"s\", item: \"{key}\"}]",
       "--set: ingest.sources[0].feed is \"{/f}\"; allowed: with \"format\": \"json\", literals, {key} and {key/pointer} only, because"
     ),
     ("[{\(valid), data: \"x\"}]", "--set: ingest.sources[0].data is \"x\"; allowed: a JSON Pointer"),
-    ("[{\(valid), data: []}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"),
-    ("[{\(valid), data: [\"/a\"]}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"),
+    ("[{\(valid), data: []}]", "--set: ingest.sources[0].data is []; allowed: a JSON Pointer"),
+    ("[{\(valid), data: [\"/a\"]}]", "--set: ingest.sources[0].data is [\"/a\"]; allowed: a JSON Pointer"),
     (
-      "[{\(valid), data: [\"a\", \"a\"]}]", "--set: ingest.sources[0].data is a list; allowed: a JSON Pointer"
+      "[{\(valid), data: [\"a\", \"a\"]}]",
+      "--set: ingest.sources[0].data is [\"a\",\"a\"]; allowed: a JSON Pointer"
     ),
     (
       "[{\(valid), data: [\"a\"], order: [{by: \"/a/b\"}, {by: \"/b\"}]}]",
@@ -52,23 +68,23 @@ import Testing
     ),
     (
       "[{\(valid), where: [1]}]",
-      "--set: ingest.sources[0].where is a list; allowed: an object of JSON Pointers"
+      "--set: ingest.sources[0].where is [1]; allowed: an object of JSON Pointers"
     ),
     (
       "[{\(valid), where: {x: [1]}}]",
-      "--set: ingest.sources[0].where has \"x\": a list; allowed: an object of"
+      "--set: ingest.sources[0].where is {\"x\":[1]}; allowed: an object of"
     ),
     (
       "[{\(valid), where: {\"/x\": [1.5]}}]",
-      "--set: ingest.sources[0].where has \"/x\": a list; allowed: an object of"
+      "--set: ingest.sources[0].where is {\"/x\":[1.5]}; allowed: an object of"
     ),
     (
       "[{\(valid), decimals: {\"/a\": 2, \"/b\": -1}}]",
-      "--set: ingest.sources[0].decimals has \"/b\": -1; allowed: an object of"
+      "--set: ingest.sources[0].decimals is {\"/b\":-1}; allowed: an object of"
     ),
     (
       "[{\(valid), decimals: {\"\": 2}}]",
-      "--set: ingest.sources[0].decimals has \"\": 2; allowed: an object of"
+      "--set: ingest.sources[0].decimals is {\"\":2}; allowed: an object of"
     ),
     (
       "[{\(valid), unavailableValue: \"x\"}]",
@@ -76,11 +92,11 @@ import Testing
     ),
     (
       "[{\(valid), tests: [{given: 1}]}]",
-      "--set: ingest.sources[0].tests[0].given (1) is not a known key"
+      "--set: ingest.sources[0].tests[0].given is not a known field; did you mean gives?"
     ),
     (
       "[{\(valid), tests: [{gives: {}}]}]",
-      "--set: ingest.sources[0].tests[0].gives is an object; allowed: a list of objects"
+      "--set: ingest.sources[0].tests[0].gives is {}; allowed: a list of objects"
     ),
     (
       "[{topic: \"rows\", feed: \"f\", section: \"s\", item: \"\(String(repeating: "x", count: 256)){key}\"}]",
@@ -92,15 +108,15 @@ import Testing
     ),
     (
       "[{\(valid), order: [{by: \"x\"}]}]",
-      "--set: ingest.sources[0].order is a list; allowed: an order of a section; it must have a JSON Pointer"
+      "--set: ingest.sources[0].order[0].by is \"x\"; allowed: a JSON Pointer into the item's data"
     ),
     (
       "[{\(valid), order: [{bi: \"/x\"}]}]",
-      "--set: ingest.sources[0].order[0].bi is not a known key; did you mean ingest.sources[0].order[0].by?"
+      "--set: ingest.sources[0].order[0].bi is not a known field; did you mean by?"
     ),
     (
       "[{\(valid), order: []}]",
-      "--set: ingest.sources[0].order is a list; allowed: an order of a section; it must have at least one key"
+      "--set: ingest.sources[0].order is []; allowed: a list of 1 to 4 objects"
     ),
     (
       "[{\(valid), keep: 0}]",
@@ -118,6 +134,51 @@ import Testing
   func `a mistake is refused with its place and what is allowed`(_ sources: String, _ message: String) {
     let error = error(sources)
     #expect(error.hasPrefix(message), "\(error)")
+  }
+
+  @Test(arguments: [
+    (IngestSource.table, nil, [:]), (IngestOrderKey.table, "order", ["by": "'/x'"]),
+    (IngestTest.table, "tests", [:]),
+  ])
+  func `each field takes its example and its default, and refuses others`(
+    _ table: String,
+    _ list: String?,
+    _ inner: [String: String]
+  ) throws {
+    let source = ["topic": "'t'", "format": "'debezium'", "feed": "'f'", "section": "'s'", "item": "'i'"]
+    func object(_ members: [String: String]) -> String {
+      "{" + members.map { "\($0): \($1)" }.joined(separator: ", ") + "}"
+    }
+    func load(_ field: String, _ value: String?) throws(ConfigurationError) -> IngestOptions {
+      var (members, whole) = (list == nil ? source : inner, source)
+      members[field] = value
+      if let list { whole[list] = "[\(object(members))]" } else { whole = members }
+      return try ConfigurationSources(assignments: ["ingest.sources=[\(object(whole))]"]).load().configuration
+        .ingest
+    }
+    for row in table.replacing("`", with: "").split(separator: "\n") {
+      let cells = row.split(separator: "|").map { String($0.dropFirst().dropLast()) }
+      let example = cells[1].ranges(of: ", as in ").last.map { cells[1][$0.upperBound...] }
+      for field in cells[0].split(separator: ", ").map(String.init) {
+        #expect(throws: Never.self) { try load(field, example.map(String.init) ?? cells[2]) }
+        let isRequired = cells[2] == "required"
+        if !isRequired && cells[2] != "none" { #expect(try load(field, cells[2]) == load(field, nil)) }
+        for (value, found) in [("{x: 1.5}", "{\"x\":1.5}"), (nil, "missing")] where value != nil || isRequired
+        {
+          if ["key", "value"].contains(field) { continue }
+          let error = #expect(throws: ConfigurationError.self) { try load(field, value) }
+          let message = "\(field) is \(found); allowed: \(cells[1])"
+          #expect(error?.message.hasSuffix(message) == true, "\(error?.message ?? "")")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["\"f\", keep: 5", "\"g\", keep: 6", "\"f\""])
+  func `two sources may fill a section with the same settings, or one of them with settings`(_ other: String)
+  {
+    let more = "topic: \"more\", section: \"s\", item: \"m{key}\", feed: \(other)"
+    #expect(error("[{\(Self.valid), keep: 5}, {\(more)}]") == "accepted")
   }
 
   @Test func `a source may have everything`() {

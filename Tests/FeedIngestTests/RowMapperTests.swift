@@ -32,12 +32,17 @@ import Testing
   }
 
   @Test func `a row that no longer passes is deleted`() throws {
-    let map = try Mapping(Self.keyed + ", where: {\"/on\": [true, 1, \"yes\"], \"/off\": [null, false]}")
+    let map = try Mapping(
+      Self.keyed + ", where: {\"/on\": [true, 1, \"yes\"], \"/off\": [null, false, \"5\"]}"
+    )
     let key = "{\"f\":7,\"i\":\"a\"}"
     for row in ["{\"on\":true}", "{\"on\":1,\"off\":null}", "{\"on\":\"y\\u0065s\",\"off\":false}"] {
       #expect(map(key: key, row).outcome == "upserted", "\(row)")
     }
-    for row in ["{}", "{\"on\":1.0}", "{\"on\":\"1\"}", "{\"on\":true,\"off\":0}", "{\"on\":\"true\"}"] {
+    for row in [
+      "{}", "{\"on\":1.0}", "{\"on\":\"1\"}", "{\"on\":true,\"off\":0}", "{\"on\":\"true\"}",
+      "{\"on\":true,\"off\":151}",
+    ] {
       let (records, outcome) = map(key: key, row)
       #expect(records == ["f-7 " + Self.delete("a")] && outcome == "filtered", "\(row)")
     }
@@ -78,6 +83,8 @@ import Testing
         "f " + Self.upsert("a", "{\"s\":\"x\",\"k\":\"\"}", section: "x", kind: "k")
       ]
     )
+    let kind = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\", kind: \"{/k}\", data: [\"k\"]")
+    #expect(kind(key: "a", "{\"k\":\"\"}").records == ["f " + Self.upsert("a", "{\"k\":\"\"}", kind: "")])
     for row in ["{\"k\":1}", "{\"s\":null,\"k\":1}", "{\"s\":\"x\"}"] {
       let (records, outcome) = map(key: "a", row)
       #expect(records == ["f " + Self.delete("a")] && outcome.hasPrefix("unmappable: "), "\(row): \(outcome)")
@@ -121,6 +128,11 @@ import Testing
     #expect(records("f", "a") == ["f [\(settings("a")),\(event)]"])
     #expect(records("f", "a") == ["f \(event)"])
     #expect(records("g", "a") == ["g [\(settings("a")),\(event)]"])
+    let ascending = try Mapping(
+      "feed: \"f\", section: \"s\", item: \"{key}\", order: [{by: \"/n\"}, {by: \"\"}]"
+    )
+    let first = "{\"op\":\"section.upsert\",\"section\":\"s\",\"order\":[{\"by\":\"/n\"},{\"by\":\"\"}]}"
+    #expect(ascending(key: "1", "{}").records == ["f [\(first),\(Self.upsert("1", "{}"))]"])
     // The oldest are forgotten.
     for section in ["b", "c", "d"] { _ = records("f", section) }
     #expect(records("f", "a") == ["f [\(settings("a")),\(event)]"])
@@ -235,6 +247,9 @@ import Testing
     #expect(map(key: nil, event("u", new, new)) == ([], "filtered"))
     #expect(map(key: nil, event("c", nil, new)) == ([], "filtered"))
     #expect(map(key: nil, event("d", old, nil)) == (["f-1 " + Self.delete("1")], "deleted"))
+    // A snapshot has no former row.
+    #expect(map(key: nil, event("r", nil, old)).records == ["f-1 " + Self.upsert("1", old)])
+    #expect(map(key: nil, event("r", nil, new)) == ([], "filtered"))
     let (records, outcome) = map(key: nil, event("u", old, "{\"f\":null,\"i\":1,\"on\":1}"))
     #expect(records == ["f-1 " + Self.delete("1")] && outcome.hasPrefix("unmappable: 'feed'"))
   }
@@ -311,6 +326,7 @@ import Testing
     ("{\"id\":1}", "missing-field: the value is not a change event"),
     ("{\"id\":1,\"status\":\"open\"}", "missing-field: the value is not a change event"),
     ("{\"ts_ms\":1,\"id\":1}", "missing-field: the value is not a change event"),
+    ("{\"id\":1,\"ts_ms\":1}", "missing-field: the value is not a change event"),
     ("{\"op\":\"c\",\"after\":1}", "missing-field: "),
   ])
   func `what is no change of a row is rejected`(_ value: String, _ message: String) throws {
@@ -340,7 +356,7 @@ import Testing
     for (mapping, record) in [
       ("section: \"s\"", "[\(upsert),\(removal),\(all)]"),
       ("section: \"s\", data: [\"ön\", \"s\"]", "[\(upsert),\(patch("{\"s\":\"x\"}"))]"),
-      ("section: \"s\", data: [\"ön\"]", "[\(upsert)]"), ("section: \"s\", data: \"/ön\"", "[\(upsert)]"),
+      ("section: \"s\", data: [\"ön\"]", upsert), ("section: \"s\", data: \"/ön\"", upsert),
       ("section: \"{/s}\", data: [\"s\"]", Self.upsert("1", "{\"s\":\"x\"}", section: "x")),
     ] {
       let map = try Mapping(Self.keyedEvents + mapping)
@@ -369,6 +385,7 @@ import Testing
         outcome.contains("the column \"ön\"") && outcome.contains("REPLICA IDENTITY FULL"),
         "\(outcome)"
       )
+      #expect(map(key: "{\"i\":1}", event("u", after, after)).outcome == outcome)
       let full = map(key: "{\"i\":1}", event("u", before, after))
       let plain = try Mapping(Self.keyedEvents + mapping)(key: "{\"i\":1}", event("u", before, before))
       #expect(full == plain && full.outcome == "upserted", "\(full)")
@@ -460,6 +477,11 @@ import Testing
       "\(outcome)"
     )
     #expect(map(key: key, deletion).outcome == "deleted")
+  }
+
+  @Test func `the header concerns change events alone`() throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key/u}\"")
+    #expect(map(key: "{\"i\":1,\"u\":2}", nil, isRekeyed: true).outcome == "deleted")
   }
 
   @Test func `the null after it deletes as little`() throws {

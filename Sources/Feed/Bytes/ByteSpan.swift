@@ -116,7 +116,7 @@ public struct ByteSpan: @unchecked Sendable {
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
-  func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
+  package func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
   /// Whether these bytes precede the other's: bytewise, and a prefix before the longer text.
   public func precedes(_ other: ByteSpan) -> Bool {

@@ -104,6 +104,8 @@ public enum TopicName {
   public static let allowed =
     "1 to \(greatestByteCount) of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\""
 
+  package static func isLegal(_ name: String) -> Bool { ByteText(name).withBytes { isLegal($0) } }
+
   /// Whether Kafka accepts a name for a topic.
   public static func isLegal(_ name: ByteSpan) -> Bool {
     guard (1...greatestByteCount).contains(name.count) else { return false }

@@ -37,7 +37,7 @@ package final class SectionSettings {
 
 /// The order of a section's items: by one to four values in their data.
 package struct SectionOrder {
-  static let maxKeys = 4
+  package static let maxKeys = 4
 
   struct Key {
     var pointer: JSONPointer

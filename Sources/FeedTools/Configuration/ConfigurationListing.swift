@@ -55,7 +55,7 @@ package struct ConfigurationListing: Sendable {
       fields.append(("isMasked", "true"))
       if let reference = reading.reference { fields.append(("reference", JSONLine.quoted(reference))) }
     } else {
-      fields.append(("value", json(reading.value)))
+      fields.append(("value", reading.value.json))
     }
     if let unit = reading.unit { fields.append(("unit", JSONLine.quoted(unit.rawValue))) }
     switch reading.source {
@@ -87,15 +87,6 @@ package struct ConfigurationListing: Sendable {
       ]
     }
     return JSONLine.object(fields)
-  }
-
-  private static func json(_ value: ConfigurationValue) -> String {
-    switch value {
-    case .integer, .boolean: value.description
-    // Integers are written without an exponent, which not every reader accepts; JSON has no infinity.
-    case .number(let number): Int64(exactly: number).map(String.init) ?? value.description
-    default: JSONLine.quoted(value.text ?? value.description)
-    }
   }
 
   private static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }

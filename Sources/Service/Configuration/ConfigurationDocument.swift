@@ -15,19 +15,8 @@ package struct ConfigurationDocument: Sendable, Equatable {
   /// All settings, by key.
   package private(set) var entries: [String: ConfigurationEntry] = [:]
 
-  /// The place of the object that it is of, in a list; nil for a whole configuration.
-  private(set) var base: String?
-
   /// A document without settings.
   package init() {}
-
-  /// The members of an object in a list; objects in them stay whole.
-  init(_ members: [String: ConfigurationValue], of name: String, _ source: ConfigurationSource) {
-    base = source.description
-    for (member, value) in members {
-      entries["\(name).\(member)"] = ConfigurationEntry(value: value, source: source)
-    }
-  }
 
   /// Parses JSON5 text.
   ///
@@ -165,7 +154,7 @@ package struct ConfigurationDocument: Sendable, Equatable {
   }
 
   /// Parses a text as JSON5; nil if it is not valid.
-  static func value(of text: String) -> ConfigurationValue? {
+  package static func value(of text: String) -> ConfigurationValue? {
     try? decode(text, ConfigurationOutline(text))
   }
 

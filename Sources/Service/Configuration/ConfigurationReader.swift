@@ -11,8 +11,6 @@ package struct ConfigurationReader: Sendable {
   package private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
-  /// The place of the object whose members are read.
-  private let base: String?
   private let isMasked: @Sendable (String) -> Bool
 
   /// - Parameters:
@@ -23,7 +21,6 @@ package struct ConfigurationReader: Sendable {
     isMasked: @escaping @Sendable (_ key: String) -> Bool = SecretKey.isMasked
   ) {
     entries = document.entries
-    base = document.base
     self.isMasked = isMasked
   }
 
@@ -106,30 +103,11 @@ package struct ConfigurationReader: Sendable {
     return Choice(rawValue: name) ?? defaultValue
   }
 
-  /// A list of objects, empty by default: a reader for each, whose keys are `KEY[INDEX].MEMBER`.
-  package mutating func objects(_ key: String) throws(ConfigurationError) -> [ConfigurationReader] {
+  /// A list of objects, empty by default.
+  package mutating func list(_ key: String) throws(ConfigurationError) -> [ConfigurationValue] {
     guard let entry = ask(key) else { return note(key, [], .array([])) }
-    guard case .array(let values) = entry.value else { throw refusal(key, "a list of objects") }
-    var readers: [ConfigurationReader] = []
-    for (index, value) in values.enumerated() {
-      let name = "\(key)[\(index)]"
-      guard case .object(let members) = value else {
-        throw ConfigurationError("\(name) is \(value); allowed: an object", place: entry.place)
-      }
-      readers.append(ConfigurationReader(ConfigurationDocument(members, of: name, entry.source)))
-    }
-    return note(key, readers, entry.value)
-  }
-
-  /// A value of any type; nil if the key is not set. What is under it counts as read.
-  package mutating func value(_ key: String) -> ConfigurationValue? { ask(key)?.value }
-
-  /// An error that says what is allowed for a key.
-  package func refusal(_ key: String, _ allowed: String) -> ConfigurationError {
-    guard let entry = entries[key] else {
-      return ConfigurationError("\(key) is missing; allowed: \(allowed)", place: base)
-    }
-    return refusal(key, entry, allowed)
+    guard case .array(let values) = entry.value else { throw refusal(key, entry, "a list of objects") }
+    return note(key, values, entry.value)
   }
 
   /// All keys under a prefix that were not requested, as text and sorted by name: a section that is passed on
