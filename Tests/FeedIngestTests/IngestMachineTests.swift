@@ -219,6 +219,17 @@ struct IngestMachineTests {
     }
   }
 
+  @Test func `nothing is known any more of partitions that go`() throws {
+    let (gone, kept) = (Self.partitions[0], Self.partitions[1])
+    var machine = try Self.machine("\(Self.ready), revoking, done").machine
+    #expect(machine.held == [kept] && machine.committed == [kept: 7] && machine.positions == [kept: 7])
+    #expect(machine.handle(.polled(.init()), at: 0) == .position([kept], known: [kept: 7]))
+    machine = try Self.machine("\(Self.ready), revoking, done, assigned, done").machine
+    #expect(machine.held == [gone, kept] && machine.committed[gone] == nil)
+    machine = try Self.machine("\(Self.ready), evicted, done").machine
+    #expect(machine.held.isEmpty && machine.committed.isEmpty && machine.rebalance == nil)
+  }
+
   @Test func `partitions that are revoked are kept for ten seconds at most`() throws {
     var (machine, _) = try Self.machine("\(Self.writing), revoking")
     let late = try Self.event("timed out")
