@@ -88,7 +88,7 @@ import Testing
       Plant(
         "a part of another checksum",
         found: 5,
-        "found part 1 of 3, expected part 1 of 3 of revision 2"
+        "found revision 2, part 1 of 3, expected part 1 of 3 of revision 2"
       ) {
         $0[4] = $0[4].replacing(/"checksum":"."/, with: #""checksum":"x""#).replacing(
           /"checksum":"(.)(.{7})"/,
