@@ -2,7 +2,7 @@ package import Kafka
 
 /// Whether the input is behind, so that more is published at once; when to check; and whose fetching to resume.
 ///
-/// It falls behind when many records are unread, and catches up when almost none are, so that the backlog's end is
+/// It falls behind when many records are unread, and catches up when almost none are, so the backlog's end is
 /// published with the rest. Brokers also count records of open transactions, which cannot be read yet, so an empty
 /// poll ends a backlog as well. All times are milliseconds of the monotonic clock.
 package struct Backlog {
