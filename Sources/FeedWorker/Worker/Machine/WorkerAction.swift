@@ -36,7 +36,7 @@ enum WorkerAction: Equatable {
   case checkSchedule
   /// Pause these inputs and poll the group without changing the batch: ``WorkerEvent/groupServed(_:isPaused:)``.
   case serveGroup(pausing: [TopicPartition])
-  /// Resume these inputs unless the batch is unfinished: librdkafka drops fetched records of paused ones:
+  /// Resume these inputs unless the batch is unfinished, as librdkafka drops fetched records of paused ones:
   /// ``WorkerEvent/resumed(_:)``.
   case resumeInput([TopicPartition])
   /// Discard the polled records, and seek: ``WorkerEvent/sought(isDone:)``.

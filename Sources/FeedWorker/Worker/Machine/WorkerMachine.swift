@@ -9,11 +9,11 @@ import Kafka
 ///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended
 ///          a rebalance: next    ╰─ rebalancing ◂── before a batch or a slice of it
 ///
-/// A plain value without clients, clock and log: ``Worker`` performs the actions, so tests need no Kafka for any
-/// transition. Exactly one action is in progress at any time. ``state`` names it, and holds the data that is needed only
+/// A plain value without clients, clock and log: ``Worker`` performs the actions, so tests need no Kafka.
+/// Exactly one action is in progress at any time. ``state`` names it, and holds the data that is needed only
 /// until it ends. Each action has its event (``WorkerAction``). Any other event is a broken invariant and ends the process.
 ///
-/// ``partitions`` and ``positions`` hold the state of each partition, and ``Restoration`` the progress of restoring its feeds.
+/// ``partitions`` and ``positions`` hold each partition's state, and ``Restoration`` its feeds' progress in restoring.
 struct WorkerMachine: Equatable {
   static let firstAction = WorkerAction.findTopics
   /// How long the worker may keep revoked partitions, while the group waits for all its members.
