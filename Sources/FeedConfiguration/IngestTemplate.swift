@@ -1,8 +1,8 @@
 package import Feed
 import Service
 
-/// The pattern of an id: `customer-{/customer_id}` is a literal and a pointer into the row, `{key}` is the key
-/// as text, and `{key/id}` a pointer into it. `{{` and `}}` are braces.
+/// The pattern of an id: `customer-{/customer_id}` is a literal and a pointer into the row, `{key}` is the
+/// key as text, and `{key/id}` a pointer into it. `{{` and `}}` are braces.
 package struct IngestTemplate: Sendable, Equatable {
   package enum Part: Sendable, Equatable {
     case literal([UInt8])

@@ -12,9 +12,9 @@ import Service
 ///              │             ╰▸ closing ─▸ ended
 ///              ╰── rewinding ◂── a failed transaction, a failed poll, or repeated input
 ///
-/// A plain value without clients, clock and log: ``IngestWorker`` performs the actions, so tests need no Kafka.
-/// Exactly one action is in progress at any time, and ``state`` names it. Any event of another action is a broken
-/// invariant and ends the process. ``TransactionMachine`` decides the next call of a transaction.
+/// A plain value without clients, clock and log: ``IngestWorker`` performs the actions, so tests need no
+/// Kafka. Exactly one action is in progress at any time, and ``state`` names it. Any event of another action
+/// is a broken invariant and ends the process. ``TransactionMachine`` decides the next call of a transaction.
 struct IngestMachine: Equatable {
   static let firstAction = IngestAction.findTopics
   /// The interval of commits, each of which costs brokers some writes; and the one while the input is behind.
@@ -305,8 +305,8 @@ enum IngestAction: Equatable {
   case wait(milliseconds: Int32)
   /// Report the committed records: ``IngestEvent/done``.
   case confirm
-  /// Drop the records polled and mapped since the last commit: ``IngestEvent/done``. If a partition is named, its
-  /// records were received twice.
+  /// Drop the records polled and mapped since the last commit: ``IngestEvent/done``. If a partition is named,
+  /// its records were received twice.
   case rewind(TransactionEnd?, repeated: TopicPartition?)
   /// Complete a rebalance: ``IngestEvent/done``.
   case complete(Rebalance)

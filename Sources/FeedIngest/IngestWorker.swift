@@ -380,8 +380,8 @@ package final class IngestWorker {
   }
 }
 
-/// Logs the outcomes of each source's rows: a minute after the first row, to show a mistake in the mapping soon, and
-/// then at growing intervals. Time is a parameter.
+/// Logs the outcomes of each source's rows: a minute after the first row, to show a mistake in the mapping
+/// soon, and then at growing intervals. Time is a parameter.
 struct RowReport {
   /// By topic.
   private var due: [String: (time: Int64, interval: Int64)] = [:]

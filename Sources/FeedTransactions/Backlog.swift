@@ -3,8 +3,8 @@ package import Kafka
 /// Whether the input is behind, so that more is published at once; when to check; and whose fetching to resume.
 ///
 /// It falls behind when many records are unread, and catches up when almost none are, so the backlog's end is
-/// published with the rest. Brokers also count records of open transactions, which cannot be read yet, so an empty
-/// poll ends a backlog as well. All times are milliseconds of the monotonic clock.
+/// published with the rest. Brokers also count records of open transactions, which cannot be read yet, so an
+/// empty poll ends a backlog as well. All times are milliseconds of the monotonic clock.
 package struct Backlog {
   package private(set) var isBehind = false
   /// This number of unread records is a backlog.
@@ -65,8 +65,8 @@ package struct Backlog {
     return partitions[wakeCount % partitions.count]
   }
 
-  /// Whether to return to the system the memory that catching up has used: once, some time after the input was last
-  /// behind, because an input that often falls behind needs the same memory again.
+  /// Whether to return to the system the memory that catching up has used: once, some time after the input
+  /// was last behind, because an input that often falls behind needs the same memory again.
   package mutating func isMemoryReturnDue(at now: Int64) -> Bool {
     if isBehind {
       lastBehind = now

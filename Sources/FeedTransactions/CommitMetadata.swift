@@ -94,11 +94,11 @@ extension CommitMetadata {
 /// The known ends of the changesets topic's partitions.
 ///
 /// The worker commits the ends with the input's offsets. The worker that restores the feeds next rejects an
-/// earlier end: a former leader that was cut off and still answers would make it restore feeds from before the
-/// committed input.
+/// earlier end: a former leader that was cut off and still answers would make it restore feeds from before
+/// the committed input.
 ///
-/// Each end is a lower bound: others may write to the partition, as aborted transactions do. It is never before a
-/// record of this worker, because ``correct(_:to:)`` adopts the offsets that brokers report.
+/// Each end is a lower bound: others may write to the partition, as aborted transactions do. It is never
+/// before a record of this worker, because ``correct(_:to:)`` adopts the offsets that brokers report.
 package struct ChangesetEnds: Equatable {
   private var ends: [Int32: Int64] = [:]
   /// The numbers of records of the open transaction.
@@ -133,8 +133,8 @@ package struct ChangesetEnds: Equatable {
   /// Handles a transaction that was aborted or has an unknown outcome.
   package mutating func discard() { pending = [:] }
 
-  /// A lower bound of a partition's end; nil if unknown. Records between it and the true end belong to aborted
-  /// transactions or to the last committed ones.
+  /// A lower bound of a partition's end; nil if unknown. Records between it and the true end belong to
+  /// aborted transactions or to the last committed ones.
   package func end(of partition: Int32) -> Int64? { ends[partition] }
 
   /// The same bound after a commit of the open transaction.

@@ -85,8 +85,8 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// The rebalance from the last poll.
   package var rebalance: Rebalance? { batch.rebalance }
 
-  /// The ends of partitions that the last poll has reached, valid once its records are taken. Without paused partitions, whose
-  /// records were withheld.
+  /// The ends of partitions that the last poll has reached, valid once its records are taken. Without paused
+  /// partitions, whose records were withheld.
   package var ends: [TopicPartitionOffset] {
     batch.events.compactMap { event in
       guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }

@@ -4,8 +4,8 @@ package import FeedStore
 package import Kafka
 import Synchronization
 
-/// Queues the records of one part of a flush for a transaction. If the producer's queue is full, it returns early, and
-/// the next call continues with the record that did not fit.
+/// Queues the records of one part of a flush for a transaction. If the producer's queue is full, it returns
+/// early, and the next call continues with the record that did not fit.
 package struct PublicationWriter {
   private let options: FeedStoreOptions
   package let layout: TopicLayout

@@ -7,8 +7,8 @@ package import Service
 /// Checks the topics' settings when a daemon starts, warns of unsuitable ones, and gives the workers the size
 /// limit of rejected records. Then checks every few seconds whether the topics still have the same partitions.
 ///
-/// It never stops the daemon: a cluster may refuse to describe its topics. ``TopicLayout`` checks the partitions at
-/// the start, and does stop a daemon.
+/// It never stops the daemon: a cluster may refuse to describe its topics. ``TopicLayout`` checks the
+/// partitions at the start, and does stop a daemon.
 package struct TopicCheck: Sendable {
   package let settings: KafkaSettings
   package let options: FeedStoreOptions

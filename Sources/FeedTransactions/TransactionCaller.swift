@@ -92,8 +92,8 @@ package final class TransactionCaller {
       case .commit:
         defer { environment.crash?.reach(.inCommit) }
         if environment.crash?.isNext(.inCommit) == true {
-          // Requested without waiting, and only here: librdkafka 2.0.2 aborts the process when a commit in progress is
-          // requested again and its main thread takes longer than the call's timeout.
+          // Requested without waiting, and only here: librdkafka 2.0.2 aborts the process when a commit in
+          // progress is requested again and its main thread takes longer than the call's timeout.
           try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
           try producer.commit(timeoutMilliseconds: 1)
         } else {
@@ -170,8 +170,8 @@ package final class TransactionCaller {
 
   /// The reason why a record is refused, if it has made a call fail; nil if repeating the call may help.
   ///
-  /// If a record is refused during another call, librdkafka 2.0.2 only reports a wrong state (`_STATE`). If that
-  /// counted as a transient error, the same record would be sent again and again.
+  /// If a record is refused during another call, librdkafka 2.0.2 only reports a wrong state (`_STATE`). If
+  /// that counted as a transient error, the same record would be sent again and again.
   private func refusal(behind error: KafkaError) -> KafkaError? {
     if error.isRetriable || error.kind == .queueFull { return nil }
     do throws(KafkaError) {
@@ -244,8 +244,8 @@ package final class TransactionCaller {
   }
 }
 
-/// The failures of transactions that were not reported yet, and the resulting limits for the size of batches and the time of
-/// transactions.
+/// The failures of transactions that were not reported yet, and the resulting limits for the size of batches
+/// and the time of transactions.
 package struct TransactionFailures {
   /// The error of the last failed call since the last commit.
   package private(set) var last: KafkaError?

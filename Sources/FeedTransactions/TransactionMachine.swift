@@ -58,8 +58,8 @@ package struct TransactionMachine: Equatable {
     case pause(milliseconds: Int32)
     /// The transaction was committed, so its records are published.
     case committed
-    /// The transaction was aborted: roll the store back to the published state, seek the input back to it, and
-    /// wait for this long.
+    /// The transaction was aborted: roll the store back to the published state, seek the input back to it,
+    /// and wait for this long.
     case withdrawn(waitMilliseconds: Int32)
     /// The outcome is unknown: replace the producer after this long, and restore the store.
     case lost(waitMilliseconds: Int32)
@@ -102,8 +102,8 @@ package struct TransactionMachine: Equatable {
   package static let mostWithdrawnInARow = 20
   /// The time for a full queue to empty.
   package static let queueMilliseconds: Int32 = 5
-  /// The time for brokers to end an aborted transaction before the next producer is registered. Until then they
-  /// refuse it, and librdkafka logs a warning each time.
+  /// The time for brokers to end an aborted transaction before the next producer is registered. Until then
+  /// they refuse it, and librdkafka logs a warning each time.
   package static let abortMilliseconds: Int32 = 50
 
   package var step: Step {

@@ -6,8 +6,8 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Publishes the store's pending changes: makes the calls that ``TransactionMachine`` requests, and applies the results to
-/// the store. It owns the producer and the flush in progress.
+/// Publishes the store's pending changes: makes the calls that ``TransactionMachine`` requests, and applies
+/// the results to the store. It owns the producer and the flush in progress.
 ///
 /// Used on the worker's thread only, inside the store's isolation.
 final class Publisher {
@@ -103,8 +103,8 @@ final class Publisher {
     }
   }
 
-  /// Adds the offsets to the transaction while its records are in flight; and again if a partition ends later than the
-  /// offsets' metadata says, because others have written to it.
+  /// Adds the offsets to the transaction while its records are in flight; and again if a partition ends later
+  /// than the offsets' metadata says, because others have written to it.
   private func addOffsets(_ store: isolated FeedStore, _ context: Context) throws(KafkaError) {
     var isOutdated = false
     repeat {

@@ -24,8 +24,8 @@ extension Worker {
     return batch.rebalance
   }
 
-  /// Keeps the membership, and detects rebalances. The input is paused; if records arrive anyway, the worker reads
-  /// them again from the start of reading.
+  /// Keeps the membership, and detects rebalances. The input is paused; if records arrive anyway, the worker
+  /// reads them again from the start of reading.
   func pollWithoutInput(timeoutMilliseconds: Int32) throws -> WorkerEvent {
     let rebalance = try poll(timeoutMilliseconds: timeoutMilliseconds)
     batch.discard()
@@ -137,8 +137,8 @@ extension Worker {
     )
   }
 
-  /// Commits old, unchanged offsets again: brokers forget the offsets of topics that the group does not assign, and the
-  /// offsets of idle groups.
+  /// Commits old, unchanged offsets again: brokers forget the offsets of topics that the group does not
+  /// assign, and the offsets of idle groups.
   private func refreshOffsets(_ store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }

@@ -72,8 +72,8 @@ extension Worker {
     }
   }
 
-  /// The group has removed this member unnoticed, and may consider it the owner of partitions that others have
-  /// owned meanwhile: it joins as a new member.
+  /// The group has removed this member unnoticed, and may consider it the owner of partitions that others
+  /// have owned meanwhile: it joins as a new member.
   func replaceConsumer() throws(KafkaError) {
     log.write(.groupEvicted, "the group removed this worker in the middle of a rebalance; joining again")
     try member.replace(closeMilliseconds: closeTime)

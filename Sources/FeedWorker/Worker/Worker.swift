@@ -82,8 +82,8 @@ package final class Worker: @unchecked Sendable {
     nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
   }
 
-  /// The group assigns one of the input topics, and the same partitions of the others follow. So one worker always has all
-  /// partitions of one number.
+  /// The group assigns one of the input topics, and the same partitions of the others follow. So one worker
+  /// always has all partitions of one number.
   func join() throws(KafkaError) {
     try consumer.subscribe([options.topics.inputs[0]], companions: Array(options.topics.inputs.dropFirst()))
     status.update { $0.phase = .joining }

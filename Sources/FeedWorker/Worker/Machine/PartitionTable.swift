@@ -94,8 +94,8 @@ enum PartitionState: Equatable {
 
 /// Where each partition is read again if pending records are withdrawn, and its next expected offset.
 ///
-/// It records this worker's commits, and before the first one the start of reading. So it agrees with the broker
-/// while the worker holds the partitions and the outcome of every commit is known.
+/// It records this worker's commits, and before the first one the start of reading. So it agrees with the
+/// broker while the worker holds the partitions and the outcome of every commit is known.
 struct InputPositions: Equatable {
   private var offsets: [TopicPartition: Int64] = [:]
   /// The least offset of the next record.

@@ -67,8 +67,8 @@ enum WorkerAction: Equatable {
   case withdraw
   /// End the flush, because the outcome of the transaction is unknown: ``WorkerEvent/done``.
   case lose(waitMilliseconds: Int32)
-  /// Roll the store back if changes are pending: ``WorkerEvent/rolledBack(wasPending:)``. If a partition is named, its
-  /// records were received twice.
+  /// Roll the store back if changes are pending: ``WorkerEvent/rolledBack(wasPending:)``. If a partition is
+  /// named, its records were received twice.
   case rollBack(repeated: TopicPartition?)
 
   // MARK: Rebalances
@@ -92,8 +92,8 @@ enum WorkerEvent: Equatable {
   /// The topics fit together, or a stop was requested first.
   case topicsChecked(isStopping: Bool)
   case applied(Applied)
-  /// The ends of inputs; when pending changes are due, if there are any; the time of the next step of the restoration,
-  /// if partitions are being restored; and whether a stop was requested.
+  /// The ends of inputs; when pending changes are due, if there are any; the time of the next step of the
+  /// restoration, if partitions are being restored; and whether a stop was requested.
   case looked(ends: [TopicPartitionOffset], deadline: Int64?, restoreTime: Int64? = nil, isStopping: Bool)
   /// The group was polled. The poll returned this rebalance and this input.
   case polled(Rebalance?, [InputSpan])

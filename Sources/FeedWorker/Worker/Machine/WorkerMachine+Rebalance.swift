@@ -100,8 +100,8 @@ extension WorkerMachine {
     return enter(.rebalancing(.taking), .take(rebalance.partitions, isSettled: !isDoubtful))
   }
 
-  /// Continues reading the retained partitions from their next offsets: librdkafka paused them, and may have dropped
-  /// fetched records.
+  /// Continues reading the retained partitions from their next offsets: librdkafka paused them, and may have
+  /// dropped fetched records.
   private mutating func readOn() -> WorkerAction {
     enter(.rebalancing(.readingOn), .readOn(positions.next))
   }
