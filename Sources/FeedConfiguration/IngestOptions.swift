@@ -3,7 +3,7 @@ import FeedKafka
 import FeedStore
 package import Service
 
-/// What `feedstore ingest` reads, and how it maps rows to feeds (docs/ingest.md).
+/// The sources of `feedstore ingest`, and the mapping of their rows to feeds (docs/ingest.md).
 package struct IngestOptions: Sendable, Equatable {
   /// The consumer group of `feedstore ingest`, which is not the daemon's.
   package var group = "feedstore-ingest"

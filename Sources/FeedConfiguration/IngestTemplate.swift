@@ -1,16 +1,16 @@
 package import Feed
 import Service
 
-/// How an id is made of a row: `customer-{/customer_id}` is a literal and a pointer into the row, `{key}` is the record's key as
-/// text, and `{key/id}` a pointer into it. `{{` and `}}` are braces.
+/// The pattern of an id: `customer-{/customer_id}` is a literal and a pointer into the row, `{key}` is the
+/// key as text, and `{key/id}` a pointer into it. `{{` and `}}` are braces.
 package struct IngestTemplate: Sendable, Equatable {
   package enum Part: Sendable, Equatable {
     case literal([UInt8])
     case row(JSONPointer)
-    /// A value in the key, or without tokens the key as text.
+    /// A value in the key; without tokens, the key as text.
     case key(JSONPointer)
 
-    /// As it is written.
+    /// The part as written in the template.
     package var text: String {
       switch self {
       case .literal(let bytes): String(decoding: bytes, as: UTF8.self)
@@ -20,16 +20,16 @@ package struct IngestTemplate: Sendable, Equatable {
     }
   }
 
-  /// As it is written.
+  /// The template as written in the configuration.
   package let text: String
   package private(set) var parts: [Part] = []
 
-  /// Whether the key alone decides.
+  /// Whether the id depends only on the key.
   package var usesOnlyKey: Bool {
     parts.allSatisfy { if case .row = $0 { false } else { true } }
   }
 
-  /// The bytes that every id has.
+  /// The number of literal bytes in every id.
   var literalBytes: Int {
     parts.reduce(0) { sum, part in if case .literal(let bytes) = part { sum + bytes.count } else { sum } }
   }
@@ -73,7 +73,7 @@ package struct IngestTemplate: Sendable, Equatable {
 }
 
 extension JSONPointer {
-  /// - Returns: nil if the text is no pointer, or too long.
+  /// - Returns: nil if the text is not a pointer or is too long.
   init?(_ text: String) {
     guard let pointer = ByteText(text).withBytes({ JSONPointer($0) }) else { return nil }
     self = pointer

@@ -153,7 +153,7 @@ extension RowMapper {
     return time.first == event.start + 3 && event.text.character(time.end) == UInt8(ascii: "}")
   }
 
-  /// Where a row was before; nil if it was nowhere: it did not pass, or could not be mapped. A snapshot does not tell.
+  /// The row's place before the change; nil for a snapshot, or if the row was filtered or could not be mapped.
   private func former(_ before: Row?, _ operation: UInt8) throws(Rejection) -> Place? {
     if isKeyed { return try place(nil) }
     guard operation != UInt8(ascii: "r") else { return nil }

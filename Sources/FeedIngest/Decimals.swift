@@ -2,7 +2,7 @@ import Feed
 import FeedConfiguration
 import FoundationEssentials
 
-/// The places in a row of decimals that are not JSON numbers.
+/// The positions of decimals in a row that are not JSON numbers.
 indirect enum Decimals: Equatable {
   case none
   case one(IngestSource.DecimalForm)
@@ -39,15 +39,14 @@ indirect enum Decimals: Equatable {
     }
   }
 
-  /// The form of the value that a pointer leads to.
+  /// The forms in the value of a pointer.
   func at(_ pointer: JSONPointer) -> Decimals {
     pointer.tokens.reduce(self) { decimals, token in token.withUnsafeBytes { decimals[ByteSpan($0)] } }
   }
 
   /// The decimals of a value, by its schema as Kafka Connect's JsonConverter writes it.
   ///
-  /// - Parameters:
-  ///   - schema: the token at which its object starts.
+  /// - Parameter schema: the token at which the schema's object starts.
   init(_ schema: Int, of text: JSONText, arena: ScratchArena) {
     self = .none
     var (type, name): (ByteSpan?, ByteSpan?)
@@ -88,7 +87,7 @@ indirect enum Decimals: Equatable {
   private static let value = JSONPointer(members: ["value"])
   private static let field = JSONPointer(members: ["field"])
 
-  /// Whether it is bytes in Base64.
+  /// Whether the decimal is bytes in Base64.
   var isBytes: Bool {
     switch self {
     case .one(.base64), .withScale: true
@@ -117,14 +116,14 @@ indirect enum Decimals: Equatable {
     }
   }
 
-  /// The longest decimal, in bytes of its whole number, as writing it takes quadratic time: some 20,000 digits.
+  /// The longest decimal, in bytes of its unscaled number: some 20,000 digits. Writing it takes quadratic time.
   private static let mostBytes = 8_192
 
-  /// A number in JSON's spelling, exactly.
+  /// An exact number in JSON's spelling.
   ///
   /// - Parameters:
-  ///   - bytes: a whole number, the highest byte first, in two's complement.
-  ///   - scale: the number of its digits behind the point; negative for zeros to add.
+  ///   - bytes: a whole number in two's complement, the highest byte first.
+  ///   - scale: the number of its digits after the decimal point; a negative scale appends zeros.
   static func number(_ bytes: [UInt8], scale: Int) -> String? {
     guard !bytes.isEmpty, bytes.count <= mostBytes, abs(scale) <= 4 * mostBytes else { return nil }
     let isNegative = bytes[0] >= 0x80
@@ -150,7 +149,7 @@ indirect enum Decimals: Equatable {
     return (isNegative ? "-" : "") + digits
   }
 
-  /// A decimal as databases spell it, in JSON's spelling; nil if it is another text.
+  /// Converts a database's spelling of a decimal to JSON's; nil if the text is not a decimal.
   static func number(_ text: ByteSpan) -> String? {
     var rest = text.buffer[...]
     func digits() -> String {
@@ -178,9 +177,9 @@ indirect enum Decimals: Equatable {
   }
 }
 
-/// Notices an order by decimals that are bytes in Base64, by which nothing is sorted.
+/// Detects an `order` by decimals that are bytes in Base64, which do not sort by value.
 struct OrderCheck {
-  /// The members of the row that `order` names.
+  /// The row's members in `order`.
   private let keys: [JSONPointer]
   private var rows = 0
   private var hasPadding = false
@@ -195,7 +194,7 @@ struct OrderCheck {
     isDecided = keys.isEmpty
   }
 
-  /// Whether a member decides about places.
+  /// Whether the order uses a member.
   func uses(_ pointer: JSONPointer) -> Bool { keys.contains { $0.tokens.starts(with: pointer.tokens) } }
 
   mutating func takeWarning() -> Bool {
@@ -203,7 +202,7 @@ struct OrderCheck {
     return isWarning
   }
 
-  /// Notes one of the first rows.
+  /// Checks one of the first rows.
   mutating func note(_ row: Row, _ decimals: Decimals, arena: ScratchArena) {
     if isDecided { return }
     rows += 1

@@ -2,66 +2,66 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Decides what ingest does: takes an event, and returns the next action.
+/// Decides the actions of ingest: takes an event, and returns the next action.
 ///
 ///     starting ─▸ joining ─▸ ┬▸ preparing: a producer is registered
-///                            ├▸ positioning: the brokers say what is committed, and reading begins there
+///                            ├▸ positioning: the brokers report committed offsets, and reading begins there
 ///              ╭───────────▸ ├▸ polling ─▸ calling begin, write ─▸ (polling, in the same transaction)
 ///              │             ├▸ calling addOffsets, commit ─▸ confirming
-///              │             ├▸ rebalancing ◂── any poll may bring a rebalance; what was read is committed before
+///              │             ├▸ rebalancing ◂── any poll may bring a rebalance; read input is committed before
 ///              │             ╰▸ closing ─▸ ended
-///              ╰── rewinding ◂── a transaction that failed, a poll that failed, or input that came twice
+///              ╰── rewinding ◂── a failed transaction, a failed poll, or repeated input
 ///
-/// A plain value without clients, clock and log: ``IngestWorker`` does the actions, so every transition is tested without Kafka.
-/// There is always exactly one action under way, and ``state`` says which. Any other event than the action's is a broken
-/// invariant and ends the process. ``TransactionMachine`` says which call a transaction needs next.
+/// A plain value without clients, clock and log: ``IngestWorker`` performs the actions, so tests need no
+/// Kafka. Exactly one action is in progress at any time, and ``state`` names it. Any event of another action
+/// is a broken invariant and ends the process. ``TransactionMachine`` decides the next call of a transaction.
 struct IngestMachine: Equatable {
   static let firstAction = IngestAction.findTopics
-  /// Between two commits, each of which costs brokers some writes; and the same while the input is behind.
+  /// The interval of commits, each of which costs brokers some writes; and the one while the input is behind.
   static let windowMilliseconds: Int64 = 100
   static let backlogWindowMilliseconds: Int64 = 500
   /// The longest wait for input, so that a request to stop is seen soon.
   static let longestPoll: Int64 = 100
-  /// How long partitions that are revoked may be kept from the group, which waits for all its members.
+  /// How long ingest may keep revoked partitions, while the group waits for all its members.
   static let leavingMilliseconds: Int64 = 10_000
   private static let retryMilliseconds = ExponentialBackoff<Int64>(from: 20, to: 1_000)
 
   private(set) var state = IngestState.starting
   private(set) var transactions = TransactionMachine()
-  /// The partitions that the group has given.
+  /// The partitions that the group has assigned.
   private(set) var held: Set<TopicPartition> = []
-  /// What a poll has brought and that is not dealt with yet; and when it came, in milliseconds of the monotonic clock, like all times.
+  /// The rebalance that a poll returned, until it is handled; and the time of that poll, in milliseconds of the monotonic clock.
   private(set) var rebalance: Rebalance?
   private var rebalanceTime: Int64 = 0
   private var isStopping = false
   private var isBehind = false
-  /// Whether the transaction that failed was ended by a request of an earlier one.
+  /// Whether a request of an earlier transaction has ended the failed one.
   private var isEndedByOther = false
 
-  /// What is read next of each partition, and what is committed, both as far as that is known.
+  /// The known next offset and the known committed offset of each partition.
   private(set) var positions: [TopicPartition: Int64] = [:]
   private(set) var committed: [TopicPartition: Int64] = [:]
-  /// Whether the consumer reads all partitions from ``positions``; else they are paused.
+  /// Whether the consumer reads all partitions from ``positions``; otherwise they are paused.
   private(set) var isPositioned = false
-  /// Whether records were polled that are not written yet.
+  /// Whether polled records are not written yet.
   private var hasInput = false
-  /// When the next transaction is to be committed.
+  /// When to commit the next transaction.
   private var nextCommit: Int64 = 0
-  /// Before this time nothing is done about the producer, or about positions.
+  /// The time before which the producer and the positions are left alone.
   private var pauseEnd: Int64 = 0
   private var failuresInARow = 0
-  /// The partition whose records came twice, until that is reported.
+  /// The partition with repeated records, until it is reported.
   private var repeated: TopicPartition?
 
-  /// What the next transaction has to commit.
+  /// The offsets that the next transaction has to commit.
   var offsets: [TopicPartition: Int64] { positions.filter { committed[$0.key] != $0.value } }
   private var hasUncommitted: Bool { positions != committed }
-  /// Whether a transaction is open, or can be begun.
+  /// Whether a transaction is open, or can begin.
   private var isTransacting: Bool { transactions.isInTransaction || transactions.isReady }
 
-  /// The last action is done, and this has happened.
+  /// Handles the result of the last action.
   ///
-  /// - Returns: what to do next.
+  /// - Returns: the next action.
   mutating func handle(_ event: IngestEvent, at now: Int64) -> IngestAction {
     guard let action = transition(event, at: now) else {
       preconditionFailure("the event \(event) is not possible in state \(state)")
@@ -69,7 +69,7 @@ struct IngestMachine: Equatable {
     return action
   }
 
-  /// The same; nil, and nothing is changed, if the event is not one of the state's.
+  /// The same; returns nil without a change if the state does not expect the event.
   mutating func transition(_ event: IngestEvent, at now: Int64) -> IngestAction? {
     switch (state, event) {
     case (.starting, .topicsFound(let isStopping)):
@@ -84,7 +84,7 @@ struct IngestMachine: Equatable {
         ? enter(.positioning, .position(held, known: positions))
         : enter(.preparing, .prepareProducer(transactions.step))
     case (.preparing, .called(let outcome, _)) where outcome.fits(transactions.step):
-      // Only transactions have records that are refused.
+      // Records are refused only in transactions.
       if case .refused = outcome { return nil }
       switch transactions.take(outcome) {
       case .stop(let error): return enter(.ended, .fail(error))
@@ -135,7 +135,7 @@ struct IngestMachine: Equatable {
 
   // MARK: The loop
 
-  /// Chooses the next step. A rebalance comes before input, and a commit before both.
+  /// Chooses the next step. A rebalance precedes input, and a commit precedes both.
   private mutating func next(at now: Int64) -> IngestAction {
     if let rebalance {
       if rebalance.kind == .lost {
@@ -187,11 +187,11 @@ struct IngestMachine: Equatable {
 
   // MARK: Transactions
 
-  /// Goes one step on in a transaction, which it begins if there is none.
+  /// Takes the next step of a transaction, and begins one if none is open.
   private mutating func transact(at now: Int64) -> IngestAction {
     if transactions.isReady { transactions.begin() }
     if transactions.step == .write, !hasInput {
-      // Nothing is left to be written for now.
+      // All polled records are written.
       guard now >= nextCommit || rebalance != nil || isStopping else { return next(at: now) }
       transactions.finishWriting()
     }
@@ -211,7 +211,7 @@ struct IngestMachine: Equatable {
     return handle(effect, at: now)
   }
 
-  /// When to stop trying to commit what fails.
+  /// When to stop retrying a failed commit.
   private var limit: Int64 {
     switch rebalance?.kind {
     case .assigned?, nil: .max
@@ -241,13 +241,13 @@ struct IngestMachine: Equatable {
 
   // MARK: Failures
 
-  /// Reading has failed. A transaction that is open is aborted first.
+  /// Handles a failure to read. An open transaction is aborted first.
   private mutating func setBack(at now: Int64) -> IngestAction {
     hasInput = false
     return transactions.isInTransaction ? handle(transactions.giveUp(), at: now) : rewind(nil, at: now)
   }
 
-  /// Goes back to what is committed.
+  /// Returns to the committed offsets.
   private mutating func rewind(_ end: IngestAction.TransactionEnd?, at now: Int64) -> IngestAction {
     failuresInARow += 1
     pauseEnd = max(pauseEnd, now + Self.retryMilliseconds[failuresInARow - 1])
@@ -258,33 +258,33 @@ struct IngestMachine: Equatable {
   }
 }
 
-/// What ingest is doing: the action whose result it waits for.
+/// The state of ingest: the action whose result it awaits.
 enum IngestState: Equatable {
-  /// Brokers and topics are looked for.
+  /// Waits for brokers and topics.
   case starting
   case joining
-  /// The group is polled while no input is read.
+  /// Polls the group while no input is read.
   case idling
-  /// A producer is made or registered.
+  /// Creates or registers a producer.
   case preparing
-  /// The consumer is sent to where reading begins.
+  /// Moves the consumer to the start of reading.
   case positioning
   case polling
-  /// The call of ``TransactionMachine/step`` is made.
+  /// Makes the call of ``TransactionMachine/step``.
   case calling
-  /// Time passes before the same call is made again.
+  /// Waits before it makes the same call again.
   case waiting
-  /// A committed transaction is reported.
+  /// Reports a committed transaction.
   case confirming
-  /// What was read and is not committed is dropped.
+  /// Drops uncommitted input.
   case rewinding
-  /// A rebalance is completed, or the consumer replaced.
+  /// Completes a rebalance, or replaces the consumer.
   case rebalancing
   case closing
   case ended
 }
 
-/// What ingest has to do next. Its result is the event that is named, which goes to the machine.
+/// The next action of ingest. The worker passes the named event, which is the result, to the machine.
 enum IngestAction: Equatable {
   /// Wait for brokers and topics: ``IngestEvent/topicsFound(isStopping:)``.
   case findTopics
@@ -292,25 +292,25 @@ enum IngestAction: Equatable {
   case join
   /// Poll for input: ``IngestEvent/polled(_:)``, or ``IngestEvent/failed(_:)``.
   case poll(timeoutMilliseconds: Int32)
-  /// Poll, and discard what input comes; with the same events.
+  /// Poll, and discard any input; with the same events.
   case pollWithoutInput(timeoutMilliseconds: Int32)
-  /// Have these partitions read from the known positions, and from committed offsets otherwise:
+  /// Read these partitions from the known positions, or else from their committed offsets:
   /// ``IngestEvent/positioned(_:)`` with the latter, or ``IngestEvent/failed(_:)``.
   case position(Set<TopicPartition>, known: [TopicPartition: Int64])
-  /// Make the call of this step towards a producer, outside of transactions: ``IngestEvent/called(_:stopDeadline:)``.
+  /// Make the call of this step to prepare a producer: ``IngestEvent/called(_:stopDeadline:)``.
   case prepareProducer(TransactionMachine.Step)
-  /// Make the call of this step of a transaction: ``IngestEvent/called(_:stopDeadline:)``. `write` maps what was polled.
+  /// Make the call of this step of a transaction: ``IngestEvent/called(_:stopDeadline:)``. `write` maps polled records.
   case call(TransactionMachine.Step)
   /// Serve the producer for this long: ``IngestEvent/done``.
   case wait(milliseconds: Int32)
-  /// Report what was committed: ``IngestEvent/done``.
+  /// Report the committed records: ``IngestEvent/done``.
   case confirm
-  /// Forget what was polled and mapped since the last commit: ``IngestEvent/done``. If a partition is named, records of it
-  /// came that had come before.
+  /// Drop the records polled and mapped since the last commit: ``IngestEvent/done``. If a partition is named,
+  /// its records were received twice.
   case rewind(TransactionEnd?, repeated: TopicPartition?)
   /// Complete a rebalance: ``IngestEvent/done``.
   case complete(Rebalance)
-  /// Replace the consumer, whose membership cannot be relied on, and join the group: ``IngestEvent/done``.
+  /// Replace the consumer, whose membership is unreliable, and join the group: ``IngestEvent/done``.
   case replaceConsumer
   /// Leave the group and close the clients: ``IngestEvent/done``.
   case close
@@ -319,32 +319,32 @@ enum IngestAction: Equatable {
   /// End with an error that requires an operator.
   case fail(KafkaError)
 
-  /// How a transaction has failed.
+  /// The outcome of a failed transaction.
   enum TransactionEnd: Equatable {
     case withdrawn
     case lost(waitMilliseconds: Int32)
   }
 }
 
-/// The result of the action that the machine has returned last.
+/// The result of the machine's last action.
 enum IngestEvent: Equatable {
   case done
-  /// The topics are there, or the end was asked for first.
+  /// The topics exist, or a stop was requested first.
   case topicsFound(isStopping: Bool)
   case polled(Poll)
-  /// These partitions are read from here; the others from where they were.
+  /// These partitions are read from these offsets; the others from their known positions.
   case positioned([TopicPartition: Int64])
   case failed(KafkaError)
-  /// A call was made. The deadline is the end of the time for stopping, if that was asked for.
+  /// A call was made. The deadline is the end of the time for stopping, if a stop was requested.
   case called(TransactionMachine.Outcome, stopDeadline: Int64?)
 
   struct Poll: Equatable {
     var rebalance: Rebalance?
     var input: [InputSpan] = []
-    /// Where partitions were found to end.
+    /// The ends of partitions that the poll has reached.
     var ends: [TopicPartitionOffset] = []
     var isStopping = false
-    /// Whether much input is left to be read.
+    /// Whether many records are unread.
     var isBehind = false
   }
 }

@@ -162,7 +162,7 @@ package final class IngestWorker {
     if isGain { status.update { $0.phase = .running } }
   }
 
-  /// Reads on from the known positions, and else from what is committed.
+  /// Continues reading at the known positions, or else at the committed offsets.
   ///
   /// - Returns: where partitions begin that have no known position.
   private func position(
@@ -213,7 +213,7 @@ package final class IngestWorker {
     }
   }
 
-  /// Reads, or goes back to what is committed if that fails.
+  /// Reads, or returns to the committed offsets after an error.
   private func attempt(_ purpose: String, _ read: () throws -> IngestEvent) throws -> IngestEvent {
     do {
       return try read()
@@ -380,15 +380,15 @@ package final class IngestWorker {
   }
 }
 
-/// Tells what has become of the rows of each source: a minute after its first, as a mistake in the mapping shows soon, and then more
-/// and more rarely. Time is a parameter.
+/// Logs the outcomes of each source's rows: a minute after the first row, to show a mistake in the mapping
+/// soon, and then at growing intervals. Time is a parameter.
 struct RowReport {
   /// By topic.
   private var due: [String: (time: Int64, interval: Int64)] = [:]
 
   private static let firstInterval: Int64 = 60_000
   private static let longestInterval: Int64 = 3_600_000
-  /// What becomes of rows although the mapping is right.
+  /// The outcomes that do not indicate a mistake in the mapping.
   private static let harmless = [RowMapper.Outcome.deleted, .skipped].map(\.name)
 
   /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake;
@@ -422,7 +422,7 @@ struct RowReport {
 }
 
 extension DaemonReport {
-  /// What `feedstore ingest` has done, for standard error.
+  /// The report of `feedstore ingest`, for standard error.
   package var ingestText: String {
     var table = ReportTable("ingest")
     for (topic, counts) in (rows ?? [:]).sorted(by: { $0.key < $1.key }) {

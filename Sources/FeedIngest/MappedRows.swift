@@ -3,19 +3,19 @@ package import FeedConfiguration
 package import FeedStore
 import Service
 
-/// Maps the rows of a batch, and hands out the records of feeds that they become.
+/// Maps the rows of a batch, and returns the resulting records of feeds.
 package final class MappedRows: InputBatch, @unchecked Sendable {
   private let rows: any InputBatch
   private let mappers: [[UInt8]: RowMapper]
   private let items: [UInt8]
   private let tell: (InputRecord, RowMapper.Outcome?) throws -> Void
   private let headers: () -> [ByteSpan?]
-  /// That of the latest topic, and whether it has mapped a row whose records are handed out.
+  /// The mapper of the latest topic, and whether it holds the records of a mapped row.
   @exclusivity(unchecked) private var mapper: RowMapper?
   @exclusivity(unchecked) private var topic: [UInt8] = []
   @exclusivity(unchecked) private var isMapped = false
   @exclusivity(unchecked) private var timestamp: Int64 = 0
-  /// The number of the next record of that row, and its offset.
+  /// The number of that row's next record, and that record's offset.
   @exclusivity(unchecked) private var next = 0
   @exclusivity(unchecked) private var offset: Int64 = 0
 

@@ -46,7 +46,7 @@ package final class RowMapper {
   @exclusivity(unchecked) var isMarked = false
   /// The row before the change, which may have the values that the row after it lacks.
   @exclusivity(unchecked) var fallback: Row?
-  /// The decimals of the record; those of the mapping; and the latest schema with both.
+  /// The record's decimals; the mapping's decimals; and the latest schema with both.
   @exclusivity(unchecked) var decimals: Decimals
   let mappedDecimals: Decimals
   var schema: (bytes: OwnedSpan, decimals: Decimals)?

@@ -1,6 +1,6 @@
 import Feed
 
-/// The sections whose settings this process has sent. With too many it forgets them; to send them again changes nothing.
+/// The sections whose settings this process has sent. It may forget them: sending them again has no effect.
 package final class SentSections {
   private let capacity: Int
   private var sent: [BytesKey: OwnedSpan] = [:]
@@ -9,15 +9,15 @@ package final class SentSections {
 
   private static let forgetMilliseconds: Int64 = 60_000
 
-  /// - Parameter capacity: how many it remembers, at some 100 bytes each.
+  /// - Parameter capacity: the maximum number of sections, at some 100 bytes each.
   package init(capacity: Int = 65_536) { self.capacity = capacity }
 
-  /// Notes a section.
+  /// Records a section as sent.
   ///
   /// - Parameters:
-  ///   - source: the number of the source, as each has settings of its own.
+  ///   - source: the number of the source, because each has its own settings.
   ///   - feed, section: at most 255 bytes each.
-  /// - Returns: whether it was not known.
+  /// - Returns: whether the section is new.
   func insert(source: Int, feed: ByteSpan, section: ByteSpan) -> Bool {
     key.removeAll()
     key.append(decimal: source)
@@ -32,7 +32,7 @@ package final class SentSections {
     return true
   }
 
-  /// Forgets all once a minute, as others may have deleted sections since.
+  /// Forgets all sections once a minute, because others may have deleted some.
   ///
   /// - Parameter now: milliseconds of a clock.
   package func forget(at now: Int64) {
@@ -41,6 +41,6 @@ package final class SentSections {
     removeAll()
   }
 
-  /// Forgets all, as what was sent is not known to be written.
+  /// Forgets all sections, because the sent settings may not be written.
   package func removeAll() { sent = [:] }
 }

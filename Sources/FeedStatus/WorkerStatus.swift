@@ -81,38 +81,38 @@ package enum ReplacementReason: String, CaseIterable, Sendable {
   case fenced
   /// librdkafka gave it up.
   case fatal
-  /// It is not known whether its transaction was committed.
+  /// It is unknown whether its transaction was committed.
   case unknownOutcome = "unknown-outcome"
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 package enum TransactionOutcome: String, CaseIterable, Sendable {
   case committed
-  /// It was aborted, and its input is read again.
+  /// It was aborted, and the worker reads its input again.
   case withdrawn
-  /// It is not known whether it was committed: feeds are restored.
+  /// It is unknown whether it was committed; the worker restores the feeds.
   case unknown
-  /// It was aborted for a reason that an operator has to remove.
+  /// It was aborted for a reason that requires an operator.
   case refused
 }
 
-/// What a rebalance of the group did with a worker's partitions.
+/// The effect of a group's rebalance on a worker's partitions.
 package enum RebalanceKind: String, CaseIterable, Sendable {
   case assigned
-  /// They were given up in order.
+  /// The worker gave them up in order.
   case revoked
-  /// Others may have had them already.
+  /// Other workers may already have owned them.
   case lost
 }
 
-/// What restoring feeds has taken so far.
+/// The totals of restoring feeds.
 package struct RestoreStatistics: Sendable {
-  /// Records of the changesets topic that were read, and bytes of their keys and values.
+  /// The numbers of records read from the changesets topic, and of bytes of their keys and values.
   package private(set) var records = 0
   package private(set) var bytes = 0
-  /// Records that are left of the restoration under way.
+  /// The number of records left in the current restoration.
   package private(set) var remaining: Int64 = 0
-  /// How long restorations took that came to their end.
+  /// The durations of completed restorations.
   package private(set) var seconds = Histogram([
     0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600,
   ])
@@ -128,7 +128,7 @@ package struct RestoreStatistics: Sendable {
     seconds.observe(Double(milliseconds) / 1_000)
   }
 
-  /// What was restored is dropped.
+  /// Records that a restoration was dropped.
   package mutating func abandon() { remaining = 0 }
 
   package mutating func add(_ other: RestoreStatistics) {

@@ -1,10 +1,10 @@
-/// What a worker commits with each offset, as text:
+/// The metadata that a worker commits with each offset, as text:
 /// `changesets=OFFSET partitions=COUNT forgotten=OFFSET member=ID producer=ID`. Any part may be missing.
 ///
-/// While a partition has sections with an order or a bound it is `changesets=MAX end=OFFSET …`: builds before protocol 1.1, which
-/// would lose both, then find the changesets cut, and stop the partition instead of serving it.
+/// If a partition has sections with an order or a bound, the text is `changesets=MAX end=OFFSET …`: builds before protocol 1.1,
+/// which would lose both, then find the changesets cut, and stop the partition instead of serving it.
 package struct CommitMetadata: Equatable {
-  /// Who has committed.
+  /// The worker that has committed.
   package struct Author: Hashable {
     /// The worker's id in the group.
     package var member: String
@@ -17,13 +17,13 @@ package struct CommitMetadata: Equatable {
     }
   }
 
-  /// The changesets partition reaches at least to this offset.
+  /// A lower bound of the end of the changesets partition.
   package var changesetsEnd: Int64?
   /// Whether the partition has sections with an order or a bound.
   package var hasSettings = false
-  /// How many partitions the inputs have.
+  /// The number of partitions of the inputs.
   package var partitions: Int32?
-  /// Feeds may say that they have taken records up to this offset of a topic whose offsets have begun again since.
+  /// The topic's offsets have started over; feeds may still claim to have taken records up to this earlier offset.
   package var forgotten: Int64?
   package var author: Author?
 
@@ -67,7 +67,7 @@ package struct CommitMetadata: Equatable {
 }
 
 extension CommitMetadata {
-  /// Reads what was committed; ignores the metadata of other programs.
+  /// Reads committed metadata; ignores the metadata of other programs.
   package init(_ text: String) {
     var rest = text[...]
     changesetsEnd = Self.takeNumber(Self.end, from: &rest)
@@ -91,28 +91,28 @@ extension CommitMetadata {
   }
 }
 
-/// Where partitions of the changesets topic end, as far as this worker knows.
+/// The known ends of the changesets topic's partitions.
 ///
-/// The end is committed with the input's offsets, and the worker that restores the feeds next does not believe a broker
-/// that reports an earlier one. A former leader that was cut off and still answers would make it restore feeds as
-/// they were before the input that the offsets stand for.
+/// The worker commits the ends with the input's offsets. The worker that restores the feeds next rejects an
+/// earlier end: a former leader that was cut off and still answers would make it restore feeds from before
+/// the committed input.
 ///
-/// A lower bound: others may write to the partition, for example a transaction that is aborted. It is never before a
-/// record that this worker has published, since ``correct(_:to:)`` takes over the offsets that brokers report.
+/// Each end is a lower bound: others may write to the partition, as aborted transactions do. It is never
+/// before a record of this worker, because ``correct(_:to:)`` adopts the offsets that brokers report.
 package struct ChangesetEnds: Equatable {
   private var ends: [Int32: Int64] = [:]
-  /// Records of the open transaction.
+  /// The numbers of records of the open transaction.
   private var pending: [Int32: Int64] = [:]
 
-  /// A partition was found to reach to an offset.
+  /// Sets the end of a partition.
   package mutating func note(_ end: Int64, of partition: Int32) { ends[partition] = end }
 
-  /// A record was queued for a partition.
+  /// Counts a record that was queued for a partition.
   package mutating func add(to partition: Int32) { pending[partition, default: 0] += 1 }
 
-  /// A broker reports the end of the open transaction's records in a partition.
+  /// Adopts the end that a broker reports for the open transaction's records in a partition.
   ///
-  /// - Returns: whether it is behind the end that follows from counting them.
+  /// - Returns: whether the reported end is after the counted one.
   package mutating func correct(_ partition: Int32, to end: Int64) -> Bool {
     guard let count = pending[partition], end > ends[partition, default: 0] + count else { return false }
     ends[partition] = end - count
@@ -122,7 +122,7 @@ package struct ChangesetEnds: Equatable {
   /// The partitions in which the open transaction has records.
   package var written: [Int32] { Array(pending.keys) }
 
-  /// The transaction was committed: behind its records, each partition has a marker.
+  /// Handles a commit: a marker follows the transaction's records in each partition.
   package mutating func commit() {
     for (partition, count) in pending {
       if let end = ends[partition] { ends[partition] = end + count + 1 }
@@ -130,14 +130,14 @@ package struct ChangesetEnds: Equatable {
     pending = [:]
   }
 
-  /// The transaction was aborted, or it is not known what became of it.
+  /// Handles a transaction that was aborted or has an unknown outcome.
   package mutating func discard() { pending = [:] }
 
-  /// How far a partition reaches at least; nil if nothing is known. What lies between it and the true end is either of aborted
-  /// transactions, or of the last ones that were committed.
+  /// A lower bound of a partition's end; nil if unknown. Records between it and the true end belong to
+  /// aborted transactions or to the last committed ones.
   package func end(of partition: Int32) -> Int64? { ends[partition] }
 
-  /// The same if the open transaction is committed.
+  /// The same bound after a commit of the open transaction.
   package func endIfCommitted(of partition: Int32) -> Int64? {
     ends[partition].map { $0 + pending[partition, default: 0] }
   }

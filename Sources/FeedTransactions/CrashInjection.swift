@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Ends the process without warning at a named point, to test the recovery.
+/// Ends the process without warning at a named point, to test recovery.
 ///
-/// Set by the environment variable `FEEDSTORE_CRASH_AT`: a point, or `POINT:N` for the N-th time it is reached.
+/// Set by the environment variable `FEEDSTORE_CRASH_AT`: `POINT`, or `POINT:N` for its N-th time.
 package final class CrashInjection: Sendable {
-  /// Where the process can be ended.
+  /// A point at which the process can end.
   package enum Point: String, Sendable, CaseIterable {
     /// A transaction was begun.
     case afterBegin = "after-begin"
@@ -14,12 +14,12 @@ package final class CrashInjection: Sendable {
     /// A record of a keyframe was queued.
     case inKeyframe = "in-keyframe"
     case beforeOffsets = "before-offsets"
-    /// The offsets are part of the transaction.
+    /// The transaction includes the offsets.
     case afterOffsets = "after-offsets"
-    /// The commit was asked for, and may have happened.
+    /// The commit was requested, and may have happened.
     case inCommit = "in-commit"
     case afterCommit = "after-commit"
-    /// Feeds of a partition were read, and are not yet in the store.
+    /// Feeds of a partition were read, but are not in the store yet.
     case inRestore = "in-restore"
   }
 
@@ -29,8 +29,8 @@ package final class CrashInjection: Sendable {
   private let reached = Atomic<Int>(0)
 
   /// - Parameters:
-  ///   - text: what the environment variable holds.
-  ///   - end: ends the process; without it, the process kills itself.
+  ///   - text: the value of the environment variable.
+  ///   - end: ends the process; by default, the process kills itself.
   /// - Returns: nil if the text names no point.
   package init?(_ text: String, end: @escaping @Sendable () -> Void = { kill(getpid(), SIGKILL) }) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -47,7 +47,7 @@ package final class CrashInjection: Sendable {
     if reached.add(1, ordering: .relaxed).newValue == times { end() }
   }
 
-  /// Whether the process is ended the next time that a point is reached.
+  /// Whether the process ends the next time that it reaches a point.
   package func isNext(_ point: Point) -> Bool {
     point == self.point && reached.load(ordering: .relaxed) + 1 == times
   }

@@ -5,7 +5,7 @@ import FeedStore
 package import Kafka
 import Service
 
-/// A worker's membership in the consumer group: the consumer, what its polls bring, and when the next poll is due.
+/// A worker's membership in the consumer group: the consumer, the results of its polls, and the next poll's time.
 ///
 /// Used on the worker's thread only.
 package final class InputReader {
@@ -18,10 +18,10 @@ package final class InputReader {
   package private(set) var consumer: any GroupConsumer
   /// The records of the last poll that took input.
   package private(set) var batch: KafkaBatch
-  /// For polls during other work, when `batch` may hold records that are not applied.
+  /// For polls during other work, when `batch` may hold unapplied records.
   package private(set) var idleBatch: KafkaBatch
   package private(set) var schedule: PollSchedule
-  /// Partitions that have records after a position: the position, and since when it is that.
+  /// Partitions with records after a position: the position, and the time from which it has not changed.
   private var held: [TopicPartition: (position: Int64, since: Int64)] = [:]
 
   private static let openMilliseconds: Int64 = 60_000
@@ -57,9 +57,9 @@ package final class InputReader {
     return (consumer, makeBatch(batchCapacity), makeBatch(1))
   }
 
-  /// Waits for the brokers, and so long for topics that are missing.
+  /// Waits for the brokers, and up to the given time for missing topics.
   ///
-  /// - Returns: what is known of the topics then; nil if a stop was requested meanwhile.
+  /// - Returns: the topics' metadata; nil if a stop was requested meanwhile.
   package func findTopics(_ topics: [String], waitMilliseconds: Int64) throws(KafkaError) -> TopicMetadata? {
     var wait = TopicWait(milliseconds: waitMilliseconds)
     while !environment.stop.isRequested {
@@ -86,7 +86,7 @@ package final class InputReader {
     (consumer, batch, idleBatch) = try Self.join(configuration, environment, status)
   }
 
-  /// Polls for input. What the last poll brought must have been taken.
+  /// Polls for input. The records of the last poll must have been taken.
   package func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
     schedule.poll(at: environment.coarseClock())
@@ -97,7 +97,7 @@ package final class InputReader {
     try idleBatch.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Logs an error that a poll brought.
+  /// Logs an error that a poll returned.
   ///
   /// - Throws: the error, if an operator has to act.
   package func note(_ error: KafkaError) throws(DaemonError) {
@@ -111,7 +111,7 @@ package final class InputReader {
     )
   }
 
-  /// How far partitions go on after positions, as far as the brokers have reported.
+  /// The number of records after each position, as far as the brokers have reported.
   package func lag(behind positions: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
     var lag: [TopicPartition: Int64] = [:]
     for (partition, offset) in positions {
@@ -131,7 +131,7 @@ package final class InputReader {
       held[partition] = (position, since)
       guard now - since >= Self.openMilliseconds else { continue }
       held[partition]?.since = now
-      // For a client that reads what is committed, the end is before the first open transaction.
+      // For a read-committed client, the end is before the first open transaction.
       let wait = Self.metadataMilliseconds
       guard let end = try? consumer.queryWatermarks(partition, timeoutMilliseconds: wait).high,
         end < position + lag
@@ -144,7 +144,7 @@ package final class InputReader {
     }
   }
 
-  /// How many records no poll has brought yet, as far as the brokers have reported, and of which partitions.
+  /// The number of records that no poll has returned yet, as far as brokers have reported, and their partitions.
   package func unread(
     after positions: [TopicPartition: Int64]
   ) -> (count: Int64, partitions: [TopicPartition]) {
@@ -152,7 +152,7 @@ package final class InputReader {
     return (lag.values.reduce(0, +), Array(lag.keys))
   }
 
-  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
+  /// Resumes fetching as soon as the queue of fetched records is half empty; librdkafka waits a second.
   package func keepFetching(_ partitions: [TopicPartition], _ backlog: inout Backlog) {
     if KafkaSettings.noticesRoom || partitions.isEmpty { return }
     guard let partition = backlog.wake(fetched: consumer.fetchedCount, of: partitions) else { return }
@@ -162,16 +162,16 @@ package final class InputReader {
   /// Whether the group has to be polled now.
   package var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
 
-  /// Counts as a poll although it failed.
+  /// Counts a failed poll as a poll.
   package func postponePoll() { schedule.poll(at: environment.coarseClock()) }
 
-  /// Drops what was polled, to be read again.
+  /// Drops the polled records, which the consumer reads again later.
   package func dropInput() {
     batch.taken.discard()
     batch.discard()
   }
 
-  /// Leaves the group; what takes too long goes on in the background.
+  /// Leaves the group. After the timeout, the client closes in the background.
   package func close(timeoutMilliseconds: Int32) {
     do {
       try consumer.close(timeoutMilliseconds: timeoutMilliseconds)
@@ -181,16 +181,16 @@ package final class InputReader {
   }
 }
 
-/// When the group has to be polled again, although the worker has other things to do.
+/// The time of the next poll of the group, which is due even during other work.
 ///
-/// A member that does not poll within `max.poll.interval.ms` is removed from the group. A third of that leaves time for
-/// what cannot be interrupted; a second lets the others of the group, which wait in a rebalance, wait no longer.
+/// The group removes a member that does not poll within `max.poll.interval.ms`. A third of that leaves time for calls
+/// that cannot be interrupted; a limit of one second keeps other members from waiting longer in a rebalance.
 package struct PollSchedule: Equatable {
-  /// Milliseconds between two polls, at most.
+  /// The maximum time between two polls, in milliseconds.
   package let intervalMilliseconds: Int64
-  /// How long a call between two polls may take that cannot be interrupted, in milliseconds.
+  /// The maximum time of an uninterruptible call between two polls, in milliseconds.
   package let longestCall: Int32
-  /// When the next poll is due, in milliseconds of the monotonic clock.
+  /// The time of the next poll, in milliseconds of the monotonic clock.
   package private(set) var dueTime: Int64 = 0
 
   package static let longestMilliseconds: Int64 = 1_000

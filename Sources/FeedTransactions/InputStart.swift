@@ -10,10 +10,10 @@ package struct InputStart: Equatable {
     case committed
     /// At the earliest record, because the group has never committed an offset.
     case noneCommitted
-    /// Input was deleted before it was read, and is skipped. The text describes it.
+    /// Input was deleted before it was read, and is skipped. The text describes the loss.
     case lost(String)
     /// The topic ends before the committed offset, because it was truncated or recreated: its offsets have started over. The
-    /// text describes it.
+    /// text describes the loss.
     case restarted(String)
   }
 
@@ -37,7 +37,7 @@ package struct InputStart: Equatable {
   /// - Parameters:
   ///   - committed: the group's offset, if any.
   ///   - ends: the ends of the partition.
-  ///   - renewal: the setting for a new beginning.
+  ///   - renewal: the settings that rebuild all feeds, for the error's text.
   /// - Throws: ``DaemonError`` with the exact gap, if input is lost and the policy is to fail.
   package init(
     _ partition: TopicPartition,
@@ -57,10 +57,10 @@ package struct InputStart: Equatable {
     position = TopicPartitionOffset(partition, offset: finding == .committed ? committed : ends.low)
   }
 
-  /// Handles a record that feeds have taken beyond the end of the partition.
+  /// Handles feeds that have taken a record beyond the end of the partition.
   ///
   /// - Parameters:
-  ///   - taken: the offset of the record, by the feeds' `through`.
+  ///   - taken: the offset of the record, from the feeds' `through`.
   /// - Throws: ``DaemonError`` with both offsets, if the policy is to fail.
   package mutating func restart(
     taken: Int64,
@@ -90,7 +90,7 @@ package struct InputStart: Equatable {
     }
   }
 
-  /// Describes the records from an offset on, and the exact gap if some are missing.
+  /// Compares an offset with the ends of a partition, and describes the exact gap if records are missing.
   package static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset

@@ -5,9 +5,9 @@ import FeedStore
 package import Kafka
 import Service
 
-/// What a poll brought, as input for the store: views of the client's messages, without a copy.
+/// The records of a poll, as input for the store: views of the client's messages, without a copy.
 ///
-/// It is handed out in slices, so that the group is polled in between however long applying takes.
+/// The store takes them in slices, between which the worker polls the group, however long applying takes.
 ///
 /// Unchecked: it belongs to the worker's thread, on which the store runs as well.
 package final class KafkaBatch: InputBatch, @unchecked Sendable {
@@ -18,19 +18,19 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let wallClock: @Sendable () -> Int64
   /// When the last poll returned, in milliseconds since 1970.
   @exclusivity(unchecked) private var polled: Int64 = 0
-  /// When the slice ends, in milliseconds of the clock; a record that was begun is not interrupted.
+  /// The end of the slice, in milliseconds of the clock; a record in progress is not interrupted.
   @exclusivity(unchecked) private var sliceEnd = Int64.max
-  /// The first record of the slice, which is handed out however late it is.
+  /// The first record of the slice, which is returned even after the slice's end.
   @exclusivity(unchecked) private var sliceStart = 0
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
-  /// Partitions that went since the poll: nothing more of them is handed out.
+  /// Partitions that were given up since the poll: their remaining records are skipped.
   @exclusivity(unchecked) private var dropped: Set<Int32> = []
-  /// What was taken of it, and of batches before, since the last commit.
+  /// Counts the input that was taken from this batch and earlier ones since the last commit.
   @exclusivity(unchecked) package var taken = TakenInput()
 
   /// - Parameters:
-  ///   - clock: milliseconds; looked at before every record, to see whether a slice ends.
-  ///   - wallClock: milliseconds since 1970; looked at once a poll.
+  ///   - clock: milliseconds; read before every record, to find the end of a slice.
+  ///   - wallClock: milliseconds since 1970; read once per poll.
   package init(
     _ consumer: any RecordConsumer,
     capacity: Int,
@@ -43,7 +43,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     batch = consumer.makeBatch(capacity: capacity)
   }
 
-  /// Fills it again. What it held must have been taken.
+  /// Polls again. All records of the last poll must have been taken.
   package func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
@@ -51,13 +51,13 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     polled = wallClock()
   }
 
-  /// The records that the last poll brought, by partition.
+  /// The records of the last poll, by partition.
   package var spans: [InputSpan] {
     let messages = batch.messages
     var spans: [InputSpan] = []
     var start = 0
     while start < messages.count {
-      // Records of one partition come together.
+      // Records of one partition are adjacent.
       let first = messages[start]
       var last = first.offset
       var end = start + 1
@@ -77,16 +77,16 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     return spans
   }
 
-  /// Records that the last poll brought.
+  /// The number of records of the last poll.
   package var count: Int { batch.count }
   package var isEmpty: Bool { batch.isEmpty }
-  /// Errors and ends of partitions that the last poll brought.
+  /// Errors and ends of partitions from the last poll.
   package var events: [ConsumerEvent] { batch.events }
-  /// The rebalance that the last poll brought.
+  /// The rebalance from the last poll.
   package var rebalance: Rebalance? { batch.rebalance }
 
-  /// Where the last poll has read partitions to their ends, once its records are taken. Not of paused partitions, whose records
-  /// were withheld.
+  /// The ends of partitions that the last poll has reached, valid once its records are taken. Without paused
+  /// partitions, whose records were withheld.
   package var ends: [TopicPartitionOffset] {
     batch.events.compactMap { event in
       guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }
@@ -95,21 +95,21 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     }
   }
 
-  /// Begins a slice: from this time on no record is handed out but the first.
+  /// Begins a slice: after this time, only its first record is returned.
   package func beginSlice(until end: Int64) {
     sliceEnd = end
     sliceStart = next
   }
 
-  /// Whether records are left of the last poll that were not taken.
+  /// Whether the last poll has records that were not taken.
   package var isUnfinished: Bool { next < batch.count }
 
-  /// Drops what is left of partitions that were given up.
+  /// Drops the remaining records of partitions that were given up.
   package func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }
 
-  /// Drops what is left, to be read again.
+  /// Drops the remaining records, which the consumer reads again later.
   package func discard() {
     batch.recycle()
     next = 0
@@ -132,7 +132,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
       position: RecordPosition(
         topic: topicName(at: message.topicIndex),
         offset: message.offset,
-        // -1 if the record has none.
+        // -1 if the record has no timestamp.
         timestamp: message.timestampMilliseconds,
         taken: polled
       ),
@@ -141,7 +141,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     )
   }
 
-  /// Takes all messages, whatever the time.
+  /// Takes all messages, regardless of the time.
   package func takeAll<E>(_ body: (Message) throws(E) -> Void) throws(E) {
     for message in batch.messages {
       try body(message)
@@ -153,7 +153,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
     let message = batch.messages[next]
     taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)
     next += 1
-    // Long enough before the look-ahead reads it.
+    // Early enough before the look-ahead reads it.
     guard next + 4 * LookAhead.distance < batch.count else { return }
     if let value = batch.messages[next + 4 * LookAhead.distance].payload {
       LookAhead.prefetch(ByteSpan(value))
@@ -176,11 +176,10 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 }
 
-/// Records of one partition that a poll brought, one after the other.
+/// Consecutive records of one partition in a poll.
 package struct InputSpan: Equatable {
   package var partition: TopicPartition
-  /// The offset of the first of them.
+  /// The offsets of the first and the last record.
   package var first: Int64
-  /// The offset of the last.
   package var last: Int64
 }

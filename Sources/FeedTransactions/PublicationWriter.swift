@@ -4,8 +4,8 @@ package import FeedStore
 package import Kafka
 import Synchronization
 
-/// Queues the records of one part of a flush for a transaction, and can be interrupted: when the producer's queue is
-/// full, the next call goes on with the record that did not fit.
+/// Queues the records of one part of a flush for a transaction. If the producer's queue is full, it returns
+/// early, and the next call continues with the record that did not fit.
 package struct PublicationWriter {
   private let options: FeedStoreOptions
   package let layout: TopicLayout
@@ -16,7 +16,7 @@ package struct PublicationWriter {
   package private(set) var isIdle = true
   private var nextRecord = 0
   private var nextRejected = 0
-  /// How far the changesets topic reaches with what was written.
+  /// The ends of the changesets topic's partitions after the written records.
   package var ends = ChangesetEnds()
 
   package init(
@@ -31,20 +31,20 @@ package struct PublicationWriter {
     self.crash = crash
   }
 
-  /// Begins with a part, which the following calls of ``write(_:to:)`` pass.
+  /// Begins a part, which the caller passes to each following call of ``write(_:to:)``.
   package mutating func begin() {
     isIdle = false
     nextRecord = 0
     nextRejected = 0
   }
 
-  /// Forgets what is left of a part, and what was written in a transaction that is not known to be committed.
+  /// Drops the rest of a part, and the records written in a transaction that may not be committed.
   package mutating func discard() {
     isIdle = true
     ends.discard()
   }
 
-  /// Takes over where brokers have written the transaction's changesets.
+  /// Adopts the offsets at which brokers have written the transaction's changesets.
   ///
   /// - Returns: whether a partition ends later than was known.
   package mutating func correctEnds(by producer: any TransactionClient) -> Bool {
@@ -56,7 +56,7 @@ package struct PublicationWriter {
     return isCorrected
   }
 
-  /// Queues what is left of the part.
+  /// Queues the rest of the part.
   package mutating func write(
     _ part: borrowing Publication,
     to producer: some RecordProducer
@@ -120,7 +120,7 @@ extension Publication {
   }
 }
 
-/// A rejected record as it is sent: with headers that say why, and cut to what its topic takes.
+/// A rejected record as sent: with headers that give the reason, and cut to its topic's limit.
 package struct RejectedMessage: ~Copyable {
   package private(set) var headers = HeaderList()
   package let key: OwnedBytes
@@ -146,26 +146,26 @@ package struct RejectedMessage: ~Copyable {
   }
 }
 
-/// How large a record on the rejected topic may be: what is longer is cut, as it could never be sent.
+/// The maximum size of a record on the rejected topic. Longer records are cut, as brokers would refuse them.
 ///
-/// A class, as the topic's own limit is found out while the workers run already.
+/// A class, because the topic's own limit becomes known while the workers run.
 package final class RejectedRecordLimit: Sendable {
   private let maxMessageBytes: Atomic<Int>
 
-  /// More than what Kafka adds to a record that is alone in its batch, and to its headers.
+  /// More than Kafka adds to the headers and to a record that is alone in its batch.
   private static let overheadBytes = 1_024
 
   package init(maxMessageBytes: Int = Int(TopicRequirements.usualMessageBytes)) {
     self.maxMessageBytes = Atomic(maxMessageBytes)
   }
 
-  /// The topic tells its limit.
+  /// Sets the topic's own limit.
   package func set(maxMessageBytes: Int) {
     self.maxMessageBytes.store(maxMessageBytes, ordering: .relaxed)
   }
 
-  /// How much of a record's key and value can be sent: all of both if they fit; else the value is cut, and the
-  /// key only if it is too long by itself.
+  /// The bytes of a record's key and value that can be sent: all if they fit; otherwise the value is cut, and
+  /// the key only if it alone is too long.
   package func cut(keyBytes: Int, valueBytes: Int, headerBytes: Int) -> (keyBytes: Int, valueBytes: Int) {
     let limit = maxMessageBytes.load(ordering: .relaxed)
     let available = max(0, limit - Self.overheadBytes - headerBytes)

@@ -4,12 +4,11 @@ package import FeedStore
 import Kafka
 package import Service
 
-/// Looks at the topics' settings when a daemon starts, warns of what it cannot work with, and tells the workers
-/// how large rejected records may be. Then it looks every few seconds whether the topics still have the same
-/// partitions.
+/// Checks the topics' settings when a daemon starts, warns of unsuitable ones, and gives the workers the size
+/// limit of rejected records. Then checks every few seconds whether the topics still have the same partitions.
 ///
-/// It never stops the daemon: a cluster may refuse to describe its topics. What the partitions are at the start is left to
-/// ``TopicLayout``, which does stop a daemon.
+/// It never stops the daemon: a cluster may refuse to describe its topics. ``TopicLayout`` checks the
+/// partitions at the start, and does stop a daemon.
 package struct TopicCheck: Sendable {
   package let settings: KafkaSettings
   package let options: FeedStoreOptions
@@ -23,11 +22,11 @@ package struct TopicCheck: Sendable {
 
   private var log: Log { environment.log }
 
-  /// How often the partitions are asked for: as often as consumers ask by themselves.
+  /// The interval of the requests for the partitions, which is that of consumers' own requests.
   private static let watchSeconds = 5
   private static let answerMilliseconds: Int32 = 1_000
 
-  /// Asks for the settings once, and gives up soon; for the partitions until the task is cancelled. On a thread of its own.
+  /// Requests the settings once, with a short timeout, then the partitions until cancelled. Uses its own thread.
   package func run() async {
     let thread = WorkerThread(name: "topics")
     defer { thread.stop() }
@@ -41,14 +40,14 @@ package struct TopicCheck: Sendable {
     }
   }
 
-  /// What keeps the brokers from answering, the workers tell.
+  /// Ignores errors of the brokers, which the workers report.
   private func watch() async {
     // A consumer, because its requests create no topics.
     guard let client = try? Consumer(configuration: settings.reader, log: { _, _, _ in }) else { return }
     let batch = client.makeBatch(capacity: 1)
     while (try? await Task.sleep(for: .seconds(Self.watchSeconds))) != nil {
       do throws(KafkaError) {
-        // Discards what the client reports.
+        // Discards the client's events.
         try client.poll(into: batch, timeoutMilliseconds: 0)
         let metadata = try client.metadataByName(
           options.topics.distinct,
@@ -62,7 +61,7 @@ package struct TopicCheck: Sendable {
 
   private func work() throws(KafkaError) {
     let requirements = TopicRequirements(options, batchBytes: settings.batchBytes)
-    // What keeps the brokers from being reached, the workers tell.
+    // The workers report connection errors.
     let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
     let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
     let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)

@@ -3,13 +3,13 @@ package import FeedStatus
 package import Kafka
 import Service
 
-/// A worker's transactional producer: makes the calls that ``TransactionMachine`` asks for, and keeps what went wrong.
+/// A worker's transactional producer: makes the calls that ``TransactionMachine`` requests, and records the failures.
 ///
 /// Used on the worker's thread only.
 package final class TransactionCaller {
-  /// How long a call may take before the group is polled, and a request to stop is seen.
+  /// The maximum time of a call before the worker polls the group and checks for a request to stop.
   package static let callMilliseconds: Int32 = 1_000
-  /// A group coordinator that moves or starts is back in less. librdkafka 2.0.2 gives the transaction up if it is not.
+  /// A group coordinator that moves or starts takes less. After this time librdkafka 2.0.2 gives up the transaction.
   package static let offsetsMilliseconds: Int32 = 5_000
 
   private let settings: KafkaSettings
@@ -47,7 +47,7 @@ package final class TransactionCaller {
     producer.onStatistics = { [status] in status.record(.producer, $0) }
   }
 
-  /// Delivers statistics, which would wait in the producer's queue while nothing is published.
+  /// Delivers statistics, which would otherwise wait in the producer's queue while nothing is published.
   package func serve() { _ = try? producer.poll(timeoutMilliseconds: 0) }
 
   /// Waits, and serves the producer meanwhile.
@@ -68,7 +68,7 @@ package final class TransactionCaller {
   /// Makes the call of a step of a transaction.
   ///
   /// - Parameters:
-  ///   - machine: the machine that asks for the step.
+  ///   - machine: the machine that requests the step.
   ///   - write: queues records.
   ///   - addOffsets: adds offsets to the transaction, and waits until the brokers have its records.
   package func call(
@@ -92,8 +92,8 @@ package final class TransactionCaller {
       case .commit:
         defer { environment.crash?.reach(.inCommit) }
         if environment.crash?.isNext(.inCommit) == true {
-          // Requested, and not awaited. Only this once: librdkafka 2.0.2 aborts the process when a commit in progress is
-          // requested again and its main thread takes longer than the call may.
+          // Requested without waiting, and only here: librdkafka 2.0.2 aborts the process when a commit in
+          // progress is requested again and its main thread takes longer than the call's timeout.
           try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
           try producer.commit(timeoutMilliseconds: 1)
         } else {
@@ -103,7 +103,7 @@ package final class TransactionCaller {
       case .abort:
         failures.end(at: environment.milliseconds(), settings)
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
-        // librdkafka 2.0.2 may report only now what made a call fail.
+        // librdkafka 2.0.2 may report only now the reason for an earlier failure.
         takeDeliveryErrors()
         if let refusal = failures.refusal { return .refused(refusal) }
         if let late = failures.lateEnd { return .failed(late) }
@@ -168,10 +168,10 @@ package final class TransactionCaller {
 
   // MARK: Refused records
 
-  /// Why a record of the transaction is refused, if that is why a call has failed; nil if repeating may help.
+  /// The reason why a record is refused, if it has made a call fail; nil if repeating the call may help.
   ///
-  /// If a record is refused during another call, librdkafka 2.0.2 only reports that the state is wrong (`_STATE`). Taken
-  /// for a transient error, the same record would be sent again and again.
+  /// If a record is refused during another call, librdkafka 2.0.2 only reports a wrong state (`_STATE`). If
+  /// that counted as a transient error, the same record would be sent again and again.
   private func refusal(behind error: KafkaError) -> KafkaError? {
     if error.isRetriable || error.kind == .queueFull { return nil }
     do throws(KafkaError) {
@@ -183,7 +183,7 @@ package final class TransactionCaller {
     return failures.refusal
   }
 
-  /// Takes the records that could not be delivered. If they came in too large a batch, the next producer's are smaller.
+  /// Takes the records that could not be delivered. If their batch was too large, the next producer sends smaller ones.
   private func takeDeliveryErrors() {
     let errors = producer.takeDeliveryErrors()
     guard let bytes = failures.take(errors, batchBytes: settings.batchBytes) else { return }
@@ -203,14 +203,14 @@ package final class TransactionCaller {
 
   // MARK: Ends of transactions
 
-  /// A transaction was committed.
+  /// Records that a transaction was committed.
   package func confirm() {
     environment.crash?.reach(.afterCommit)
     failures.commit()
     status.ended(.committed)
   }
 
-  /// A transaction was aborted.
+  /// Records that a transaction was aborted.
   package func withdraw(_ machine: TransactionMachine) {
     let inARow = machine.withdrawnInARow
     status.ended(.withdrawn, withdrawnInARow: inARow)
@@ -225,7 +225,7 @@ package final class TransactionCaller {
     logUndelivered()
   }
 
-  /// The outcome of a transaction is unknown, or the producer of one cannot go on.
+  /// Records that the outcome of a transaction is unknown, or that its producer is unusable.
   package func lose(_ machine: TransactionMachine, waitMilliseconds: Int32) {
     status.ended(.unknown, withdrawnInARow: machine.withdrawnInARow)
     takeDeliveryErrors()
@@ -244,20 +244,20 @@ package final class TransactionCaller {
   }
 }
 
-/// What has gone wrong with transactions and was not reported yet; and because of it, how large batches may be, and how long
-/// transactions may take.
+/// The failures of transactions that were not reported yet, and the resulting limits for the size of batches
+/// and the time of transactions.
 package struct TransactionFailures {
-  /// What a call failed with last, since the last commit.
+  /// The error of the last failed call since the last commit.
   package private(set) var last: KafkaError?
-  /// What the producer that is to be replaced was lost for.
+  /// The error that made the producer unusable, if it is to be replaced.
   package private(set) var lossCause: KafkaError?
-  /// Records of the transaction that could not be delivered.
+  /// The errors of the transaction's records that could not be delivered.
   package private(set) var undelivered = DeliveryErrors()
   package private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
-  /// Transactions in a row that failed as they took the time they had.
+  /// The number of consecutive transactions that failed after using up most of their time.
   package private(set) var slowInARow = 0
-  /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if none is.
+  /// When the current transaction began, in milliseconds of the monotonic clock; nil without one.
   private var start: Int64?
 
   /// The configuration of the next producer.
@@ -267,14 +267,14 @@ package struct TransactionFailures {
 
   package mutating func fail(_ error: KafkaError) { last = error }
 
-  /// A transaction was begun.
+  /// Records that a transaction began.
   package mutating func begin(at now: Int64) { start = now }
 
-  /// The transaction will not be committed; said more than once, it counts once.
+  /// Records that the transaction will not be committed; repeated calls count once.
   package mutating func end(at now: Int64, _ settings: KafkaSettings) {
     guard let begun = start else { return }
     start = nil
-    // What ends by its time may do so a little before.
+    // A transaction that times out may end slightly before its limit.
     let limit = settings.transactionMilliseconds(slowInARow: slowInARow)
     if now - begun >= Int64(limit) * 3 / 4 { slowInARow += 1 }
   }
@@ -283,14 +283,14 @@ package struct TransactionFailures {
 
   package mutating func lose() { lossCause = last }
 
-  /// Records could not be delivered. If they came in too large a batch, the next producer's are smaller.
+  /// Records that could not be delivered. If their batch was too large, the next producer sends smaller ones.
   ///
   /// - Parameter batchBytes: the maximum batch size before the first refusal.
-  /// - Returns: the new limit in bytes; nil if it stays.
+  /// - Returns: the new limit in bytes; nil if it does not change.
   package mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
     let wasTooLarge = undelivered.errors.contains(where: Self.isTooLarge)
     undelivered.append(errors)
-    // Once for each transaction: its other batches were made before.
+    // Once per transaction: its other batches were built before the new limit.
     guard !wasTooLarge, errors.errors.contains(where: Self.isTooLarge) else { return nil }
     if batchLimit.isLeast {
       isRecordTooLarge = true
@@ -302,18 +302,18 @@ package struct TransactionFailures {
 
   private static func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
 
-  /// The first error of a record that is refused for good.
+  /// The first error of a record that brokers refuse permanently.
   package var refusal: KafkaError? {
     undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
-  /// Why a record is refused whose transaction a late request has ended; what was written before may be committed.
+  /// The error of a record whose transaction a late request has ended; earlier records may be committed.
   package var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
 
-  /// Why a transaction has ended, for the log.
+  /// The reason for a transaction's end, for the log.
   package var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
 
-  /// Hands out the errors of records to report them, and forgets them and what the last call failed with.
+  /// Returns the errors of undelivered records to be reported, and clears them and the last call's error.
   package mutating func takeUndelivered() -> [KafkaError] {
     defer {
       undelivered = DeliveryErrors()
@@ -326,8 +326,8 @@ package struct TransactionFailures {
 
 extension ReplacementReason {
   /// - Parameters:
-  ///   - state: the machine's, when a producer is to be replaced.
-  ///   - error: what a call failed with last; nil if there was no time left.
+  ///   - state: the machine's state before the replacement.
+  ///   - error: the error of the last failed call; nil if there was no time left.
   package init(_ state: TransactionMachine.State, _ error: KafkaError?) {
     switch state {
     case .replacing(.withdrawal): self = .aborted

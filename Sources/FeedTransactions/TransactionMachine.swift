@@ -1,67 +1,67 @@
 package import Kafka
 import Service
 
-/// The life of a transactional producer and its transactions: returns the next call to make, and takes its result.
+/// The states of a transactional producer and its transactions. Returns the next call, and takes its result.
 ///
 /// A plain value: its owner makes the calls, so every transition can be tested without Kafka.
 ///
 ///     unregistered ── register ──▸ idle ── begin ──▸ writing ── write… ──▸ addingOffsets ──▸ committing ──▸ idle
 ///         ▴                                             │                        │                │
 ///         │                                             ╰────── abortable ───────┴──▸ aborting ──▸ replacing
-///         ╰── replace ◂── broken ◂───────────── fatal, or an outcome that is not known ───────────╯
+///         ╰── replace ◂── broken ◂───────────── fatal, or an unknown outcome ─────────────────────╯
 ///
-/// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
-/// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
-/// duplicates; and requests of an aborted transaction that arrive late must find its epoch over. For the latter reason
-/// a producer that lost a connection during a committed transaction is replaced before the next one begins.
+/// A new producer also follows an abort: librdkafka 2.0.2 may give the next transaction's records the sequence
+/// numbers of records that were in flight during the abort, and brokers would drop them as duplicates; and
+/// late requests of an aborted transaction must arrive after its epoch has ended. For the latter reason, a
+/// that lost a connection during a committed transaction is replaced before the next one begins.
 package struct TransactionMachine: Equatable {
   package enum State: Equatable {
-    /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
+    /// Not registered with Kafka. Registering ends the open transaction of an earlier producer with its id.
     case unregistered
     /// No transaction is open.
     case idle
-    /// A transaction is wanted.
+    /// A transaction is requested.
     case beginning
     /// Records are queued.
     case writing
-    /// Everything is queued, and the offsets are to go with it.
+    /// All records are queued, and the offsets are being added.
     case addingOffsets
-    /// The end of the transaction was asked for: it may have happened already.
+    /// The commit was requested, and may have happened already.
     case committing
-    /// The transaction is to be withdrawn. With an error, operator action is required afterwards.
+    /// The transaction is being aborted. With an error, operator action is required afterwards.
     case aborting(KafkaError?)
-    /// The producer is to be replaced, after a transaction was withdrawn or before one begins.
+    /// The producer is to be replaced, after an abort or before a transaction begins.
     case replacing(Occasion)
-    /// Another producer is to be registered.
+    /// The new producer is to be registered.
     case renewing(Occasion)
-    /// The producer cannot be used any more.
+    /// The producer is unusable.
     case broken
   }
 
-  /// When a producer that works is replaced.
+  /// When a usable producer is replaced.
   package enum Occasion {
     case withdrawal, beginning
   }
 
-  /// The call to be made next.
+  /// The next call to make.
   package enum Step: String {
     case nothing, register, begin, write, addOffsets, commit, abort, replace
   }
 
-  /// What the caller has to do now, apart from the next step.
+  /// The caller's task before it makes the call of the next step.
   package enum Effect: Equatable {
-    /// Nothing: go on with the next step.
+    /// Nothing: continue with the next step.
     case proceed
     /// Wait for this long, then make the same call again.
     case retry(afterMilliseconds: Int32)
-    /// Wait for this long, then go on with the next step.
+    /// Wait for this long, then continue with the next step.
     case pause(milliseconds: Int32)
-    /// The transaction was committed: what it holds is published.
+    /// The transaction was committed, so its records are published.
     case committed
-    /// The transaction was withdrawn: take the store back to what is published, read the input again, and
-    /// wait for this long before.
+    /// The transaction was aborted: roll the store back to the published state, seek the input back to it,
+    /// and wait for this long.
     case withdrawn(waitMilliseconds: Int32)
-    /// What is published is not known: replace the producer after this long, and restore the store.
+    /// The outcome is unknown: replace the producer after this long, and restore the store.
     case lost(waitMilliseconds: Int32)
     /// An operator has to act.
     case stop(KafkaError)
@@ -72,13 +72,13 @@ package struct TransactionMachine: Equatable {
     case succeeded
     /// A part is queued.
     case wrote(endsTransaction: Bool, isLast: Bool)
-    /// The transaction is committed, but requests of it may arrive once more, as the producer lost a connection.
+    /// The transaction is committed, but its requests may arrive again, because the producer lost a connection.
     case committedDespiteDisconnect
     case failed(KafkaError)
     /// A record is refused, which requires an operator.
     case refused(KafkaError)
 
-    /// Whether this can come of the call of a step.
+    /// Whether the call of a step can have this outcome.
     package func fits(_ step: Step) -> Bool {
       switch self {
       case .succeeded: step != .write
@@ -90,20 +90,20 @@ package struct TransactionMachine: Equatable {
   }
 
   package private(set) var state = State.unregistered
-  /// Failures of the same call one after the other.
+  /// The number of consecutive failures of the same call.
   package private(set) var failuresInARow = 0
-  /// Transactions withdrawn, and producers replaced, since the last commit.
+  /// The numbers of aborted transactions, and of replaced producers, since the last commit.
   package private(set) var withdrawnInARow = 0
   package private(set) var replacedInARow = 0
-  /// Whether requests of the last transaction may still arrive, so that the next one needs another producer.
+  /// Whether requests of the last transaction may still arrive, so that the next one needs a new producer.
   private var needsAnother = false
 
-  /// After this many in a row another producer is tried.
+  /// After this many consecutive aborts, the producer counts as broken.
   package static let mostWithdrawnInARow = 20
-  /// How long a full queue has time to empty.
+  /// The time for a full queue to empty.
   package static let queueMilliseconds: Int32 = 5
-  /// How long brokers have to end an aborted transaction before the next producer is registered. While they are at it they
-  /// refuse, and librdkafka logs a warning each time.
+  /// The time for brokers to end an aborted transaction before the next producer is registered. Until then
+  /// they refuse it, and librdkafka logs a warning each time.
   package static let abortMilliseconds: Int32 = 50
 
   package var step: Step {
@@ -120,7 +120,7 @@ package struct TransactionMachine: Equatable {
     }
   }
 
-  /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
+  /// Whether a transaction, or the replacement of its producer, is in progress and has to be completed.
   package var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
@@ -133,15 +133,15 @@ package struct TransactionMachine: Equatable {
 
   package init() {}
 
-  // MARK: What is wanted
+  // MARK: Requests
 
-  /// A transaction is wanted.
+  /// Requests a transaction.
   package mutating func begin() {
     precondition(state == .idle, "a transaction is begun in state \(state)")
     state = needsAnother ? .replacing(.beginning) : .beginning
   }
 
-  /// Everything that belongs to the transaction is queued.
+  /// Ends the writing: all records of the transaction are queued.
   package mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
@@ -149,7 +149,7 @@ package struct TransactionMachine: Equatable {
 
   // MARK: Results of the call
 
-  /// The call of `step` has ended.
+  /// Handles the result of the call of `step`.
   package mutating func take(_ outcome: Outcome) -> Effect {
     switch outcome {
     case .succeeded:
@@ -167,7 +167,7 @@ package struct TransactionMachine: Equatable {
     }
   }
 
-  /// The call of `step` has succeeded.
+  /// Handles the success of the call of `step`.
   ///
   /// - Parameter hasLostConnection: for a commit, whether the producer lost a connection during the transaction.
   package mutating func succeed(hasLostConnection: Bool = false) -> Effect {
@@ -210,32 +210,32 @@ package struct TransactionMachine: Equatable {
     return .proceed
   }
 
-  /// The call of `step` has failed.
+  /// Handles the failure of the call of `step`.
   package mutating func fail(_ error: KafkaError) -> Effect {
-    // It empties while it is waited for; how often that is needed says nothing.
+    // The queue empties during the wait; the number of waits is not a sign of failure.
     if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
-    // It would fail in the same way for every producer.
+    // Every producer would fail in the same way.
     if error.kind.needsSomebody { return abort(error) }
-    // The producer will not work again, or its transaction was ended by a late request, perhaps committed in part.
+    // The producer is unusable, or a late request has ended its transaction, perhaps after a partial commit.
     if error.isFatal || error.kind == .invalidTransactionState { return lose() }
     if error.requiresAbort { return abort(nil) }
     guard error.isRetriable else {
-      // Its meaning is not documented. A commit may have happened, so it must not be taken for aborted.
+      // Its meaning is not documented. A commit may have happened, so it must not count as aborted.
       return state == .committing ? lose() : abort(nil)
     }
     failuresInARow += 1
     return .retry(afterMilliseconds: Self.backoff(failuresInARow, from: 10, to: 500))
   }
 
-  /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
+  /// Handles a refused record, which requires an operator: the call of `step` failed because of it, or an abort revealed it.
   package mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
-  /// There is no time left: the transaction is to come to an end with the next calls.
+  /// Ends the transaction with the next calls, because no time is left.
   package mutating func giveUp() -> Effect {
     switch state {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)
-    // It may have been committed, or not; or there is no producer.
+    // The outcome is unknown, or there is no producer.
     case .committing, .aborting, .replacing, .renewing: lose()
     }
   }
@@ -252,7 +252,7 @@ package struct TransactionMachine: Equatable {
       state = .aborting(permanent)
       return .proceed
     case .aborting(let earlier?):
-      // Left to the next producer, or to its time.
+      // The next producer or the transaction's timeout ends it.
       state = .broken
       return .stop(earlier)
     case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken:
@@ -282,7 +282,7 @@ package struct TransactionMachine: Equatable {
     return .lost(waitMilliseconds: Self.backoff(replacedInARow, from: 250, to: 10_000))
   }
 
-  /// 0 the first time, then twice as long each time.
+  /// 0 the first time, and doubles each time after that.
   private static func backoff(_ times: Int, from least: Int32, to greatest: Int32) -> Int32 {
     times <= 0 ? 0 : ExponentialBackoff(from: least, to: greatest)[times - 1]
   }

@@ -7,24 +7,24 @@ package import Service
 
 /// The clients, clocks and reports that the workers of a process share.
 package struct WorkerEnvironment: Sendable {
-  /// Makes the workers' clients and tells the time; the simulation has others.
+  /// Creates the workers' clients and provides the time; the simulation replaces it.
   package var clients: any WorkerClients = KafkaClients()
-  /// Knows what restorations can continue from; nil if nothing does.
+  /// Holds followed partitions from which restorations can continue; nil if there are none.
   package var standby: (any PartitionFollower)?
   package let stop: StopRequest
   package private(set) var log: Log
   package let rejectedLimit = RejectedRecordLimit()
-  /// Counts the state of all workers.
+  /// Counts the memory of all workers' state.
   package let stateBudget = StateBudget()
-  /// Where the process is to end without warning, in tests.
+  /// Where tests end the process without warning.
   package var crash: CrashInjection?
-  /// Told what the workers have and have done.
+  /// Receives the workers' state and counters.
   package let status: DaemonStatus
-  /// Told what is read of the input, if producers are to wait for that.
+  /// Receives the positions of the input, if producers wait for them.
   package var backlog: InputBacklog?
-  /// Milliseconds of the monotonic clock, looked at before every record; not exact.
+  /// Milliseconds of the monotonic clock, read before every record; not exact.
   package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
-  /// Milliseconds since 1970, looked at once a poll.
+  /// Milliseconds since 1970, read once per poll.
   package var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
   package var onEvent: @Sendable (DaemonEvent) -> Void = { _ in }
 
@@ -37,7 +37,7 @@ package struct WorkerEnvironment: Sendable {
   /// Milliseconds of a clock that never goes back.
   package func milliseconds() -> Int64 { clients.milliseconds() }
 
-  /// The same with fields in every line of its log.
+  /// A copy that adds fields to every line of its log.
   package func logging(_ fields: LogFields) -> WorkerEnvironment {
     var environment = self
     environment.log = log.with(fields)

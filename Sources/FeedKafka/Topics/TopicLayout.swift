@@ -2,7 +2,7 @@ package import FeedStore
 package import Kafka
 package import Service
 
-/// How many partitions the topics have, once that is known to be right.
+/// The topics' partition counts, after they were checked.
 package struct TopicLayout: Equatable {
   package let inputPartitions: Int32
   package let rejectedPartitions: Int32
@@ -42,9 +42,9 @@ package struct TopicLayout: Equatable {
     rejectedPartitions = count(topics.rejected)
   }
 
-  /// A partition that was assigned although the topics did not have it when the daemon began.
+  /// The error for an assigned partition that the topics did not have when the daemon started.
   ///
-  /// Reading it would create again the feeds that have moved there, before an operator has decided about them.
+  /// Reading it would recreate the feeds that have moved there, before an operator has decided about them.
   package func unexpected(_ number: Int32, _ topics: TopicNames) -> DaemonError {
     DaemonError(
       .partitionCounts,
@@ -57,30 +57,30 @@ package struct TopicLayout: Equatable {
     )
   }
 
-  /// What to do about feeds whose keys hash to another partition after the inputs have got more.
+  /// The remedy for feeds whose keys hash to another partition after partitions were added to the inputs.
   package static let movedFeedsRemedy = """
     Send such feeds again as a whole (feed.replace), and delete the old copies (feed.delete, sent to the old \
     partition). Or set topics.* and kafka.group.id to new names, and send all feeds again
     """
 
-  /// Where a rejected record of an input partition goes.
+  /// The partition of the rejected topic for records of an input partition.
   package func rejectedPartition(of partition: Int32) -> Int32 { partition % rejectedPartitions }
 }
 
-/// How many partitions the topics have, and how that has changed since the daemon began to work with them.
+/// The changes of the topics' partition counts since the daemon started.
 ///
-/// A change counts until the process ends, even if it is undone: a topic that was deleted and created again is another one.
+/// A change counts until the process ends, even if it is undone: a topic that was deleted and recreated is a different one.
 package struct TopicChanges: Equatable {
-  /// What has become of one topic.
+  /// A change of one topic.
   package struct Change: Equatable {
     package let topic: String
     package let before: Int32
-    /// 0 if the topic is gone.
+    /// 0 if the topic was deleted.
     package let after: Int32
-    /// What it means and what to do.
+    /// The change's consequences and the remedy.
     package var remedy = ""
 
-    /// Whether records are gone.
+    /// Whether records are lost.
     package var isLoss: Bool { after < before }
 
     package var description: String {
@@ -96,16 +96,16 @@ package struct TopicChanges: Equatable {
 
   private let topics: TopicNames
   private let isIngesting: Bool
-  /// What the daemon works with.
+  /// The partition counts at the daemon's start.
   private let known: [String: Int32]
-  /// Without their remedies, which depend on each other.
+  /// The changes without their remedies, which depend on each other.
   private var changes: [String: Change] = [:]
-  /// The numbers that are less than before and were heard once: a broker may not have heard of all topics yet.
+  /// Lower counts that brokers have reported once: a broker may not know all topics yet.
   private var doubtful: [String: Int32] = [:]
 
   /// - Parameters:
-  ///   - metadata: of the topics that are watched.
-  ///   - isIngesting: whether records of feeds are written, and not read.
+  ///   - metadata: the metadata of the watched topics.
+  ///   - isIngesting: whether the daemon writes records of feeds instead of reading them.
   package init(_ topics: TopicNames, _ metadata: TopicMetadata, isIngesting: Bool = false) {
     self.topics = topics
     self.isIngesting = isIngesting
@@ -115,9 +115,9 @@ package struct TopicChanges: Equatable {
   /// All changes, in the order of the topics.
   package var all: [Change] { topics.distinct.compactMap(change) }
 
-  /// Compares an answer of the brokers with the one before.
+  /// Compares the brokers' answer with the previous one.
   ///
-  /// - Returns: what is new.
+  /// - Returns: the new changes.
   package mutating func note(_ metadata: TopicMetadata) -> [Change] {
     let changed = topics.distinct.filter { topic in
       guard known[topic] != nil else { return false }
@@ -131,9 +131,9 @@ package struct TopicChanges: Equatable {
     return changed.compactMap(change)
   }
 
-  /// Notes that offsets were committed when the inputs had a smaller number of partitions.
+  /// Records that offsets were committed when the inputs had fewer partitions.
   ///
-  /// - Returns: what is new.
+  /// - Returns: the new changes.
   package mutating func note(earlierInputs count: Int32) -> [Change] {
     let changed = topics.inputs.filter { topic in
       guard let after = known[topic], count < after, changes[topic] == nil else { return false }

@@ -6,8 +6,8 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Publishes what the store has pending: makes the calls that ``TransactionMachine`` asks for, and applies their results to
-/// the store. It owns the producer and the flush in progress.
+/// Publishes the store's pending changes: makes the calls that ``TransactionMachine`` requests, and applies
+/// the results to the store. It owns the producer and the flush in progress.
 ///
 /// Used on the worker's thread only, inside the store's isolation.
 final class Publisher {
@@ -40,23 +40,23 @@ final class Publisher {
   /// Nil until the topics are found.
   var layout: TopicLayout? { writer?.layout }
 
-  /// A partition of the changesets topic was found to end at an offset.
+  /// Sets the known end of a changesets partition.
   func setEnd(_ end: Int64, of partition: Int32) { writer?.ends.note(end, of: partition) }
 
-  /// How far a partition of the changesets topic reaches at least; nil if nothing is known.
+  /// A lower bound of a changesets partition's end; nil if unknown.
   func end(of partition: Int32) -> Int64? { writer?.ends.end(of: partition) }
 
   // MARK: Calls of the producer
 
-  /// What a call needs to know of its worker.
+  /// The worker's state that a call needs.
   struct Context {
     let consumer: any GroupConsumer
     let transactions: TransactionMachine
-    /// Where the committed input ends.
+    /// The end of the committed input.
     let resume: [TopicPartitionOffset]
-    /// Up to where feeds may claim to have applied records of inputs whose offsets have begun again.
+    /// Up to these offsets, feeds may claim records of inputs whose offsets have started over.
     let forgotten: [TopicPartition: Int64]
-    /// When to stop repeating what fails, in milliseconds of the monotonic clock.
+    /// When to stop retrying failed calls, in milliseconds of the monotonic clock.
     var limit: Int64 = .max
   }
 
@@ -89,9 +89,9 @@ final class Publisher {
     }
   }
 
-  /// Queues the next part of the flush, or the rest of the last.
+  /// Queues the next part of the flush, or the rest of the previous part.
   private func write(_ store: isolated FeedStore) throws(KafkaError) {
-    // The flush stays where it is: a noncopyable value that is taken out cannot be put back when a call throws.
+    // The flush stays in place: a noncopyable value that was taken out cannot be put back when a call throws.
     guard flush != nil, writer != nil else { preconditionFailure("there is no flush to write") }
     if writer!.isIdle {
       let start = MonotonicClock.nanoseconds()
@@ -103,8 +103,8 @@ final class Publisher {
     }
   }
 
-  /// Adds the offsets to the transaction, while its records are on their way; and again if a partition ends later than
-  /// was added with them, because others have written to it.
+  /// Adds the offsets to the transaction while its records are in flight; and again if a partition ends later
+  /// than the offsets' metadata says, because others have written to it.
   private func addOffsets(_ store: isolated FeedStore, _ context: Context) throws(KafkaError) {
     var isOutdated = false
     repeat {
@@ -114,13 +114,13 @@ final class Publisher {
         membership,
         timeoutMilliseconds: offsetsTime(until: context.limit)
       )
-      // The commit would wait for the same.
+      // The commit would wait for the same deliveries.
       try calls.producer.flush(timeoutMilliseconds: TransactionCaller.callMilliseconds)
       isOutdated = writer?.correctEnds(by: calls.producer) == true
     } while isOutdated
   }
 
-  /// How long adding offsets may take.
+  /// The maximum time for adding offsets.
   private func offsetsTime(until limit: Int64) -> Int32 {
     let left = min(limit, environment.stop.deadline ?? .max) - environment.milliseconds()
     return Int32(
@@ -128,8 +128,8 @@ final class Publisher {
     )
   }
 
-  /// What the transaction commits, as the group keeps it. A transaction that is not its flush's last repeats the offsets
-  /// that are committed: that shows the group that the partitions are still this worker's.
+  /// The offsets that the transaction commits, with metadata. If it is not its flush's last, it repeats the
+  /// committed offsets, to prove that the partitions are still this worker's.
   private func committedOffsets(
     _ store: isolated FeedStore,
     _ membership: any GroupMembership,
@@ -142,7 +142,7 @@ final class Publisher {
         changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
         hasSettings: store.hasSettings(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
-        // After that offset, no record is left that a feed could take for one that it has applied.
+        // After that offset, a feed cannot mistake any remaining record for one that it has applied.
         forgotten: context.forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
         author: author
       )
@@ -151,7 +151,7 @@ final class Publisher {
     return Dictionary(entries) { $1 }
   }
 
-  /// Where the input goes on after what the flush covers.
+  /// The offsets at which the input continues after the flush's records.
   private func covered(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
     store.withPart(of: flush!) { part in
       part.covered.map {
@@ -166,10 +166,10 @@ final class Publisher {
 
   // MARK: Ends of transactions
 
-  /// A transaction was committed.
+  /// Confirms a committed transaction to the store.
   ///
-  /// - Parameter milliseconds: how long the flush has taken.
-  /// - Returns: where the input goes on, what the flush rejected, and what changed nothing, if it was the flush's last transaction.
+  /// - Parameter milliseconds: the flush's duration so far.
+  /// - Returns: the next input offsets and the flush's rejected and unchanged records, if the transaction was its last.
   func confirm(
     _ store: isolated FeedStore,
     isWhole: Bool,
@@ -196,7 +196,7 @@ final class Publisher {
 }
 
 extension TransactionMachine.Step {
-  /// The stage of a flush that the call belongs to.
+  /// The stage of a flush to which the call belongs.
   fileprivate var stage: FlushStage? {
     switch self {
     case .begin, .write: .produce

@@ -24,15 +24,15 @@ extension Worker {
     return batch.rebalance
   }
 
-  /// Keeps the membership, and notices rebalances. The input is paused; records that come nevertheless are read
-  /// again from where the reading begins.
+  /// Keeps the membership, and detects rebalances. The input is paused; if records arrive anyway, the worker
+  /// reads them again from the start of reading.
   func pollWithoutInput(timeoutMilliseconds: Int32) throws -> WorkerEvent {
     let rebalance = try poll(timeoutMilliseconds: timeoutMilliseconds)
     batch.discard()
     return .polled(rebalance, [])
   }
 
-  /// Applies what was polled, until the group has to be polled again.
+  /// Applies the polled records until a poll of the group is due.
   func applySlice(to store: isolated FeedStore) throws -> WorkerEvent.Applied {
     environment.backlog?.read(machine.positions.read, by: identity.number)
     noteBacklog(of: store)
@@ -42,7 +42,7 @@ extension Worker {
     return batch.isUnfinished ? .slice : .everything
   }
 
-  /// Logs the first of each field that had no effect, and reports how often they occurred.
+  /// Logs the first occurrence of each ignored field, and reports the counts.
   private func noteIgnoredFields(of store: isolated FeedStore) {
     let ignored = store.ignoredFields
     let count = ignored.fields.reduce(ignored.otherCount) { $0 + $1.count }
@@ -63,8 +63,8 @@ extension Worker {
     status.update { $0.ignoredFields = ignored.counts }
   }
 
-  /// Has the offsets after transaction markers at the end of the input committed with the next flush. Otherwise the lag
-  /// would never be 0, and a marker that retention deletes would look like a lost record.
+  /// Adds the offsets after transaction markers at the input's end to the next flush. Otherwise the lag would
+  /// never be 0, and a marker that retention deletes would look like a lost record.
   ///
   /// - Returns: the ends that are after the last records.
   func coverEnds(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
@@ -77,7 +77,7 @@ extension Worker {
     for case .error(let error) in batch.events {
       if error.kind == .autoOffsetReset { throw explained(lost: error) }
       if error.kind == .inconsistentGroupProtocol {
-        // It takes this member in when the last of the others has left.
+        // The coordinator accepts this member after the last of the others has left.
         log.write(
           .groupProtocolMismatch,
           "the group has members of an earlier build, which assign partitions differently; waiting until all of them are stopped",
@@ -89,7 +89,7 @@ extension Worker {
     }
   }
 
-  /// What is missing of the input that is read.
+  /// The error that names the missing input.
   private func explained(lost error: KafkaError) -> DaemonError {
     do throws(DaemonError) {
       for position in machine.positions.resume {
@@ -111,12 +111,12 @@ extension Worker {
   }
 }
 
-/// Does what is due by time, between two batches, and looks how far behind the input is.
+/// Does timed work between two batches, and checks how far behind the input is.
 extension Worker {
-  /// Much less than the least `offsets.retention.minutes` that makes sense.
+  /// Much less than any reasonable `offsets.retention.minutes`.
   static let offsetRefreshMilliseconds: Int64 = 3_600_000
 
-  /// Does what is due by time, when everything that was polled is applied.
+  /// Does timed work after all polled records are applied.
   func look(_ store: isolated FeedStore) -> WorkerEvent {
     let ends = coverEnds(store)
     status.heartbeat(waitingRecords: batch.taken.records)
@@ -137,8 +137,8 @@ extension Worker {
     )
   }
 
-  /// Commits offsets again that have not changed for a long time: brokers forget those of topics that the group does not
-  /// assign, and those of idle groups.
+  /// Commits old, unchanged offsets again: brokers forget the offsets of topics that the group does not
+  /// assign, and the offsets of idle groups.
   private func refreshOffsets(_ store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
@@ -146,7 +146,7 @@ extension Worker {
     for position in machine.positions.resume { store.cover(position, at: now) }
   }
 
-  /// Tells the store whether the input is behind, after a poll that may have waited.
+  /// Informs the store whether the input is behind, after a poll that may have waited.
   func noteBacklog(of store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard backlog.isDue(records: batch.count, at: now) else { return }
@@ -157,7 +157,7 @@ extension Worker {
     if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
   }
 
-  /// Records, once a second, how many input records are not published yet, as far as the brokers have reported.
+  /// Records once a second the number of unpublished input records, as far as the brokers have reported.
   private func noteLag() {
     let now = clock.milliseconds()
     guard now >= nextLag else { return }
@@ -168,11 +168,11 @@ extension Worker {
   }
 }
 
-/// What follows the end of a transaction for the store and the input; and polls of the group during long work.
+/// Handles ends of transactions for the store and the input, and polls the group during long work.
 extension Worker {
   static let seekMilliseconds: Int32 = 5_000
 
-  /// What a call of the publisher needs to know.
+  /// The worker's state for a call of the publisher.
   func context(until limit: Int64 = .max) -> Publisher.Context {
     Publisher.Context(
       consumer: consumer,
@@ -183,7 +183,7 @@ extension Worker {
     )
   }
 
-  /// A transaction was committed: what it holds is published.
+  /// Handles a committed transaction.
   func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) -> WorkerEvent {
     let published = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
     let (offsets, rejected, unchanged) = published
@@ -205,13 +205,13 @@ extension Worker {
     return .confirmed(offsets)
   }
 
-  /// Goes back to what is committed.
+  /// Seeks to the committed offsets.
   ///
-  /// - Returns: whether that has succeeded.
+  /// - Returns: whether the seek succeeded.
   func rewind(to positions: [TopicPartitionOffset]) -> Bool {
     member.dropInput()
     do throws(KafkaError) {
-      // The feeds have to forget what they have taken.
+      // The feeds have to forget the records that they have taken.
       if try restorer.hasRestarted(positions) { return false }
       try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
       return true
@@ -221,7 +221,7 @@ extension Worker {
     }
   }
 
-  /// Has partitions restored from what is published.
+  /// Restores partitions from the published records.
   func restoreAgain(
     _ store: isolated FeedStore,
     dropping dropped: Set<Int32>,
@@ -238,7 +238,7 @@ extension Worker {
 
   /// Discards the pending changes.
   ///
-  /// - Parameter repeated: a partition of which records came that had come before; nil if there is none.
+  /// - Parameter repeated: a partition with repeated records; nil if there is none.
   /// - Returns: whether there were pending changes.
   func rollBack(_ store: isolated FeedStore, repeated: TopicPartition? = nil) -> Bool {
     if let repeated {
@@ -250,9 +250,9 @@ extension Worker {
     return wasPending
   }
 
-  // MARK: What takes long
+  // MARK: Long work
 
-  /// Polls without taking input, so that the group does not count the worker out.
+  /// Polls without taking input, so that the group does not remove the worker.
   func serveGroup(pausing inputs: [TopicPartition]) throws(DaemonError) -> WorkerEvent {
     status.heartbeat()
     defer { member.postponePoll() }
@@ -264,7 +264,7 @@ extension Worker {
       }
       try member.pollIdle()
     } catch {
-      // Not polled then: what came would be lost.
+      // If pausing failed, the group is not polled: the poll's input would be lost.
       log.write(.groupPollFailed, "could not poll the group during other work", ["error": error])
       return .groupServed(nil, isPaused: isPaused)
     }
@@ -272,7 +272,7 @@ extension Worker {
     return .groupServed(member.idleBatch.rebalance, isPaused: isPaused)
   }
 
-  /// Has input come again, once all that came is applied.
+  /// Resumes inputs after all polled records are applied.
   func resumeInput(_ inputs: [TopicPartition]) -> WorkerEvent.Resumption {
     if batch.isUnfinished { return .postponed }
     do throws(KafkaError) {

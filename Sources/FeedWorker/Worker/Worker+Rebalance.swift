@@ -5,12 +5,12 @@ import FeedTransactions
 import Kafka
 import Service
 
-/// Takes partitions that the group gives, and gives up those that it takes away, as ``WorkerMachine`` says.
+/// Accepts partitions that the group assigns, and gives up revoked ones, as ``WorkerMachine`` decides.
 extension Worker {
-  /// The partitions are ours; nothing of them is handed out before their feeds are restored.
+  /// Accepts assigned partitions; their input is not applied before their feeds are restored.
   ///
-  /// - Parameter isSettled: whether no more of them are expected: a member that has just joined may get some when others
-  ///   have given it up.
+  /// - Parameter isSettled: whether no more partitions are expected: a member that has just joined may get some after
+  ///   others have given them up.
   func take(_ partitions: [TopicPartition], isSettled: Bool) throws(KafkaError) {
     let assigned = machine.partitions.inputs
     log.write(
@@ -27,7 +27,7 @@ extension Worker {
     if !restorer.isRestoring, isSettled { restorer.reportRunning() }
   }
 
-  /// This worker does not own the partitions any more. Nothing of them may be pending.
+  /// Gives up partitions that this worker no longer owns. None of their changes may be pending.
   ///
   /// - Parameter gone: their input partitions.
   func giveUp(
@@ -48,16 +48,16 @@ extension Worker {
     if !gone.isEmpty { onEvent(.released) }
   }
 
-  /// Forgets the state of partitions: they are not owned any more, or it is unknown what is published.
+  /// Drops the state of partitions, which are no longer owned, or for which it is unknown what is published.
   func drop(_ partitions: Set<Int32>, _ store: isolated FeedStore) throws(KafkaError) {
     for partition in partitions { store.drop(partition: partition) }
     batch.drop(partitions)
     try restorer.drop(partitions)
   }
 
-  /// Has the partitions that stay read on from where they are.
+  /// Continues reading the retained partitions from their next offsets.
   ///
-  /// - Returns: whether that has succeeded.
+  /// - Returns: whether the seek succeeded.
   func readOn(at positions: [TopicPartitionOffset]) -> Bool {
     do throws(KafkaError) {
       try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
@@ -72,8 +72,8 @@ extension Worker {
     }
   }
 
-  /// The group has put this member out unnoticed, and may take it for the owner of partitions that others have had
-  /// meanwhile: it joins as a new member.
+  /// The group has removed this member unnoticed, and may consider it the owner of partitions that others
+  /// have owned meanwhile: it joins as a new member.
   func replaceConsumer() throws(KafkaError) {
     log.write(.groupEvicted, "the group removed this worker in the middle of a rebalance; joining again")
     try member.replace(closeMilliseconds: closeTime)

@@ -8,41 +8,41 @@ package import FeedTransactions
 package import Kafka
 import Service
 
-/// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
+/// Reads its share of the input, keeps its feeds, and publishes their changes: one consumer, one
 /// transactional producer, one store, on one thread.
 ///
-/// It is a shell: ``WorkerMachine`` says what to do, and the worker does it and returns the result
-/// (``Worker/perform(_:_:)``). ``Restoration`` says how feeds are restored, and ``TopicLayout``
-/// whether the topics fit.
+/// It is a shell: ``WorkerMachine`` decides the actions, and the worker performs them and returns the results
+/// (``Worker/perform(_:_:)``). ``Restoration`` decides how feeds are restored, and ``TopicLayout``
+/// checks whether the topics fit together.
 ///
-/// While it works, it runs *inside* the store's isolation, which is entered once.
+/// While it works, it runs *inside* the store's isolation, which it enters once.
 ///
-/// Unchecked: it is made and used on the worker's thread only.
+/// Unchecked: it is created and used on the worker's thread only.
 package final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
   private let configuration: FeedStoreConfiguration
   let settings: KafkaSettings
   let identity: WorkerIdentity
   let environment: WorkerEnvironment
-  /// Where it reports its state.
+  /// Receives the worker's state.
   let status: WorkerStatus
   let member: InputReader
-  /// What it does, and what it knows of its partitions, transactions and rebalances.
+  /// Decides its actions, and holds the state of its partitions, transactions and rebalances.
   var machine = WorkerMachine()
 
   let calls: TransactionCaller
   let publisher: Publisher
   let restorer: Restorer
 
-  /// How many of the ignored fields were logged, and how often they occurred when that was reported.
+  /// The number of logged fields, and the number of occurrences in the last report.
   var ignoredFields = (logged: 0, count: 0)
 
-  /// What was done; made when the worker ends.
+  /// The final report, complete after the worker has ended.
   var report = DaemonReport()
 
-  /// When to report next how far behind the worker is, in milliseconds of the monotonic clock.
+  /// When to report the lag next, in milliseconds of the monotonic clock.
   var nextLag: Int64 = 0
-  /// When to commit again offsets that have not changed.
+  /// When to commit unchanged offsets again.
   var nextOffsetRefresh: Int64
 
   var stop: StopRequest { environment.stop }
@@ -56,7 +56,7 @@ package final class Worker: @unchecked Sendable {
 
   private static let closeMilliseconds: Int32 = 5_000
 
-  /// - Parameter identity: what the producer and the group know the worker by.
+  /// - Parameter identity: the worker's ids for the producer and the group.
   package init(
     _ identity: WorkerIdentity,
     _ configuration: FeedStoreConfiguration,
@@ -73,7 +73,7 @@ package final class Worker: @unchecked Sendable {
     self.configuration = configuration
     backlog = Backlog(maxRecords: options.coalescing.maxRecords)
     var consuming = settings.member(identity, url: configuration.http.feedsURL)
-    // Input that goes while it is read would be passed over without a word.
+    // Otherwise the consumer would silently skip input that is deleted during reading.
     if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
     member = try InputReader(consuming, settings, environment, status)
     calls = try TransactionCaller(identity, settings, environment, reportsEnds: true)
@@ -82,8 +82,8 @@ package final class Worker: @unchecked Sendable {
     nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
   }
 
-  /// The group assigns one of the input topics, and the same partitions of the others go along, so that those of one number are
-  /// always with one worker.
+  /// The group assigns one of the input topics, and the same partitions of the others follow. So one worker
+  /// always has all partitions of one number.
   func join() throws(KafkaError) {
     try consumer.subscribe([options.topics.inputs[0]], companions: Array(options.topics.inputs.dropFirst()))
     status.update { $0.phase = .joining }
@@ -91,7 +91,7 @@ package final class Worker: @unchecked Sendable {
 
   /// Joins the group and works until it is asked to stop.
   ///
-  /// - Returns: what was done, and the feeds at the end.
+  /// - Returns: the counters, and the feeds at the end.
   /// - Throws: ``DaemonError`` that names the cause and the remedy.
   package func run() async throws -> DaemonReport {
     try await run(with: FeedStore(options: options, budget: environment.stateBudget))
@@ -108,7 +108,7 @@ package final class Worker: @unchecked Sendable {
       }
       return report
     } catch {
-      // The pending changes can no longer be published.
+      // The pending changes cannot be published any more.
       publisher.rollBack(store)
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
@@ -126,8 +126,8 @@ package final class Worker: @unchecked Sendable {
     return layout
   }
 
-  /// Logs ids that several of the worker's partitions have. If feeds are served, their follower does, which sees the
-  /// partitions of all workers.
+  /// Logs ids that several of the worker's partitions share. If feeds are served, their follower logs them,
+  /// because it sees the partitions of all workers.
   func logSharedIDs(_ store: isolated FeedStore) {
     let http = configuration.http
     for message in store.takeSharedIDs() where !http.isEnabled || !http.servesFeeds {
@@ -135,7 +135,7 @@ package final class Worker: @unchecked Sendable {
     }
   }
 
-  /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.
+  /// Leaves the group and closes the clients, which may continue to close in the background.
   func close() {
     member.close(timeoutMilliseconds: closeTime)
     calls.close(timeoutMilliseconds: closeTime)
@@ -148,10 +148,10 @@ package final class Worker: @unchecked Sendable {
 }
 
 extension Worker {
-  /// Does what the machine says.
+  /// Performs an action of the machine.
   ///
-  /// - Returns: the result.
-  /// - Throws: ``DaemonError`` or `KafkaError`, when the worker cannot go on.
+  /// - Returns: the action's result.
+  /// - Throws: ``DaemonError`` or `KafkaError`, if the worker cannot continue.
   func perform(_ action: WorkerAction, _ store: isolated FeedStore) throws -> WorkerEvent {
     switch action {
     case .findTopics: return try begin()
@@ -226,7 +226,7 @@ extension Worker {
 
   private func rejoin() throws(KafkaError) {
     log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")
-    // A member that subscribes to the same topics again would just stay.
+    // Subscribing to the same topics again would not make the member rejoin.
     try consumer.unsubscribe()
     try join()
   }

@@ -1,11 +1,11 @@
 import FeedTransactions
 import Kafka
 
-/// The partitions that the group has given a worker, and the state of each.
+/// The partitions that the group has assigned to a worker, and the state of each.
 ///
-/// Changes that make no sense are broken invariants: they end the process.
+/// Invalid changes are broken invariants: they end the process.
 struct PartitionTable: Equatable {
-  /// All input partitions, in the order in which they came.
+  /// All input partitions, in the order of their assignment.
   private(set) var inputs: [TopicPartition] = []
   private var states: [Int32: PartitionState] = [:]
 
@@ -13,11 +13,11 @@ struct PartitionTable: Equatable {
 
   var isEmpty: Bool { inputs.isEmpty }
   var numbers: Set<Int32> { Set(states.keys) }
-  /// The state of a partition; nil if it is not this worker's.
+  /// The state of a partition; nil if this worker does not own it.
   func state(of number: Int32) -> PartitionState? { states[number] }
   func has(_ state: PartitionState) -> Bool { states.values.contains(state) }
   func inputs(_ state: PartitionState) -> [TopicPartition] {
-    // Asked for after each batch: nothing is allocated if there are none.
+    // Called after each batch: allocates nothing if there are none.
     has(state) ? inputs.filter { states[$0.partition] == state } : []
   }
 
@@ -29,26 +29,26 @@ struct PartitionTable: Equatable {
     for partition in partitions { states[partition.partition] = .assigned }
   }
 
-  /// The feeds of partitions are restored, and their input is read.
+  /// Begins to serve partitions: their feeds are restored, and their input is read.
   mutating func serve(_ numbers: some Sequence<Int32>) { change(numbers, from: .assigned, to: .serving) }
 
-  /// The input of all partitions that are served is paused.
+  /// Pauses the input of all served partitions.
   mutating func pause() { change(numbers(.serving), from: .serving, to: .paused) }
 
-  /// Input that was paused comes again.
+  /// Resumes all paused input.
   mutating func resume() { change(numbers(.paused), from: .paused, to: .serving) }
 
-  /// The group takes partitions away; passes over those that it has not given.
+  /// Begins to give up partitions that the group revokes; ignores unassigned ones.
   mutating func leave(_ numbers: Set<Int32>) {
     for number in numbers where states[number] != nil { states[number] = .leaving }
   }
 
-  /// What is published of the partitions is not known: they are restored again, except those that leave.
+  /// Marks all partitions to be restored again, except leaving ones, because it is unknown what is published.
   mutating func restoreAgain() {
     for (number, state) in states where state != .leaving { states[number] = .assigned }
   }
 
-  /// This worker does not own the partitions any more.
+  /// Removes partitions that this worker no longer owns.
   ///
   /// - Returns: their input partitions.
   mutating func giveUp(_ numbers: Set<Int32>) -> [TopicPartition] {
@@ -76,9 +76,9 @@ struct PartitionTable: Equatable {
   }
 }
 
-/// What a worker does with a partition that the group has given it: the input partitions of one number, and their feeds.
+/// The state of an assigned partition number: its input partitions and their feeds.
 ///
-///     assigned ──▸ serving ◂──▸ paused        (each but leaving) ──▸ assigned: what is published is not known
+///     assigned ──▸ serving ◂──▸ paused        (each but leaving) ──▸ assigned: unknown what is published
 ///                                             (each) ── revoked ──▸ leaving ──▸ given up
 ///                                             (each) ── lost ──▸ given up
 enum PartitionState: Equatable {
@@ -86,24 +86,24 @@ enum PartitionState: Equatable {
   case assigned
   /// Its input is read and its feeds are published.
   case serving
-  /// It is served, and its input is paused until a long flush or a large batch is done.
+  /// It is served, but its input is paused until a long flush or a large batch is done.
   case paused
-  /// The group takes it away: what is pending is still published, and no more is read.
+  /// The group revokes it: pending changes are still published, but no more input is read.
   case leaving
 }
 
-/// From where each partition has to be read again if pending records are withdrawn, and what has to come next.
+/// Where each partition is read again if pending records are withdrawn, and its next expected offset.
 ///
-/// It knows what this worker has committed, and before its first commit where its reading began; so it says
-/// the same as the broker for as long as the partitions are held and no commit's outcome is unknown.
+/// It records this worker's commits, and before the first one the start of reading. So it agrees with the
+/// broker while the worker holds the partitions and the outcome of every commit is known.
 struct InputPositions: Equatable {
   private var offsets: [TopicPartition: Int64] = [:]
-  /// The least offset that may come next.
+  /// The least offset of the next record.
   private var nextOffsets: [TopicPartition: Int64] = [:]
 
-  /// Records that input came. The first of a partition is where its reading began.
+  /// Records received input. A partition's first record marks the start of reading, unless that is known.
   ///
-  /// - Returns: a partition of which records came that had come before; nothing of the input from there on is recorded.
+  /// - Returns: a partition with repeated records; its input from there on is not recorded.
   mutating func take(_ input: [InputSpan]) -> TopicPartition? {
     for span in input {
       if let next = nextOffsets[span.partition], span.first < next { return span.partition }
@@ -118,12 +118,12 @@ struct InputPositions: Equatable {
     nextOffsets[end.topicPartition].map { $0 < end.offset } ?? false
   }
 
-  /// Records that partitions were read to their ends.
+  /// Records that the worker has read partitions to their ends.
   mutating func reach(_ ends: [TopicPartitionOffset]) {
     for end in ends where isBefore(end) { nextOffsets[end.topicPartition] = end.offset }
   }
 
-  /// Notes where the reading begins, before the first record.
+  /// Sets the start of reading, before the first record.
   mutating func begin(at starts: [TopicPartitionOffset]) {
     for start in starts {
       offsets[start.topicPartition] = start.offset
@@ -135,19 +135,19 @@ struct InputPositions: Equatable {
     for position in covered { offsets[position.topicPartition] = position.offset }
   }
 
-  /// Notes that the reading goes on at ``resume``.
+  /// Continues reading at ``resume``.
   mutating func rewind() { nextOffsets = offsets }
 
-  /// Up to where each partition is read.
+  /// The offset up to which each partition is read.
   var read: [TopicPartition: Int64] { nextOffsets }
 
-  /// Up to where each partition is committed.
+  /// The offset up to which each partition is committed.
   var committed: [TopicPartition: Int64] { offsets }
 
-  /// Where to go on reading, sorted by topic and partition.
+  /// The offset from which each partition is read again, sorted by topic and partition.
   var resume: [TopicPartitionOffset] { Self.sorted(offsets) }
 
-  /// Where the next record comes from of each partition, sorted by topic and partition.
+  /// The next expected offset of each partition, sorted by topic and partition.
   var next: [TopicPartitionOffset] { Self.sorted(nextOffsets) }
 
   private static func sorted(_ offsets: [TopicPartition: Int64]) -> [TopicPartitionOffset] {
@@ -155,7 +155,7 @@ struct InputPositions: Equatable {
       .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
   }
 
-  /// Forgets partitions of these numbers: they are not owned any more, or are restored again.
+  /// Removes all partitions with these numbers: they are no longer owned, or are restored again.
   mutating func remove(_ partitions: Set<Int32>) {
     offsets = offsets.filter { !partitions.contains($0.key.partition) }
     nextOffsets = nextOffsets.filter { !partitions.contains($0.key.partition) }

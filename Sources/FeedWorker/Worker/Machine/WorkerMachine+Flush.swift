@@ -2,7 +2,7 @@ import FeedStatus
 import FeedTransactions
 import Kafka
 
-/// Publishes: has ``TransactionMachine`` say which call comes next, and says what is done with the store and the input.
+/// Publishes: takes the next call from ``TransactionMachine``, and decides the actions for the store and the input.
 extension WorkerMachine {
   /// Begins to publish the pending changes, normally in one transaction.
   mutating func flush(then next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
@@ -41,7 +41,7 @@ extension WorkerMachine {
     }
   }
 
-  /// When to stop trying to publish what fails.
+  /// When to stop retrying failed calls.
   var publishingLimit: Int64 {
     switch rebalance?.kind {
     case .assigned?, nil: .max
@@ -100,7 +100,7 @@ extension WorkerMachine {
     }
   }
 
-  /// The group is polled between two calls if need be; without a transaction the loop does so.
+  /// Polls the group between two calls if a poll is due; without a transaction the loop does so.
   private mutating func checkSchedule(in flush: WorkerState.Flush, at now: Int64) -> WorkerAction {
     transactions.isInTransaction
       ? enter(.flushing(flush, .checkingSchedule), .checkSchedule)
@@ -118,9 +118,9 @@ extension WorkerMachine {
 
   // MARK: A producer, outside of transactions
 
-  /// Goes one step on towards a producer that transactions can be begun with.
+  /// Takes the next step to prepare a producer for transactions.
   ///
-  /// Registering it ends what an earlier producer of the same id left open, so nothing is restored before.
+  /// Registering it ends the open transaction of an earlier producer with its id, so nothing is restored before.
   mutating func prepareProducer(
     _ event: WorkerEvent,
     at stage: WorkerState.ProducerStage,
@@ -139,7 +139,7 @@ extension WorkerMachine {
       producerPauseEnd = now + Int64(milliseconds)
       return enter(.preparing(.reporting(effect)), .report(.waitingForCoordinator(error)))
     case (.calling, .called(.refused, _)):
-      // Only transactions have records that are refused.
+      // Records are refused only in transactions.
       return nil
     case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
       _ = transactions.take(outcome)

@@ -1,9 +1,9 @@
 import FeedTransactions
 import Kafka
 
-/// Takes partitions that the group gives, and gives up those that it takes away; the others are not touched.
+/// Accepts partitions that the group assigns, and gives up revoked ones; the others are not affected.
 ///
-/// A rebalance is noted when a poll brings it, and dealt with between two flushes. Until then no record of any partition comes.
+/// A poll returns a rebalance, and the machine handles it between two flushes. Until then no partition delivers records.
 extension WorkerMachine {
   private func numbers(of rebalance: Rebalance) -> Set<Int32> { Set(rebalance.partitions.map(\.partition)) }
 
@@ -45,7 +45,7 @@ extension WorkerMachine {
     case (.givingUp, .done):
       let rebalance = pendingRebalance
       guard rebalance.needsNewConsumer else { return enter(.rebalancing(.completing), .complete(rebalance)) }
-      // The group may take this member for the owner of partitions that others have had meanwhile.
+      // The group may consider this member the owner of partitions that others have owned meanwhile.
       return enter(.rebalancing(.replacing), .replaceConsumer)
     case (.completing, .done):
       rebalance = nil
@@ -61,7 +61,7 @@ extension WorkerMachine {
     }
   }
 
-  /// What was pending of leaving partitions is published, or could not be.
+  /// Continues after the attempt to publish the pending changes of leaving partitions.
   mutating func checkLeavingAgain() -> WorkerAction {
     // They may have been lost meanwhile.
     pendingRebalance.kind == .revoking ? checkLeaving(isSecond: true) : beginRebalance()
@@ -71,12 +71,12 @@ extension WorkerMachine {
     enter(.rebalancing(.checking(isSecond: isSecond)), .checkPending(of: numbers(of: pendingRebalance)))
   }
 
-  /// Discards the pending changes, and gives up the partitions that go; the input of those that stay is read again.
+  /// Discards the pending changes, gives up the leaving partitions, and reads the input of the others again.
   private mutating func discard() -> WorkerAction {
     enter(.rollingBack(.giveUp, rewindsAlways: false), .rollBack(repeated: nil))
   }
 
-  /// This worker does not own the partitions any more. Nothing of them may be pending.
+  /// Gives up the partitions of the rebalance. None of their changes may be pending.
   mutating func giveUp() -> WorkerAction {
     let rebalance = pendingRebalance
     let numbers = numbers(of: rebalance)
@@ -89,19 +89,19 @@ extension WorkerMachine {
     )
   }
 
-  /// The partitions are ours; nothing of them is handed out before their feeds are restored.
+  /// Accepts the assigned partitions; their input is not applied before their feeds are restored.
   private mutating func take(at now: Int64) -> WorkerAction {
     let rebalance = pendingRebalance
     self.rebalance = nil
     partitions.assign(rebalance.partitions)
-    // A member that has just joined may be given partitions in a second step, when others have given them up.
+    // A new member may be assigned partitions in a second step, after others have given them up.
     let isDoubtful = partitions.isEmpty && !hasRejoined
     rejoinTime = isDoubtful ? now + Self.rejoinMilliseconds : nil
     return enter(.rebalancing(.taking), .take(rebalance.partitions, isSettled: !isDoubtful))
   }
 
-  /// Has the partitions that stay read on from where they are: librdkafka paused them, and may have thrown away what it
-  /// counts as handed out.
+  /// Continues reading the retained partitions from their next offsets: librdkafka paused them, and may have
+  /// dropped fetched records.
   private mutating func readOn() -> WorkerAction {
     enter(.rebalancing(.readingOn), .readOn(positions.next))
   }

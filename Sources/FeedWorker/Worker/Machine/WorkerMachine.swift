@@ -1,24 +1,24 @@
 import FeedTransactions
 import Kafka
 
-/// Decides what a worker does: takes an event, and returns the next action.
+/// Decides a worker's actions: takes an event, and returns the next action.
 ///
 ///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ (applying), or restoring ─▸ (applying)
 ///                               ▴  │              ├▸ preparing: a producer
-///                               │  │              ├▸ flushing: transactions, until what is pending is committed
+///                               │  │              ├▸ flushing: transactions, until all changes are committed
 ///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended
 ///          a rebalance: next    ╰─ rebalancing ◂── before a batch or a slice of it
 ///
-/// A plain value without clients, clock and log: ``Worker`` does the actions, so every transition is tested
-/// without Kafka. There is always exactly one action under way, and ``state`` says which; what is known only while it is under
-/// way is in the state. Each action has its event (``WorkerAction``). Any other event is a broken invariant and ends the process.
+/// A plain value without clients, clock and log: ``Worker`` performs the actions, so tests need no Kafka.
+/// Exactly one action is in progress at any time. ``state`` names it, and holds the data that is needed only
+/// until it ends. Each action has its event (``WorkerAction``). Any other event is a broken invariant and ends the process.
 ///
-/// What belongs to one partition is in ``partitions`` and ``positions``, and how far its feeds are restored in ``Restoration``.
+/// ``partitions`` and ``positions`` hold each partition's state, and ``Restoration`` its feeds' progress in restoring.
 struct WorkerMachine: Equatable {
   static let firstAction = WorkerAction.findTopics
-  /// How long partitions that are revoked may be kept from the group, which waits for all its members.
+  /// How long the worker may keep revoked partitions, while the group waits for all its members.
   static let leavingMilliseconds: Int64 = 10_000
-  /// By then all brokers have heard of new topics.
+  /// After this time, all brokers know new topics.
   static let rejoinMilliseconds: Int64 = 5_000
   /// The longest wait for a producer between two polls of the group.
   static let longestProducerPause: Int64 = 100
@@ -28,28 +28,28 @@ struct WorkerMachine: Equatable {
   /// Set by the machine's own files only.
   var state = WorkerState.starting
   var partitions = PartitionTable()
-  /// Of the partitions that are served.
+  /// The positions of the served partitions.
   var positions = InputPositions()
-  /// What a poll has brought and that is not dealt with yet.
+  /// The rebalance that a poll returned, until it is handled.
   var rebalance: Rebalance?
-  /// When it came, in milliseconds of the monotonic clock, like all times.
+  /// When the poll returned it, in milliseconds of the monotonic clock, like all times.
   var rebalanceTime: Int64 = 0
 
   var transactions = TransactionMachine()
-  /// Before this time nothing is done about the producer.
+  /// The time before which the producer is left alone.
   var producerPauseEnd: Int64 = 0
 
-  /// When to join the group again; nil if that is not planned.
+  /// When to join the group again; nil if not planned.
   ///
-  /// The group's leader asks some broker for the partitions that it assigns. When the topics have just been created, that
-  /// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and no member gets the input. A
-  /// worker beyond the number of partitions has no share either, so each joins again once at most.
+  /// The group's leader asks an arbitrary broker for the partitions to assign. If the topics have just been created, that
+  /// broker may know only one of them, or none; librdkafka 2.0.2 does not notice, and no member gets the input. A
+  /// worker beyond the number of partitions has no share either, so each worker joins again at most once.
   var rejoinTime: Int64?
   var hasRejoined = false
 
-  /// The last action is done, and this has happened.
+  /// Handles the result of the last action.
   ///
-  /// - Returns: what to do next.
+  /// - Returns: the next action.
   mutating func handle(_ event: WorkerEvent, at now: Int64) -> WorkerAction {
     guard let action = transition(event, at: now) else {
       preconditionFailure("the event \(event) is not possible in state \(state)")
@@ -57,7 +57,7 @@ struct WorkerMachine: Equatable {
     return action
   }
 
-  /// The same; nil, and nothing is changed, if the event is not one of the state's.
+  /// The same; returns nil without a change if the state does not expect the event.
   mutating func transition(_ event: WorkerEvent, at now: Int64) -> WorkerAction? {
     switch (state, event) {
     case (.starting, .topicsChecked(let isStopping)):
@@ -88,7 +88,7 @@ struct WorkerMachine: Equatable {
     case (.polling(let restores), .polled(let rebalance, let input)):
       note(rebalance, at: now)
       let next: WorkerState.Continuation = restores && self.rebalance == nil ? .restore : .loop
-      // Applied again, some records would be rejected or deleted a second time.
+      // Applying them again would reject or delete some records a second time.
       if let repeated = positions.take(input) {
         return enter(.rollingBack(next, rewindsAlways: true), .rollBack(repeated: repeated))
       }
@@ -109,7 +109,7 @@ struct WorkerMachine: Equatable {
     case (.rollingBack(let next, let rewindsAlways), .rolledBack(let wasPending)):
       return wasPending || rewindsAlways ? rewind(then: next) : go(on: next, at: now)
     case (.rewinding(let next), .sought(let isDone)):
-      // If it failed, where the reading stands is not known; a restoration ends with seeking until it succeeds.
+      // If it failed, the reading position is unknown; a restoration repeats its seek until it succeeds.
       return isDone ? go(on: next, at: now) : restoreAgain(then: next)
     case (.restoringAgain(let next), .done):
       return go(on: next, at: now)
@@ -125,7 +125,7 @@ struct WorkerMachine: Equatable {
 
   // MARK: The loop
 
-  /// The loop begins: a rebalance comes before input.
+  /// Begins the loop. A rebalance precedes input.
   mutating func loop() -> WorkerAction {
     rebalance == nil ? enter(.applying, .apply) : beginRebalance()
   }
@@ -149,7 +149,7 @@ struct WorkerMachine: Equatable {
   ///
   /// - Parameters:
   ///   - deadline: when the pending changes are due; nil if there are none.
-  ///   - restoreTime: when the next step in restoring partitions may be taken; nil if there are none to be restored.
+  ///   - restoreTime: when the next step of the restoration may be taken; nil if no partition is being restored.
   private mutating func choose(
     deadline: Int64?,
     restoreTime: Int64?,
@@ -166,7 +166,7 @@ struct WorkerMachine: Equatable {
       let pause = max(0, min(producerPauseEnd - now, Self.longestProducerPause))
       return enter(.preparing(.polling), .pollWithoutInput(timeoutMilliseconds: Int32(pause)))
     }
-    // What is served goes on while other partitions are restored.
+    // Served partitions continue while others are restored.
     if let deadline, deadline <= now { return flush(then: .loop, at: now) }
     if let restoreTime, restoreTime <= now {
       return enter(.polling(restores: true), .poll(timeoutMilliseconds: 0))
@@ -202,13 +202,13 @@ struct WorkerMachine: Equatable {
 
   // MARK: Restoring
 
-  /// Goes back to what is committed, for every partition.
+  /// Returns to the committed offsets of all partitions.
   mutating func rewind(then next: WorkerState.Continuation) -> WorkerAction {
     positions.rewind()
     return enter(.rewinding(next), .rewind(positions.resume))
   }
 
-  /// Has all partitions that stay restored from what is published.
+  /// Restores all retained partitions from the published records.
   mutating func restoreAgain(then next: WorkerState.Continuation) -> WorkerAction {
     let numbers = partitions.numbers
     positions.remove(numbers)

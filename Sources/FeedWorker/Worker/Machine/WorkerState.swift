@@ -2,117 +2,116 @@ import FeedStatus
 import FeedTransactions
 import Kafka
 
-/// What a worker is doing: the action whose result it waits for, with what is known only meanwhile.
+/// The state of a worker: the action whose result it awaits, with the data that is needed only until then.
 enum WorkerState: Equatable {
-  /// Brokers and topics are looked for.
+  /// Waits for brokers and topics.
   case starting
-  /// The group is being joined.
+  /// Joins the group.
   case joining
-  /// A slice of what was polled is applied.
+  /// Applies a slice of the polled records.
   case applying
-  /// The group is polled between two slices.
+  /// Polls the group between two slices.
   case betweenSlices
-  /// Paused input is resumed.
+  /// Resumes paused input.
   case resuming(Continuation)
-  /// What is due is looked at, before the next step is chosen.
+  /// Does timed work before it chooses the next step.
   case looking
-  /// The group is joined again.
+  /// Joins the group again.
   case rejoining
-  /// Input is waited for; then perhaps a step in restoring is taken.
+  /// Waits for input. Then it may take a step of the restoration.
   case polling(restores: Bool)
-  /// A producer is made and registered.
+  /// Creates and registers a producer.
   case preparing(ProducerStage)
-  /// A step in restoring is taken.
+  /// Takes a step of the restoration.
   case restoring
-  /// Pending changes are published.
+  /// Publishes pending changes.
   case flushing(Flush, FlushStage)
-  /// The outcome of a transaction is not known, which is reported.
+  /// Reports that the outcome of a transaction is unknown.
   case losing(Continuation)
-  /// The pending changes are discarded. Then the input is read again, in any case or if there were some.
+  /// Discards pending changes. Then it reads the input again, always or only if there were any.
   case rollingBack(Continuation, rewindsAlways: Bool)
-  /// The consumer seeks to the committed offsets.
+  /// Seeks to the committed offsets.
   case rewinding(Continuation)
-  /// Partitions are about to be restored again.
+  /// Begins to restore partitions again.
   case restoringAgain(Continuation)
-  /// A rebalance is dealt with.
+  /// Handles a rebalance.
   case rebalancing(RebalanceStage)
-  /// The end was asked for. `isPending` tells whether there is anything to be published.
+  /// A stop was requested. `isPending`: whether changes have to be published.
   case stopping(isPending: Bool)
-  /// The group is left.
+  /// Leaves the group.
   case closing
-  /// Nothing is done any more.
+  /// Has ended.
   case ended
 
   enum ProducerStage: Equatable {
-    /// The group is polled first.
+    /// Polls the group first.
     case polling
-    /// The call of ``TransactionMachine/step`` is made.
+    /// Makes the call of ``TransactionMachine/step``.
     case calling
-    /// What the call has failed with is reported; then this is done about it.
+    /// Reports the error of the call; then this effect follows.
     case reporting(TransactionMachine.Effect)
   }
 
   /// A flush, from its first transaction to its last.
   struct Flush: Equatable {
-    /// When it was begun, in milliseconds of the monotonic clock.
+    /// When it began, in milliseconds of the monotonic clock.
     let start: Int64
     let next: Continuation
-    /// Whether the part that was written last is the flush's last.
+    /// Whether the last written part is the flush's last.
     var isLastPart = false
-    /// Whether its transaction was given up because partitions are lost.
+    /// Whether it has given up its transaction because partitions are lost.
     var hasGivenUp = false
   }
 
   enum FlushStage: Equatable {
     case beginning
-    /// The call of ``TransactionMachine/step`` is made.
+    /// Makes the call of ``TransactionMachine/step``.
     case calling
-    /// Time passes before the same call is made again.
+    /// Waits before it makes the same call again.
     case waiting
-    /// A committed transaction is confirmed to the store.
+    /// Confirms a committed transaction to the store.
     case confirming
-    /// A transaction that was aborted is withdrawn from the store.
+    /// Withdraws an aborted transaction from the store.
     case withdrawing(waitMilliseconds: Int32)
-    /// Whether the group has to be polled is looked up.
+    /// Checks whether a poll of the group is due.
     case checkingSchedule
-    /// The group is polled.
+    /// Polls the group.
     case servingGroup
-    /// Time passes before anything else is tried.
+    /// Waits before it continues.
     case pausing
   }
 
   enum RebalanceStage: Equatable {
-    /// It is reported that partitions go.
+    /// Reports that partitions are leaving.
     case reporting
-    /// Whether anything of leaving partitions is pending is looked up: before or after the attempt to publish it.
+    /// Checks whether changes of leaving partitions are pending: before or after the attempt to publish them.
     case checking(isSecond: Bool)
-    /// The state of partitions is dropped.
+    /// Drops the state of partitions.
     case givingUp
-    /// The consumer reports to the group that they are given up.
+    /// The consumer reports the given-up partitions to the group.
     case completing
-    /// The consumer reports to the group that partitions were taken.
+    /// The consumer reports the accepted partitions to the group.
     case accepting
-    /// Partitions that came are about to be restored.
+    /// Begins to restore the assigned partitions.
     case taking
-    /// Those that stay are sought to where they are read.
+    /// Seeks the retained partitions to their next offsets.
     case readingOn
-    /// The consumer is replaced by a new one.
+    /// Replaces the consumer.
     case replacing
   }
 
-  /// What goes on after something that may be needed in several places.
+  /// The continuation after work that several states need.
   indirect enum Continuation: Equatable {
     case loop
-    /// The choice of the next step.
+    /// Chooses the next step.
     case look
     case restore
-    /// The end of a flush whose transactions are over.
+    /// Ends a flush whose transactions are over.
     case endFlush(Flush, waitMilliseconds: Int32)
-    /// Whether anything of leaving partitions is still pending.
+    /// Checks whether changes of leaving partitions are still pending.
     case checkLeavingAgain
-    /// Giving up the partitions of the rebalance.
+    /// Gives up the partitions of the rebalance.
     case giveUp
-    /// The end.
     case close
   }
 }
