@@ -22,8 +22,6 @@ struct IngestMachine: Equatable {
   static let backlogWindowMilliseconds: Int64 = 500
   /// The longest wait for input, so that a request to stop is seen soon.
   static let longestPoll: Int64 = 100
-  /// How long ingest may keep revoked partitions, while the group waits for all its members.
-  static let leavingMilliseconds: Int64 = 10_000
   private static let retryMilliseconds = ExponentialBackoff<Int64>(from: 20, to: 1_000)
 
   private(set) var state = IngestState.starting
@@ -205,19 +203,11 @@ struct IngestMachine: Equatable {
   ) -> IngestAction {
     if case .wrote = outcome { hasInput = false }
     var effect = transactions.take(outcome)
+    let limit = rebalance?.retryLimit(since: rebalanceTime) ?? .max
     if case .retry = effect, now >= min(limit, stopDeadline ?? .max) { effect = transactions.giveUp() }
     // A late request has ended the transaction: the brokers may have its offsets without all of its records.
     if case .failed(let error) = outcome, error.kind == .invalidTransactionState { isEndedByOther = true }
     return handle(effect, at: now)
-  }
-
-  /// When to stop retrying a failed commit.
-  private var limit: Int64 {
-    switch rebalance?.kind {
-    case .assigned?, nil: .max
-    case .revoking?: rebalanceTime + Self.leavingMilliseconds
-    case .lost?: rebalanceTime
-    }
   }
 
   private mutating func handle(_ effect: TransactionMachine.Effect, at now: Int64) -> IngestAction {

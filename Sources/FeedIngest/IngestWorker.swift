@@ -195,12 +195,7 @@ package final class IngestWorker {
       let batch = member.batch
       try member.poll(timeoutMilliseconds: timeoutMilliseconds)
       try noteErrors(of: batch)
-      let now = environment.milliseconds()
-      if backlog.isDue(records: batch.count, at: now) {
-        let unread = member.unread(after: machine.positions)
-        backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
-        if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
-      }
+      _ = member.update(&backlog, at: environment.milliseconds(), after: machine.positions)
       return .polled(
         .init(
           rebalance: batch.rebalance,

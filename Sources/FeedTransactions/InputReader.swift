@@ -152,8 +152,23 @@ package final class InputReader {
     return (lag.values.reduce(0, +), Array(lag.keys))
   }
 
+  /// Updates the backlog after a poll, if that is due, and keeps the fetching going while the input is behind.
+  ///
+  /// - Returns: whether it was due.
+  package func update(
+    _ backlog: inout Backlog,
+    at now: Int64,
+    after positions: @autoclosure () -> [TopicPartition: Int64]
+  ) -> Bool {
+    guard backlog.isDue(records: batch.count, at: now) else { return false }
+    let unread = unread(after: positions())
+    backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
+    if backlog.isBehind { keepFetching(unread.partitions, &backlog) }
+    return true
+  }
+
   /// Resumes fetching as soon as the queue of fetched records is half empty; librdkafka waits a second.
-  package func keepFetching(_ partitions: [TopicPartition], _ backlog: inout Backlog) {
+  private func keepFetching(_ partitions: [TopicPartition], _ backlog: inout Backlog) {
     if KafkaSettings.noticesRoom || partitions.isEmpty { return }
     guard let partition = backlog.wake(fetched: consumer.fetchedCount, of: partitions) else { return }
     consumer.wakeFetcher(of: partition)

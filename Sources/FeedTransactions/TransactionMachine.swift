@@ -288,6 +288,23 @@ package struct TransactionMachine: Equatable {
   }
 }
 
+extension Rebalance {
+  /// How long a member may keep revoked partitions, while the group waits for all its members.
+  package static let leavingMilliseconds: Int64 = 10_000
+
+  /// When to stop retrying the calls of a transaction that the rebalance waits for.
+  ///
+  /// - Parameter time: the time of the poll that returned the rebalance.
+  package func retryLimit(since time: Int64) -> Int64 {
+    switch kind {
+    case .assigned: .max
+    case .revoking: time + Self.leavingMilliseconds
+    // Another member may own the partitions already, so that brokers refuse the transaction.
+    case .lost: time
+    }
+  }
+}
+
 extension KafkaErrorCode {
   /// Whether only a change of the configuration, of topics or of access rights can help.
   package var needsSomebody: Bool {

@@ -149,11 +149,8 @@ extension Worker {
   /// Informs the store whether the input is behind, after a poll that may have waited.
   func noteBacklog(of store: isolated FeedStore) {
     let now = clock.milliseconds()
-    guard backlog.isDue(records: batch.count, at: now) else { return }
-    let unread = member.unread(after: machine.positions.read)
-    backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
+    guard member.update(&backlog, at: now, after: machine.positions.read) else { return }
     store.noteBacklog(backlog.isBehind)
-    if backlog.isBehind { member.keepFetching(unread.partitions, &backlog) }
     if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
   }
 

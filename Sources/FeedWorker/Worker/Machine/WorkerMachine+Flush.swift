@@ -41,15 +41,8 @@ extension WorkerMachine {
     }
   }
 
-  /// When to stop retrying failed calls.
-  var publishingLimit: Int64 {
-    switch rebalance?.kind {
-    case .assigned?, nil: .max
-    case .revoking?: rebalanceTime + Self.leavingMilliseconds
-    // Another member may own the partitions already: the pending changes would be refused.
-    case .lost?: rebalanceTime
-    }
-  }
+  /// When to stop trying to publish.
+  var publishingLimit: Int64 { rebalance?.retryLimit(since: rebalanceTime) ?? .max }
 
   private mutating func nextCall(of flush: WorkerState.Flush, at now: Int64) -> WorkerAction {
     var flush = flush

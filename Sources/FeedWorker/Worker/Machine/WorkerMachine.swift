@@ -16,8 +16,6 @@ import Kafka
 /// ``partitions`` and ``positions`` hold each partition's state, and ``Restoration`` its feeds' progress in restoring.
 struct WorkerMachine: Equatable {
   static let firstAction = WorkerAction.findTopics
-  /// How long the worker may keep revoked partitions, while the group waits for all its members.
-  static let leavingMilliseconds: Int64 = 10_000
   /// After this time, all brokers know new topics.
   static let rejoinMilliseconds: Int64 = 5_000
   /// The longest wait for a producer between two polls of the group.

@@ -247,7 +247,7 @@ struct WorkerMachineTests {
     var machine = machine(States.toChecking)
     #expect(
       actions(&machine, .pending(true), .done, States.called(.succeeded), .schedule(isPollDue: true)) == [
-        .beginFlush, .call(.begin, until: WorkerMachine.leavingMilliseconds), .checkSchedule,
+        .beginFlush, .call(.begin, until: Rebalance.leavingMilliseconds), .checkSchedule,
         .serveGroup(pausing: [Self.items[1]]),
       ]
     )
@@ -255,7 +255,7 @@ struct WorkerMachineTests {
 
   @Test func `what cannot be published of leaving partitions within the limit is discarded`() {
     var machine = machine(States.toLeaving + [.done, States.called(.succeeded), States.notDue])
-    let limit = WorkerMachine.leavingMilliseconds
+    let limit = Rebalance.leavingMilliseconds
     let failed = States.called(.failed(KafkaErrors.retriable))
     #expect(actions(&machine, failed, .done, States.notDue, at: limit - 1).first == .wait(milliseconds: 10))
     #expect(
