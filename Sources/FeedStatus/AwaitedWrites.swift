@@ -70,7 +70,7 @@ package final class AwaitedWrites: Sendable {
     }
   }
 
-  package static let mostExceptions = 10_000
+  static let mostExceptions = 10_000
 
   /// Nil if clients do not write.
   private let topic: String?

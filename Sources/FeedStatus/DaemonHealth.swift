@@ -25,7 +25,7 @@ package struct DaemonHealth: Equatable {
   /// The outcomes of the rows of `feedstore ingest`, by topic.
   package private(set) var rows: [String: [String: Int]] = [:]
   /// Whether all automatic work is done: the rest needs an operator.
-  package private(set) var isStarted = true
+  private(set) var isStarted = true
 
   /// - Parameters:
   ///   - topics: the topics whose partitions have changed.
@@ -54,7 +54,7 @@ package struct DaemonHealth: Equatable {
     }
   }
 
-  package static let changedTopic = "partitions-changed"
+  static let changedTopic = "partitions-changed"
 
   /// The feeds of a restored partition cannot be served over HTTP yet.
   package mutating func noteReading() {
@@ -62,7 +62,7 @@ package struct DaemonHealth: Equatable {
     obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
   }
 
-  package var isLive: Bool { deaths.isEmpty }
+  var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 
   private static func death(_ worker: Worker) -> Reason {

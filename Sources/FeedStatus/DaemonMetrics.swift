@@ -29,7 +29,7 @@ package struct WorkerStatistics: Sendable {
   /// The number of withdrawn transactions since the last committed one.
   package var withdrawnInARow = 0
   /// The time of the last commit, in milliseconds since 1970 UTC; 0 before the first.
-  package var lastCommit: Int64 = 0
+  var lastCommit: Int64 = 0
   /// Fields of events without effect, with their counts.
   package var ignoredFields: [IgnoredFields.Name: Int] = [:]
   package var rebalances: [RebalanceKind: Int] = [:]
@@ -298,8 +298,8 @@ extension MetricFamily {
 }
 
 /// The daemon's metrics, in the order in which they are written.
-package struct MetricTable {
-  package private(set) var families = declared
+struct MetricTable {
+  private(set) var families = declared
 
   /// A family by name, which must be in the table.
   package subscript(name: String) -> MetricFamily {
@@ -315,7 +315,7 @@ package struct MetricTable {
   private static let indices = Dictionary(uniqueKeysWithValues: zip(declared.map(\.name), declared.indices))
 
   /// Kind, name and help of each. The unit is at the end of the name.
-  package static let declared: [MetricFamily] = """
+  static let declared: [MetricFamily] = """
     info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
     gauge feedstore_ready Whether /readyz returns 200.
     gauge feedstore_workers Workers, by state.

@@ -41,7 +41,7 @@ extension SupervisorSocket {
 ///
 /// `READY=1` is sent once, when all automatic work is done; until then the notices ask for more time, because restoring
 /// may take minutes. `WATCHDOG=1` is sent as long as the daemon is alive.
-package struct SupervisorNotices {
+struct SupervisorNotices {
   private let watchdogMilliseconds: Int64?
   private var isReady = false
   private var isStopping = false
@@ -52,14 +52,14 @@ package struct SupervisorNotices {
   private static let extensionMicroseconds = 30_000_000
 
   /// - Parameter watchdogMilliseconds: the interval at which the manager expects notices; nil for none.
-  package init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
+  init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
 
   /// The notices to send now, if any.
   ///
   /// - Parameters:
   ///   - now: milliseconds of the monotonic clock.
   ///   - status: a line for users.
-  package mutating func next(
+  mutating func next(
     _ health: DaemonHealth,
     status: String,
     isStopping: Bool,
@@ -91,7 +91,7 @@ package struct SupervisorNotices {
   }
 
   /// A line for users, such as in `systemctl status`.
-  package static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
+  static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
     if let death = health.deaths.first { return death.detail }
     if let obstacle = health.obstacles.first, obstacle.code != "stopped" { return obstacle.detail }
     let partitions = statistics.partitions.count

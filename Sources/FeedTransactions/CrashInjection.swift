@@ -48,7 +48,7 @@ package final class CrashInjection: Sendable {
   }
 
   /// Whether the process ends the next time that it reaches a point.
-  package func isNext(_ point: Point) -> Bool {
+  func isNext(_ point: Point) -> Bool {
     point == self.point && reached.load(ordering: .relaxed) + 1 == times
   }
 }

@@ -202,21 +202,21 @@ package final class InputReader {
 /// that cannot be interrupted; a limit of one second keeps other members from waiting longer in a rebalance.
 package struct PollSchedule: Equatable {
   /// The maximum time between two polls, in milliseconds.
-  package let intervalMilliseconds: Int64
+  let intervalMilliseconds: Int64
   /// The maximum time of an uninterruptible call between two polls, in milliseconds.
   package let longestCall: Int32
   /// The time of the next poll, in milliseconds of the monotonic clock.
   package private(set) var dueTime: Int64 = 0
 
-  package static let longestMilliseconds: Int64 = 1_000
+  static let longestMilliseconds: Int64 = 1_000
 
   /// - Parameter maxPollMilliseconds: `max.poll.interval.ms`.
-  package init(maxPollMilliseconds: Int64) {
+  init(maxPollMilliseconds: Int64) {
     intervalMilliseconds = min(Self.longestMilliseconds, max(1, maxPollMilliseconds / 3))
     longestCall = Int32(clamping: max(Self.longestMilliseconds, maxPollMilliseconds / 3))
   }
 
-  package func isDue(at now: Int64) -> Bool { now >= dueTime }
+  func isDue(at now: Int64) -> Bool { now >= dueTime }
 
-  package mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
+  mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
 }

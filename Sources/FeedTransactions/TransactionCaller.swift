@@ -246,32 +246,32 @@ package final class TransactionCaller {
 
 /// The failures of transactions that were not reported yet, and the resulting limits for the size of batches
 /// and the time of transactions.
-package struct TransactionFailures {
+struct TransactionFailures {
   /// The error of the last failed call since the last commit.
-  package private(set) var last: KafkaError?
+  private(set) var last: KafkaError?
   /// The error that made the producer unusable, if it is to be replaced.
-  package private(set) var lossCause: KafkaError?
+  private(set) var lossCause: KafkaError?
   /// The errors of the transaction's records that could not be delivered.
-  package private(set) var undelivered = DeliveryErrors()
-  package private(set) var batchLimit = BatchLimit()
+  private(set) var undelivered = DeliveryErrors()
+  private(set) var batchLimit = BatchLimit()
   private var isRecordTooLarge = false
   /// The number of consecutive transactions that failed after using up most of their time.
-  package private(set) var slowInARow = 0
+  private(set) var slowInARow = 0
   /// When the current transaction began, in milliseconds of the monotonic clock; nil without one.
   private var start: Int64?
 
   /// The configuration of the next producer.
-  package func producer(of identity: WorkerIdentity, _ settings: KafkaSettings) -> KafkaConfiguration {
+  func producer(of identity: WorkerIdentity, _ settings: KafkaSettings) -> KafkaConfiguration {
     settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit)
   }
 
-  package mutating func fail(_ error: KafkaError) { last = error }
+  mutating func fail(_ error: KafkaError) { last = error }
 
   /// Records that a transaction began.
-  package mutating func begin(at now: Int64) { start = now }
+  mutating func begin(at now: Int64) { start = now }
 
   /// Records that the transaction will not be committed; repeated calls count once.
-  package mutating func end(at now: Int64, _ settings: KafkaSettings) {
+  mutating func end(at now: Int64, _ settings: KafkaSettings) {
     guard let begun = start else { return }
     start = nil
     // A transaction that times out may end slightly before its limit.
@@ -279,15 +279,15 @@ package struct TransactionFailures {
     if now - begun >= Int64(limit) * 3 / 4 { slowInARow += 1 }
   }
 
-  package mutating func commit() { (last, start, slowInARow) = (nil, nil, 0) }
+  mutating func commit() { (last, start, slowInARow) = (nil, nil, 0) }
 
-  package mutating func lose() { lossCause = last }
+  mutating func lose() { lossCause = last }
 
   /// Records that could not be delivered. If their batch was too large, the next producer sends smaller ones.
   ///
   /// - Parameter batchBytes: the maximum batch size before the first refusal.
   /// - Returns: the new limit in bytes; nil if it does not change.
-  package mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
+  mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
     let wasTooLarge = undelivered.errors.contains(where: Self.isTooLarge)
     undelivered.append(errors)
     // Once per transaction: its other batches were built before the new limit.
@@ -303,18 +303,18 @@ package struct TransactionFailures {
   private static func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
 
   /// The first error of a record that brokers refuse permanently.
-  package var refusal: KafkaError? {
+  var refusal: KafkaError? {
     undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
   /// The error of a record whose transaction a late request has ended; earlier records may be committed.
-  package var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
+  var lateEnd: KafkaError? { undelivered.errors.first { $0.kind == .invalidTransactionState } }
 
   /// The reason for a transaction's end, for the log.
-  package var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
+  var cause: String { last.map { "\($0)" } ?? "partitions were lost, or there was no time left" }
 
   /// Returns the errors of undelivered records to be reported, and clears them and the last call's error.
-  package mutating func takeUndelivered() -> [KafkaError] {
+  mutating func takeUndelivered() -> [KafkaError] {
     defer {
       undelivered = DeliveryErrors()
       isRecordTooLarge = false
