@@ -430,7 +430,7 @@ CASES = [
         (0, follow("f")), (10, opened(1)), (20, named(1)), (30, reload(1, "1", 1, "a")), (40, {"end": 1}), (50, opened(3)), (60, named(3, "s2")), (3040, opened(4)), (3050, named(4, "s3")), (3060, refetch(3, "1")), (3070, up_to_date(4, "1", 1)), (3080, added(4, "1", 2, "b", "a"))]),
     ("a feed that is deleted is not asked for again", {}, [
         *LIVE, (50, added(1, "1", 4, "d", "a", "b")), (60, answer(2, 200, added=[], changed=[], removed=[])), (70, refetch(1, "1")), (80, reload(1, "1", 4, "a", sum="00000001")), (90, deleted(1, "1", 5)), (100, up_to_date(1, "1")), (5000, {"comment": 1})]),
-    ("a window that is awaited already is not asked for once more", {}, [
+    ("a window that is awaited already is not requested a second time", {}, [
         *LIVE, (50, show("f", first=1)), (60, show("f"), show("f", first=1)), (70, answer(2, 200, added=[], changed=[], removed=[])),
         (80, refetch(1, "1")), (90, reload(1, "1", 1, "a", window=(0, 2)))]),
     ("a changeset of another feed does not fit", {}, [*LIVE, (50, added(1, "1", 2, "c", "a", "b", feed="other"))]),

@@ -219,7 +219,7 @@ public struct FeedClientOptions: Sendable {
   /// without decoding, and their subscribers receive `absent`.
   public var feeds: [String]?
   /// The maximum wait for a topic that the brokers do not know yet, such as a new one; the client logs the wait every
-  /// few seconds. There is no limit for unreachable brokers.
+  /// few seconds. The client waits for unreachable brokers without a limit.
   public var topicTimeout: Duration
 
   /// Creates options; by default, all feeds of the topic are followed from its beginning.

@@ -140,7 +140,7 @@ extension Subscriptions {
       guard var partition = followed[number] else { return .taken }
       if isFull { return .noRoom }
       if offset < partition.position {
-        // The topic was recreated or truncated, so the state is no longer part of it.
+        // The topic was recreated or truncated, and has lost the state.
         drop(number)
         partition = FollowedPartition(ReadPartition(topic, number, from: offset), keeping: kept)
         followed[number] = partition

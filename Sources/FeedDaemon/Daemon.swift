@@ -68,7 +68,7 @@ package struct Daemon: Sendable {
     let mayEmbed = !isIngesting
     var settings = try KafkaSettings(configuration, embedded: broker?.properties, mayEmbed: mayEmbed)
     settings.isCounting = configuration.http.isEnabled
-    // Writes over HTTP pass the gate like those of any producer.
+    // Writes over HTTP pass the same gate as other producers.
     settings.inputServers = (broker ?? otherBroker)?.bootstrapServers
     try settings.checkProperties()
     let process = ProcessIdentity(group: settings.groupID)

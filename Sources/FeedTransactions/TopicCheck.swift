@@ -22,7 +22,7 @@ package struct TopicCheck: Sendable {
 
   private var log: Log { environment.log }
 
-  /// The interval of the requests for the partitions, which is that of consumers' own requests.
+  /// The interval of the requests for the partitions. Consumers use the same one.
   private static let watchSeconds = 5
   private static let answerMilliseconds: Int32 = 1_000
 

@@ -12,7 +12,7 @@ public struct RowDebts: Sendable {
   private let events: [String: [String]]
   public let rejected: [Observation.Source: Observation.Rejected]
 
-  /// - Parameter rows: the sources' records, those of a partition in order.
+  /// - Parameter rows: the sources' records, each partition in order.
   package init(_ rows: [TopicRecord], _ ingest: IngestOptions) {
     let mappers = ingest.sources.enumerated().map { RowMapper($1, number: $0, Limits(), SentSections()) }
     let byTopic = Dictionary(uniqueKeysWithValues: mappers.map { ($0.source.topic, $0) })
@@ -41,7 +41,7 @@ public struct RowDebts: Sendable {
     self.rejected = rejected
   }
 
-  /// What is wrong with the records of the items topic: each event is there once, and those of an item are in order.
+  /// The faults of the items topic, which must have each event once, and the events of an item in order.
   public func complaints(about items: [TopicRecord]) -> [String] {
     let found = Self.events(items)
     return Set(events.keys).union(found.keys).sorted().filter { events[$0] != found[$0] }.map {

@@ -3,7 +3,7 @@ public import Oracle
 /// The oracle's result for the input, read from the topics partition by partition, in order.
 public struct InputOracle: Sendable {
   public private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
-  /// Rejected records; those of other topics may be added.
+  /// Rejected records; a caller may add records of other topics.
   public var rejected: [Observation.Source: Observation.Rejected] = [:]
   public private(set) var records = 0
   /// The checksum of a feed after each of its records, by the records' positions.

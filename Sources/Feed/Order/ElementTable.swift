@@ -180,7 +180,7 @@ final class ElementTable {
   /// The number of changes whose memory is kept: few of a large feed's elements change at once.
   private var keptChanges: Int { min(4096, max(64, count / 4)) }
 
-  /// Removes the changes; their published contents are no longer needed.
+  /// Removes the changes, with the contents that were published before them.
   func removeChanges() {
     if changes.capacity > keptChanges { changes = [] } else { changes.removeAll(keepingCapacity: true) }
   }

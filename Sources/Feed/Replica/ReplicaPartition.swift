@@ -357,7 +357,7 @@ public final class ReplicaPartition {
   ) -> ReplicaOutcome {
     var entries = DecodedEntries()
     do throws(ReplicaFault) {
-      // The lists point to the parts' bytes; their index is no longer needed.
+      // The lists point to the parts' bytes; the next part may reuse the index.
       for part in earlier { try entries.append(DecodedChangeset(part.span, partIndexer, arena: arena)) }
       try entries.append(last)
       try replica.apply(entries, last, windows)

@@ -121,7 +121,7 @@ final class FeedServer: Sendable {
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
         ["error": failure, "pauseSeconds": seconds]
       )
-      // The feeds are no longer found, so no reader can start with a discarded state.
+      // Requests do not find the feeds any more, so no reader starts with a discarded state.
       self.follower.reset()
       self.feeds.reloads.removeAll()
       self.streams.reset(reason: "the follower failed; it reads its feeds again")

@@ -289,7 +289,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Ends the streams of a feed that is no longer served; streams of many feeds wait for it.
+  /// Ends the streams of a feed that this process has stopped serving; streams of many feeds wait.
   ///
   /// - Parameter event: nil if the feed does not seem to exist.
   private func end(_ feed: FeedAddress, telling event: EncodedEvent?) {

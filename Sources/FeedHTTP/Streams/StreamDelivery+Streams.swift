@@ -78,7 +78,7 @@ extension StreamDelivery {
     _ = streams[number]?.stream.write(event.tagged(id.tag), isBounded: false)
   }
 
-  /// Makes a stream of many feeds wait for a feed that is no longer served.
+  /// Makes a stream of many feeds wait for a feed that this process has stopped serving.
   ///
   /// - Returns: false for a stream of one feed, which the caller must end.
   mutating func wait(for view: FeedView, _ reader: ReaderID) -> Bool {
@@ -91,7 +91,7 @@ extension StreamDelivery {
 
   // MARK: Ends
 
-  /// Removes the readers of a feed that is no longer served. Streams of many feeds wait for it.
+  /// Removes the readers of a feed that this process has stopped serving. Streams of many feeds wait.
   ///
   /// - Parameter event: the notice for the readers; nil if the caller sends it.
   /// - Returns: the streams of only this feed, which the caller must end.

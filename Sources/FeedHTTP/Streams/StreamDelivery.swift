@@ -12,7 +12,7 @@ import Service
 struct StreamDelivery {
   /// The result of sending a state to a reader.
   enum Sending: Equatable {
-    /// The state was sent, or is no longer needed.
+    /// The state was sent, or its reader has left or does not lag any more.
     case sent
     /// The feed changed since the state was encoded, and the history lacks the changes: encode it again.
     case isOld

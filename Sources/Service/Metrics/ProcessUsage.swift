@@ -125,7 +125,7 @@ package enum FreedMemory {
   ///
   /// By default, glibc returns the end of a heap to the system as soon as 128 kB of it are free, and requests it again
   /// for the next block. For a program that fetches, applies and frees hundreds of megabytes per second, that takes a
-  /// tenth of the time. Call ``giveBack()`` when the memory is no longer needed.
+  /// tenth of the time. Call ``giveBack()`` once the memory is unused.
   package static func keep() { feedstore_malloc_keep(blockBytes, keptBytes) }
 
   /// Has room at the end of this thread's heap for blocks that are about to be allocated.

@@ -86,7 +86,7 @@ public final class SimulatedProcess {
     self.seed = seed
   }
 
-  /// Kills it. Its tasks run once more, to release their memory, without any effect.
+  /// Kills it. Its tasks run a last time without any effect, to release their memory.
   public func kill() {
     isAlive = false
     for task in tasks { task.interrupt() }

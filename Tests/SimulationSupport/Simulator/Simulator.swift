@@ -148,7 +148,7 @@ public final class Signal {
   }
 }
 
-/// Random numbers for a name; the number of draws does not affect those of other names.
+/// Random numbers for a name; the number of draws does not affect other names.
 public struct SplitMix64Stream {
   private var generator: SplitMix64
 

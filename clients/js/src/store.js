@@ -122,7 +122,7 @@ export class FeedStore {
   }
 
   /**
-   * Nobody listens to it any more.
+   * The last listener has left.
    * @param {Feed} feed @param {FollowedFeed} followed
    */
   left(feed, followed) {

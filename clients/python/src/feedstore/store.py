@@ -221,7 +221,7 @@ class Feed(Generic[D]):
     def view(self) -> FeedView[D]:
         """The newest view. It is the same object until something changes."""
         followed = self._followed
-        # Without listeners, nothing changes it: what another person saw is not shown any more.
+        # Without listeners nothing updates the view, so a view of another person must be hidden here.
         return followed.view if followed is not None and followed.persons == self._store._machine.persons else self._nothing
 
     def show(self, window: Window = WHOLE) -> None:
