@@ -37,7 +37,7 @@ FROM ${DEBIAN_IMAGE}
 COPY --from=build /image/ /
 # The libraries that the command is linked with; certificates are for brokers with TLS.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates libmicrohttpd12 librdkafka1 \
+ && apt-get install --yes --no-install-recommends ca-certificates libcurl3-gnutls libmicrohttpd12 librdkafka1 \
       zlib1g \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb /var/log/apt /var/log/dpkg.log \
  && useradd --system --uid 10001 --user-group --no-create-home --home-dir / --shell /usr/sbin/nologin feedstore \

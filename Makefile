@@ -1,7 +1,7 @@
 # Tasks for this repository. `make help` lists the targets.
 
 # The only list of Debian packages: what the build needs, what `make run` needs in addition, and what `make test` does.
-PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
+PACKAGES := libcurl4-gnutls-dev libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 DEMO_PACKAGES := nodejs node-react node-react-dom
 TEST_PACKAGES := $(DEMO_PACKAGES) esbuild node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
   chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography \
@@ -185,11 +185,11 @@ screenshots: setup-test ## retake the pictures of the inspector in README.md: do
 	$(SWIFT) build --product feedstore
 	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) screenshots.py
 
-conformance: setup ## regenerate conformance/ and the examples of docs/protocol.md, and print which vectors notice which rule; review the difference
+conformance: setup ## regenerate conformance/, the examples of docs/protocol.md, docs/settings.md and config/feedstore.json5, and print which vectors notice which rule; review the difference
 	$(SWIFT) build --build-tests
 	for model in pending stream stream_rules; do $(PYTHON) conformance/$$model.py || exit; done
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
-	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
+	  --filter 'ConformanceFilesTests|DocumentedExampleTests|DocumentedConfigurationTests'
 	@cat conformance/rules.md conformance/stream/rules.md
 
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
@@ -268,7 +268,8 @@ benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name f
 	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove all build results
-	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build clients/swift/.build clients/swift/Tests/*/.build
+	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build clients/swift/.build clients/swift/Tests/*/.build \
+	  clients/python/build clients/python/src/*.egg-info
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

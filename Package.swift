@@ -32,6 +32,7 @@ let package = Package(
     // C libraries of the system.
     .systemLibrary(name: "CRdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
     .systemLibrary(name: "CXxhash", providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-gnutls-dev"])]),
     .systemLibrary(name: "CGnutls", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -52,87 +53,110 @@ let package = Package(
     .target(name: "FeedVerification", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
+    .target(name: "Queues", swiftSettings: swiftSettings),
+    .target(name: "OperatingSystem", dependencies: ["CZlib"], swiftSettings: swiftSettings),
+    .target(name: "Diagnostics", dependencies: ["CMalloc", "OperatingSystem"], swiftSettings: swiftSettings),
+    .target(name: "Settings", dependencies: ["OperatingSystem", "Spelling"], swiftSettings: swiftSettings),
     .target(
-      name: "Service",
-      dependencies: ["CEpoll", "CGnutls", "CMalloc", "CMicrohttpd", "CZlib", "Spelling"],
+      name: "HTTP",
+      dependencies: ["CCurl", "CEpoll", "CGnutls", "CMicrohttpd", "CZlib", "OperatingSystem", "Queues"],
       swiftSettings: swiftSettings
     ),
-    .target(name: "Changesets", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
+    .target(name: "Changesets", dependencies: ["Feed", "Kafka"], swiftSettings: swiftSettings),
     .target(
       name: "FeedClient",
-      dependencies: ["Changesets", "Feed", "Kafka", "Service"],
+      dependencies: ["Changesets", "Feed", "Kafka", "OperatingSystem", "Queues"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "Standby",
+      dependencies: ["Changesets", "Diagnostics", "Feed", "FeedClient", "Kafka", "OperatingSystem"],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedConfiguration",
-      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service", "Spelling"],
+      dependencies: [
+        "Diagnostics", "Feed", "FeedKafka", "FeedStore", "HTTP", "Kafka", "OperatingSystem", "Settings",
+        "Spelling",
+      ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedKafka",
-      dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
+      dependencies: ["Diagnostics", "Feed", "FeedStore", "Kafka", "OperatingSystem", "Settings"],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedStatus",
       dependencies: [
-        "CBuild", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+        "CBuild", "Changesets", "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "HTTP",
+        "Kafka", "OperatingSystem", "Queues", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedTransactions",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore", "Kafka", "Service",
+        "Changesets", "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "Kafka", "OperatingSystem",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedWorker",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore", "FeedTransactions",
-        "Kafka", "Service",
+        "Changesets", "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTransactions", "Kafka", "OperatingSystem",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedIngest",
       dependencies: [
-        "CTextMarks", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
-        "FeedTransactions", "Kafka", "Service",
+        "Changesets", "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTransactions", "HTTP", "Kafka", "OperatingSystem", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedHTTP",
       dependencies: [
-        "CInspector", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStatus",
-        "FeedStore", "Kafka", "Service", "Spelling",
+        "CInspector", "Changesets", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka",
+        "FeedStatus", "FeedStore", "HTTP", "Kafka", "OperatingSystem", "Queues", "Settings", "Spelling",
+        "Standby",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedTools",
       dependencies: [
-        "CDemoHistory", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
-        "FeedStore",
-        "FeedVerification", "Kafka", "Service",
+        "CDemoHistory", "Changesets", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest",
+        "FeedKafka", "FeedStatus", "FeedStore", "FeedVerification", "Kafka", "OperatingSystem", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedDaemon",
       dependencies: [
-        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedIngest", "FeedKafka", "FeedStatus",
-        "FeedStore", "FeedTools", "FeedTransactions", "FeedWorker", "Kafka", "Service",
+        "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedIngest", "FeedKafka",
+        "FeedStatus", "FeedStore", "FeedTransactions", "FeedWorker", "HTTP", "Kafka", "OperatingSystem",
+        "Settings", "Standby",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedDemo",
+      dependencies: [
+        "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStatus",
+        "FeedStore", "FeedTools", "HTTP", "OperatingSystem", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedDaemon", "FeedIngest", "FeedKafka", "FeedStatus", "FeedTools",
-        "FeedTransactions", "Service",
+        "Diagnostics", "Feed", "FeedConfiguration", "FeedDaemon", "FeedDemo", "FeedIngest", "FeedKafka",
+        "FeedStatus", "FeedTools", "FeedTransactions", "HTTP", "OperatingSystem", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
@@ -183,8 +207,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Feed", "FeedChecks", "FeedConfiguration", "FeedTestSupport", "Oracle", "FeedVerification",
-        "Service",
+        "Feed", "FeedChecks", "FeedConfiguration", "FeedTestSupport", "HTTP", "Oracle", "FeedVerification",
+        "Settings",
       ],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
@@ -216,7 +240,8 @@ let package = Package(
     .target(
       name: "IngestTestSupport",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStore", "ObservationSupport", "Oracle",
+        "Feed", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStore", "HTTP", "ObservationSupport",
+        "Oracle",
       ],
       path: "Tests/IngestTestSupport",
       swiftSettings: swiftSettings
@@ -257,43 +282,65 @@ let package = Package(
       name: "FeedClientTests",
       dependencies: [
         "ChangesetTestSupport", "Changesets", "Feed", "FeedChecks", "FeedClient", "FeedStore",
-        "ConformanceSupport",
-        "FeedTestSupport", "Oracle", "Kafka", "KafkaTestSupport",
-        "Service",
+        "ConformanceSupport", "FeedTestSupport", "Oracle", "Kafka", "KafkaTestSupport", "Queues",
       ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "ServiceTests",
-      dependencies: ["CGnutls", "CZlib", "HTTPTestSupport", "ProcessSupport", "Service", "Spelling"],
+      name: "StandbyTests",
+      dependencies: ["Changesets", "FeedClient", "Kafka", "Oracle", "Standby"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "OperatingSystemTests",
+      dependencies: ["FeedTestSupport", "HTTPTestSupport", "OperatingSystem"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "DiagnosticsTests",
+      dependencies: ["Diagnostics", "FeedTestSupport"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "SettingsTests",
+      dependencies: ["FeedTestSupport", "OperatingSystem", "ProcessSupport", "Settings", "Spelling"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "HTTPTests",
+      dependencies: [
+        "CGnutls", "CZlib", "FeedTestSupport", "HTTP", "HTTPTestSupport", "OperatingSystem", "ProcessSupport",
+        "Settings",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedConfigurationTests",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "Oracle", "Service",
+        "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "HTTP",
+        "Kafka", "Oracle", "Settings",
       ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedIngestTests",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedIngest", "FeedStatus", "FeedStore", "FeedTestSupport",
-        "FeedTransactions", "Kafka", "Oracle", "Service",
+        "Diagnostics", "Feed", "FeedConfiguration", "FeedIngest", "FeedStatus", "FeedStore",
+        "FeedTestSupport", "FeedTransactions", "IngestTestSupport", "Kafka", "Oracle", "Settings",
       ],
       exclude: ["IngestMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedKafkaTests",
-      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      dependencies: ["Diagnostics", "Feed", "FeedKafka", "FeedStore", "Kafka", "Settings"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedWorkerTests",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
-        "FeedTestSupport", "FeedTransactions", "FeedWorker", "Kafka", "Oracle", "Service",
+        "Changesets", "Diagnostics", "Feed", "FeedConfiguration", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTestSupport", "FeedTransactions", "FeedWorker", "HTTP", "Kafka", "Oracle", "Settings",
       ],
       exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
@@ -301,17 +348,17 @@ let package = Package(
     .testTarget(
       name: "FeedHTTPTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP",
-        "FeedKafka", "FeedStatus", "FeedTransactions", "FeedWorker", "Kafka", "Oracle", "Service",
+        "ChangesetTestSupport", "Changesets", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration",
+        "FeedHTTP", "FeedKafka", "FeedStatus", "FeedTransactions", "FeedWorker", "HTTP", "Kafka", "Oracle",
       ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedToolsTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "ConformanceSupport", "FeedTestSupport", "IngestTestSupport", "Oracle", "FeedTools",
-        "FeedVerification", "Kafka", "Service",
+        "ChangesetTestSupport", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka",
+        "FeedStore", "ConformanceSupport", "FeedTestSupport", "HTTP", "IngestTestSupport", "Oracle",
+        "FeedTools", "FeedVerification", "Kafka", "Settings",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -319,10 +366,11 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedChecks", "FeedClient", "FeedConfiguration",
-        "FeedDaemon", "FeedHTTP", "FeedKafka", "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTools",
-        "FeedTransactions", "FeedVerification", "FeedWorker", "HTTPTestSupport", "Kafka",
-        "KafkaTestSupport", "ObservationSupport", "Oracle", "ProcessSupport", "Service",
+        "ChangesetTestSupport", "Changesets", "Diagnostics", "Feed", "FeedChecks", "FeedClient",
+        "FeedConfiguration", "FeedDaemon", "FeedDemo", "FeedHTTP", "FeedKafka", "FeedStatus", "FeedStore",
+        "FeedTestSupport", "FeedTools", "FeedTransactions", "FeedVerification", "FeedWorker", "HTTP",
+        "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "OperatingSystem", "Oracle",
+        "ProcessSupport", "Settings", "Standby",
       ],
       swiftSettings: swiftSettings
     ),
@@ -330,10 +378,10 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
-        "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTransactions", "FeedWorker", "IngestTestSupport",
-        "Kafka",
-        "ObservationSupport", "Oracle", "Service", "SimulationSupport",
+        "CRdkafka", "Changesets", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest",
+        "FeedKafka", "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTransactions", "FeedWorker",
+        "IngestTestSupport", "Kafka", "ObservationSupport", "OperatingSystem", "Oracle", "Settings",
+        "SimulationSupport", "Standby",
       ],
       swiftSettings: swiftSettings
     ),
@@ -341,10 +389,10 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "CRdkafka", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka", "FeedStatus",
-        "FeedStore", "FeedTestSupport", "FeedTools", "FeedTransactions", "FeedWorker", "HTTPTestSupport",
-        "IngestTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport", "Oracle", "ProcessSupport",
-        "Service",
+        "CRdkafka", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest", "FeedKafka",
+        "FeedStatus", "FeedStore", "FeedTestSupport", "FeedTools", "FeedTransactions", "FeedWorker", "HTTP",
+        "HTTPTestSupport", "IngestTestSupport", "Kafka", "KafkaTestSupport", "ObservationSupport",
+        "OperatingSystem", "Oracle", "ProcessSupport", "Settings",
       ],
       swiftSettings: swiftSettings
     ),

@@ -8,7 +8,7 @@ import { Api } from './api.js';
 import { FeedStore } from './client/index.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { FeedList } from './feed-list.js';
-import { FeedView } from './feed-view.js';
+import { FeedGrid } from './feed-grid.js';
 import { age, count, counted, visible } from './format.js';
 import { itemKey } from './rows.js';
 import { ShownFeed } from './shown-feed.js';
@@ -39,11 +39,11 @@ const store = new FeedStore(location.origin, {
   onMessage: (follower, name, value, text) => shown?.receive(follower, name, value, text),
 });
 const status = new Status({ api });
-const view = new FeedView({ shown: () => shown, onLeave: leaveFeed });
+const grid = new FeedGrid({ shown: () => shown, onLeave: leaveFeed });
 const timeline = new Timeline({ thresholds: () => status.latest?.planner, onReveal: (marks) => {
   showPane('feed');
-  view.focus();
-  view.reveal(marks);
+  grid.focus();
+  grid.reveal(marks);
 } });
 const list = new FeedList({
   api, onEnter: enterFeed, onCount: (total) => setAttribute(document.body, 'data-has-feeds', total > 0),
@@ -90,7 +90,7 @@ function showFeed() {
   }
   setText(byId('feed-title').firstElementChild, visible(feed));
   setAttribute(byId('feed-title'), 'title', feed);
-  view.clear(visible(feed));
+  grid.clear(visible(feed));
   isFaulty = false;
   const made = new ShownFeed(feed, {
     store,
@@ -103,11 +103,11 @@ function showFeed() {
     },
     onRows: () => {
       if (shown !== made) return;
-      view.update();
+      grid.update();
       showFacts();
     },
     onEdit: () => {
-      if (shown === made) view.update();
+      if (shown === made) grid.update();
     },
     onRefused: (id, problem) => {
       if (shown === made) showRefusal(id, problem);
@@ -126,10 +126,10 @@ function takeEntry(entry, marks) {
   if (entry.type === 'fault') return;
   const isFirst = entry.type === 'state' && !entry.isAnew;
   if (entry.mode === 'reload') {
-    view.reload({ isVisible: !isFirst });
+    grid.reload({ isVisible: !isFirst });
     if (!isFirst) showNotice(entry);
   } else {
-    view.show(marks);
+    grid.show(marks);
     // What it says is not what the rows show any more.
     hideNotice();
   }
@@ -172,11 +172,11 @@ function showAge() {
 function showPlaceholder() {
   if (shown === null) return;
   const { view: { exists, sections }, wasThere } = shown;
-  if (exists) view.setPlaceholder(sections.length === 0 ? 'This feed is empty: it has no sections.' : null);
-  else if (current.reason === 'moved') view.setPlaceholder('Another instance serves this feed.');
-  else if (current.name !== 'live') view.setPlaceholder('Waiting for the feed …');
-  else if (wasThere) view.setPlaceholder('This feed no longer exists. It appears here if it is created again.');
-  else view.setPlaceholder('This instance has no such feed. It appears here when it is created.');
+  if (exists) grid.setPlaceholder(sections.length === 0 ? 'This feed is empty: it has no sections.' : null);
+  else if (current.reason === 'moved') grid.setPlaceholder('Another instance serves this feed.');
+  else if (current.name !== 'live') grid.setPlaceholder('Waiting for the feed …');
+  else if (wasThere) grid.setPlaceholder('This feed no longer exists. It appears here if it is created again.');
+  else grid.setPlaceholder('This instance has no such feed. It appears here when it is created.');
 }
 
 // The standing.
@@ -255,13 +255,13 @@ async function askWhetherWritable() {
     return;
   }
   made.edits.isAllowed = await api.isWritable(made.feed);
-  if (shown === made) view.update();
+  if (shown === made) grid.update();
 }
 
 /** Where it happened, or above the rows if the item is gone. @param {string} id @param {{ code: string, text: string }} problem */
 function showRefusal(id, { code, text }) {
   if (shown?.item(id) !== undefined) {
-    view.open(itemKey(id));
+    grid.open(itemKey(id));
     return;
   }
   byId('refusal').hidden = false;
@@ -332,7 +332,7 @@ function showPane(pane) {
 
 function enterFeed() {
   showPane('feed');
-  view.focus();
+  grid.focus();
 }
 
 function leaveFeed() {

@@ -6,7 +6,7 @@
 
 import { byId, make, onceAFrame } from './dom.js';
 import { explain, weightOf } from './explain.js';
-import { changeKinds } from './feed-view.js';
+import { changeKinds } from './feed-grid.js';
 import { bytes, clock, count, counted } from './format.js';
 
 /** The maximum number of entries. */

@@ -16,7 +16,7 @@ static const unsigned char contents[] = {
 #embed "../../web/edits.js" suffix(, 0, )
 #embed "../../web/explain.js" suffix(, 0, )
 #embed "../../web/feed-list.js" suffix(, 0, )
-#embed "../../web/feed-view.js" suffix(, 0, )
+#embed "../../web/feed-grid.js" suffix(, 0, )
 #embed "../../web/followed-window.js" suffix(, 0, )
 #embed "../../web/format.js" suffix(, 0, )
 #embed "../../web/item-editor.js" suffix(, 0, )
@@ -52,7 +52,7 @@ static const unsigned char contents[] = {
 
 // In the same order.
 static const char *const names[] = {
-    "index.html", "inspector.css", "inspector.js", "api.js", "dom.js", "edits.js", "explain.js", "feed-list.js", "feed-view.js",
+    "index.html", "inspector.css", "inspector.js", "api.js", "dom.js", "edits.js", "explain.js", "feed-list.js", "feed-grid.js",
     "followed-window.js", "format.js", "item-editor.js", "rows.js", "shown-feed.js", "status.js", "timeline.js",
     "client/apply.js", "client/connection.js", "client/draft.js", "client/event-stream.js", "client/feed-stream.js",
     "client/feed.js", "client/followed-feed.js", "client/index.js", "client/persist.js", "client/replica/changeset.js",

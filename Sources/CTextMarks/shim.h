@@ -30,7 +30,4 @@ static inline feedstore_marks feedstore_mark64(const uint8_t *bytes) {
   return marks;
 }
 
-// glibc's own header declares it only with _GNU_SOURCE.
-void *memmem(const void *haystack, size_t haystack_size, const void *needle, size_t needle_size);
-
 #endif

@@ -1,6 +1,6 @@
 package import Kafka
 
-/// A consumer of partitions that its owner chooses. The daemon's is ``Kafka/Consumer``; the simulation has another.
+/// The part of a consumer that every reader of records needs. The daemon's is ``Kafka/Consumer``; the simulation has another.
 package protocol RecordConsumer: AnyObject {
   var pausedPartitions: Set<TopicPartition> { get }
 
@@ -10,7 +10,7 @@ package protocol RecordConsumer: AnyObject {
   func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError)
   func remove(_ partitions: [TopicPartition]) throws(KafkaError)
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata
-  /// The same for regular checks: it requests only these topics in a cluster of any size.
+  /// `metadata` for regular checks: requests only these topics in a cluster of any size.
   func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata
   func queryWatermarks(
     _ partition: TopicPartition,

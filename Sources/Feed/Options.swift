@@ -33,7 +33,7 @@ public struct KeyframePolicy: Sendable, Equatable {
   /// A keyframe also follows when those records have more than this many times the bytes of the last reload.
   public var maxBytesRatio = 2.0
 
-  /// Half of the numbers that keys may have, so that a difference of as many parts fits after the others.
+  /// Half the numbers that keys may have: after that many deltas, a difference of as many parts fits.
   public static let greatestMaxDeltas = RecordKey.greatestNumber / 2
 
   public init() {}

@@ -1,7 +1,7 @@
 import Changesets
 import Feed
 import Kafka
-import Service
+import OperatingSystem
 
 /// Reads the changesets topic and passes its records to the subscriptions. It runs on one thread and blocks it.
 final class ChangesetFollower {

@@ -1,7 +1,7 @@
 import Changesets
 public import Feed
 public import Kafka
-import Service
+import OperatingSystem
 import Synchronization
 
 /// Follows a changesets topic: keeps a copy of every feed, and delivers each change as it arrives.
@@ -119,7 +119,7 @@ public final class FeedClient: Sendable {
 
   /// Calls the body on the reading thread, at most every 20 ms while records arrive and every 100 ms otherwise. It must be quick.
   /// Takes effect with the next ``run()``.
-  func watchProgress(_ body: @escaping @Sendable ([PartitionProgress]) -> Void) {
+  package func watchProgress(_ body: @escaping @Sendable ([PartitionProgress]) -> Void) {
     onProgress.withLock { $0 = body }
   }
 

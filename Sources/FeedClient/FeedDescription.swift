@@ -72,7 +72,7 @@ extension FeedContent {
 }
 
 /// A feed, or a window of it, for a reader.
-package struct FeedView: Sendable, Hashable {
+package struct ViewAddress: Sendable, Hashable {
   package let feed: FeedAddress
   /// The shown part of the feed; nil for all of it.
   package let window: FeedWindow?

@@ -177,8 +177,8 @@ public enum FeedUpdate: Sendable {
   case mustRefetch(feed: String, partition: Int32, reason: String)
 
   /// The feed does not exist: it was deleted, its partition is no longer followed, or a subscription requested an
-  /// unknown feed, which has no partition. `changeset` is the value of the record that deleted it, if there was one.
-  case absent(feed: String, partition: Int32?, changeset: [UInt8]?)
+  /// unknown feed, which has no partition. `changeset` is the one that deleted it, if there was one.
+  case absent(feed: String, partition: Int32?, changeset: FeedChangeset?)
 
   /// The feed's id.
   public var feed: String {

@@ -93,15 +93,18 @@ final class FollowedPartition {
         lastChangesets[feed] = LastChangeset(mode: change.mode, reason: change.reason, plan: plan)
       }
       return applied(change, feed, value, plan, keepsChanges: keepsChanges)
-    case .removed:
+    case .removed(_, let change):
       parts[feed] = nil
       lastChangesets[feed] = nil
       windows[feed] = nil
-      let changeset = value.map { Array($0.buffer) }
+      let changeset = change.map { change in
+        let values = value.map { [Array($0.buffer)] } ?? []
+        return FeedChangeset(change: change, values: values, partition: number, offset: position - 1)
+      }
       return News(
         feed: feed,
         update: .absent(feed: feed.string, partition: number, changeset: changeset),
-        byteCount: changeset?.count ?? 0,
+        byteCount: change?.byteCount ?? 0,
         isOfExistence: true
       )
     case .skipped: return nil
@@ -167,7 +170,7 @@ final class FollowedPartition {
   func close(_ window: FeedWindow, of feed: ByteText) { windows[feed]?.close(window) }
 
   /// The standing of a view; nil if the feed does not exist.
-  func standing(of view: FeedView, withTotals: Bool) -> ViewStanding? {
+  func standing(of view: ViewAddress, withTotals: Bool) -> ViewStanding? {
     let feed = view.feed.id
     guard let replica = read.replicas.replica(of: feed.string), let description = description(replica) else {
       return nil
@@ -256,4 +259,21 @@ final class FollowedPartition {
       damage: read.damage.map { "\(read.place(at: $0.offset)): \($0.fault.message)" }
     )
   }
+}
+
+/// The progress in a partition, and its cost.
+package struct PartitionProgress: Sendable, Equatable {
+  package let number: Int32
+  /// All records before this offset were read.
+  package let position: Int64
+  package let standing: FeedStanding
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
+  package let stateBytes: Int
+  /// Records that were read since the client began to follow the partition, and bytes of their keys and values.
+  package let records: Int
+  package let recordBytes: Int
+  /// Why a store cannot continue from the feeds: the first record that is malformed or does not apply.
+  package let damage: String?
+  /// The end of the partition, as a broker last reported it; nil before that.
+  package var knownEnd: Int64?
 }

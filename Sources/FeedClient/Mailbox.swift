@@ -1,5 +1,5 @@
 import Feed
-import Service
+import Queues
 
 /// The pending updates of one subscriber, and the feeds whose newest state it receives instead.
 ///

@@ -1,4 +1,4 @@
-import Changesets
+package import Changesets
 import Feed
 
 /// Operations of the reading thread, and of workers that exchange partitions with it.
@@ -68,7 +68,7 @@ extension Subscriptions {
   // MARK: Handover
 
   /// The current feeds of a partition, which stay here; nil if it is not followed, or a store cannot continue from them.
-  func share(_ number: Int32) -> sending ReadPartition? {
+  package func share(_ number: Int32) -> sending ReadPartition? {
     let shared: (position: Int64, feeds: SharedFeeds)? = locked {
       guard let partition = followed[number], partition.isShareable else { return nil }
       let feeds = partition.read.replicas.share(isLocked: true) { body in self.locked { body() } }
@@ -85,7 +85,7 @@ extension Subscriptions {
   }
 
   /// Removes and returns a partition; nil if a store cannot continue from it.
-  func takeOut(_ number: Int32) -> sending ReadPartition? {
+  package func takeOut(_ number: Int32) -> sending ReadPartition? {
     // No other reference exists.
     nonisolated(unsafe) var taken: ReadPartition?
     locked {
@@ -99,13 +99,13 @@ extension Subscriptions {
   }
 
   /// Keeps a worker's replicas of a partition, in case the partition is followed next; nil to discard them.
-  func adopt(_ partition: sending ReadPartition?, of number: Int32) {
+  package func adopt(_ partition: sending ReadPartition?, of number: Int32) {
     nonisolated(unsafe) let partition = partition
     locked { adopted[number] = followed[number] == nil ? partition : nil }
   }
 
   /// Keeps a copy of a worker's replicas of a partition. The worker may continue to use them.
-  func adopt(copying partition: ReadPartition) {
+  package func adopt(copying partition: ReadPartition) {
     if locked({ followed[partition.number] != nil }) { return }
     let shared = partition.replicas.share(isLocked: false) { body in self.locked { body() } }
     adopt(

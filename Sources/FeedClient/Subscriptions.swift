@@ -179,11 +179,11 @@ package final class Subscriptions: @unchecked Sendable {
 
   /// Opens the windows of views, so that changesets of their feeds, in any partition, contain their changes
   /// (``FeedChangeset/windows``), until each is closed as often.
-  package func open(_ views: [FeedView]) {
+  package func open(_ views: [ViewAddress]) {
     locked { for view in views { addWindow(view.window, of: view.feed.id) } }
   }
 
-  package func close(_ views: [FeedView]) {
+  package func close(_ views: [ViewAddress]) {
     locked { for view in views { removeWindow(view.window, of: view.feed.id) } }
   }
 
@@ -203,7 +203,7 @@ package final class Subscriptions: @unchecked Sendable {
   }
 
   /// The number of distinct open windows, if some more views' windows were open.
-  package func windowCount(with views: [FeedView] = []) -> Int {
+  package func windowCount(with views: [ViewAddress] = []) -> Int {
     locked {
       let new = views.filter { view in view.window.map { openWindows[view.feed.id]?[$0] == nil } ?? false }
       return openWindowCount + Set(new).count
@@ -213,13 +213,13 @@ package final class Subscriptions: @unchecked Sendable {
   /// The standing of a view with an open window; nil if the feed does not exist.
   ///
   /// - Parameter withTotals: whether to write the totals too, in O(n) for the n shown sections.
-  package func standing(of view: FeedView, withTotals: Bool = false) -> ViewStanding? {
+  package func standing(of view: ViewAddress, withTotals: Bool = false) -> ViewStanding? {
     locked { partition(of: view.feed)?.standing(of: view, withTotals: withTotals) }
   }
 
   /// The current content of a view as one changeset of mode `reload` (JSON in UTF-8), and the feed's description; nil
   /// if the feed does not exist. O(n) for the n shown elements.
-  package func reload(of view: FeedView) -> (text: [UInt8], description: FeedDescription)? {
+  package func reload(of view: ViewAddress) -> (text: [UInt8], description: FeedDescription)? {
     if let window = view.window {
       let encoded: (text: [UInt8], description: FeedDescription)? = locked {
         guard let content = partition(of: view.feed)?.content(of: view.feed.id),

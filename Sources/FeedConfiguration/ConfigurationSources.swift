@@ -1,4 +1,4 @@
-package import Service
+package import Settings
 
 /// The sources of a configuration. Later ones override earlier ones: defaults, a command's own settings, the file,
 /// environment variables, `--set`.

@@ -1,5 +1,5 @@
 import Kafka
-import Service
+import Settings
 import Spelling
 
 /// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` sets `coalesce.idleWindow`, and

@@ -1,7 +1,8 @@
 import Feed
 import FeedStore
 import Kafka
-import Service
+import OperatingSystem
+import Settings
 
 extension FeedStoreConfiguration {
   /// The bytes of an output record other than an entry's data: the head, ids, kinds and positions. See `TopicOffset`

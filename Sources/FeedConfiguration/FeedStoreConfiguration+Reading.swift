@@ -1,6 +1,8 @@
+import Diagnostics
 import Feed
 import FeedStore
-import Service
+import HTTP
+import Settings
 
 /// Kafka stores a message's size in 32 bits.
 private let greatestSize = 2_147_483_647
@@ -9,8 +11,37 @@ extension FeedStoreConfiguration {
   /// Each worker has its own thread and clients.
   private static let mostWorkers = 256
 
-  /// Reads every key. This is the only place with each key's name, default and range.
+  /// Reads every key. This is the only place with each key's name, range and sentence; a property holds its default. The
+  /// shipped file, the tables of the pages and the messages are made from it.
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      keyframe.maxDeltas: delta records after which a keyframe follows if it is not too large
+      keyframe.maxBytesRatio: size of the delta records, as a multiple of the reload, above which a \
+      keyframe follows; and maximum size of a keyframe, as a multiple of the delta records
+      transactions.maxBytes: bytes of a transaction after which it ends at the next feed; see [chapter \
+      6](protocol.md#6-delivery)
+      topics.sections: input: by convention the updates of feeds and sections
+      topics.items: input: by convention the updates of items; with as many partitions as \
+      `topics.sections`
+      topics.changesets: output: the changesets; compacted
+      topics.rejected: output: the input records that could not be applied
+      startup.timeout: milliseconds that a start waits for topics that the brokers do not know yet, and \
+      while brokers [refuse the connection](faults.md#connections-that-are-refused)
+      workers: members of the group in one process, each with a thread and feeds of its own; those beyond \
+      the number of partitions are idle
+      kafka.onLostInput: what to do if input was deleted before it was read, or its topic was re-created: \
+      `fail` to stop, `continue` to log the gap and go on; see [chapter 6](protocol.md#6-delivery)
+      kafka.allowPlugins: whether librdkafka may load libraries (`plugin.library.paths`, \
+      `ssl.engine.location`): anyone with write access to it can then run any code
+      kafka.*: passed to librdkafka unchanged; properties that the guarantees depend on are refused
+      standby.enabled: whether a process also follows partitions that it does not own
+      standby.maxBytes: bytes of state of these partitions, besides `limits.maxStateBytes`; those that do \
+      not fit are not followed
+      log.level: minimum level that is logged; a change takes effect after SIGHUP
+      log.format: form of log lines: `text` for people, or `json` for one object per line
+      """
+    )
     try store.coalescing.read(&reader)
     try store.planner.read(&reader)
     let mostDeltas = KeyframePolicy.greatestMaxDeltas
@@ -47,6 +78,22 @@ extension ConfigurationReader {
 
 extension CoalescingOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      coalesce.window: milliseconds between flushes, and the maximum that the first waiting record waits; \
+      with 0 every record flushes those before it
+      coalesce.idleWindow: minimum milliseconds that the first waiting record waits; if it is more than \
+      the window, the window applies
+      coalesce.maxRecords: records that may wait
+      coalesce.maxBytes: bytes of keys and values that may wait
+      coalesce.backlogWindow: milliseconds that the first record waits while the input lags
+      coalesce.backlogMaxRecords: records that may wait while the input lags
+      coalesce.backlogMaxBytes: bytes of keys and values that may wait while the input lags; rejected \
+      records may have at most `coalesce.maxBytes`
+      coalesce.backlogCommit: while the input lags: milliseconds to publish and commit a window; if it \
+      takes longer, the next windows have fewer bytes, but at least an eighth
+      """
+    )
     try reader.read("coalesce.window", .milliseconds, into: &windowMilliseconds, from: 0)
     try reader.read("coalesce.idleWindow", .milliseconds, into: &idleWindowMilliseconds, from: 0)
     try reader.read("coalesce.maxRecords", into: &maxRecords, from: 1)
@@ -60,6 +107,17 @@ extension CoalescingOptions {
 
 extension PlannerThresholds {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      planner.maxChanges: maximum weight of a difference: its entries other than reconfigured ones
+      planner.maxChangedFraction: maximum weight of a difference, as a fraction of the items
+      planner.minimumItems: minimum number of items for the two fractions to apply
+      planner.maxKindFraction: maximum fraction of items whose kind changed
+      planner.maxReloadRatio: maximum size of a reload for `changes` and `fraction`, as a multiple of the \
+      difference; with 0 they never apply
+      planner.maxBytesRatio: maximum size of a difference, as a multiple of the reload
+      """
+    )
     try forEachFigure { name, count throws(ConfigurationError) in
       try reader.read("planner.\(name)", into: &count, from: 0)
     } ratio: { name, ratio throws(ConfigurationError) in
@@ -70,6 +128,13 @@ extension PlannerThresholds {
 
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      output.maxMessageBytes: maximum size of a changeset record's value, in bytes; the brokers' and \
+      topics' `message.max.bytes` must allow it, too
+      output.source: the header `ce_source`: a name for this FeedStore
+      """
+    )
     try reader.read("output.maxMessageBytes", .bytes, into: &maxMessageBytes, from: 65_537, to: greatestSize)
     source = try reader.string("output.source", default: source, allowed: "a string that is not empty") {
       !$0.isEmpty
@@ -79,6 +144,21 @@ extension OutputOptions {
 
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      limits.maxIdBytes: bytes of an id, an anchor, a kind or a key, after unescaping
+      limits.maxDataBytes: bytes of one `data` without white space, also after a patch
+      limits.maxItems: items of one feed
+      limits.maxSections: sections of one feed
+      limits.maxEvents: events of one record
+      limits.maxDepth: levels of nesting of a value; a scalar has none. Followers' parsers have their own \
+      limits: Python's json fails near 1000
+      limits.maxRecordBytes: bytes of one record, key and value
+      limits.maxFeeds: feeds of one partition; existing ones are not affected
+      limits.maxStateBytes: bytes of state of one process, which should fit into its memory; see \
+      [2.12](protocol.md#212-bytes-of-state)
+      """
+    )
     try reader.read("limits.maxIdBytes", .bytes, into: &maxIdBytes, from: 1, to: 255)
     try reader.read("limits.maxDataBytes", .bytes, into: &maxDataBytes, from: 1, to: greatestSize)
     try reader.read("limits.maxItems", into: &maxItems, from: 0, to: 500_000_000)
@@ -107,6 +187,55 @@ extension HTTPServerConfiguration {
 
 extension HTTPOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      http.enabled: whether the daemon serves HTTP: health, status and metrics
+      http.feeds: whether HTTP also serves feeds and the inspector. If not, the process keeps only one \
+      copy of its feeds
+      http.port: with 0 the system chooses a port, which is in the log
+      http.address: the numeric address to listen on; any address but loopback needs a token, \
+      `http.jwt.keys` or `http.tls.clientAuthority`
+      http.token: the bearer token, 16 to 4096 visible characters; better in the environment variable \
+      `FEEDSTORE_HTTP_TOKEN` or in a file
+      http.tokenFile: a file that holds the token, instead of `http.token`; only the daemon's user may \
+      read it, or root's group. SIGHUP reads it again
+      http.jwt.keys: a file with the keys of [JSON Web Tokens](http.md#json-web-tokens) (JWKS), which is \
+      read again after a change; empty to accept none
+      http.jwt.issuer: the required issuer of JSON Web Tokens (`iss`); empty for any
+      http.jwt.audience: the required audience of JSON Web Tokens (`aud`); empty for any
+      http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
+      http.allowedOrigins: the origins whose [pages may read responses](http.md#pages-of-other-origins), \
+      separated by spaces
+      http.tls.certificate: a file in PEM with the certificate for HTTPS, followed by intermediate ones; \
+      empty for plain HTTP
+      http.tls.key: a file in PEM with the certificate's private key, without a password; only the \
+      daemon's user may read it, or root's group
+      http.tls.clientAuthority: a file in PEM with the authorities whose certificates clients must show; \
+      empty if they need none
+      http.metricsWithoutToken: whether `/metrics` is served without a token
+      http.advertisedUrl: the URL at which clients reach this instance, for example `https://host-3:8321`; \
+      sent to clients of other instances, if this one serves feeds
+      http.threads: threads that serve connections. Without HTTPS, as many again begin streams, and one \
+      sends the messages of all streams
+      http.maxConnections: most connections at a time
+      http.maxConnectionsPerAddress: most connections from one client address, or for IPv6 from one /64 \
+      network; 0 means three quarters of `http.maxConnections`. See \
+      [proxies](serve.md#behind-a-reverse-proxy)
+      http.maxStreams: most streams of changes at a time
+      http.maxStreamBytes: most bytes queued for one slow reader of a stream, besides up to 16 KiB that \
+      are being sent
+      http.maxHistoryBytes: bytes of changesets that are kept for readers that reconnect, over all feeds
+      http.maxReloadBytes: bytes of whole feeds that are being sent, each version counted once; above it, \
+      the slowest readers are disconnected
+      http.maxFeedsPerStream: most feeds of one stream, counting each \
+      [view](http.md#several-views-of-a-feed) of a feed
+      http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams
+      http.maxWindowItems: most items of each section that a window shows
+      http.maxRequestBytes: most bytes of a request's content
+      http.writes.enabled: whether clients may [write events](http.md#post-v1feedsidevents)
+      http.heartbeat: most milliseconds without data on a stream; then a comment is sent
+      """
+    )
     isEnabled = try reader.boolean("http.enabled", default: isEnabled)
     servesFeeds = try reader.boolean("http.feeds", default: servesFeeds)
     try server.read(&reader)
@@ -129,7 +258,7 @@ extension HTTPOptions {
     advertisedURL = try reader.string(
       "http.advertisedUrl",
       default: advertisedURL,
-      allowed: "a URL that begins with http:// or https://, of at most 200 visible ASCII characters",
+      allowed: Self.urls,
       where: Self.isURL
     )
     try reader.read("http.maxHistoryBytes", .bytes, into: &maxHistoryBytes, from: 0)
@@ -141,7 +270,9 @@ extension HTTPOptions {
     takesWrites = try reader.boolean("http.writes.enabled", default: takesWrites)
   }
 
-  private static func isURL(_ text: String) -> Bool {
+  static let urls = "a URL that begins with http:// or https://, of at most 200 visible ASCII characters"
+
+  static func isURL(_ text: String) -> Bool {
     guard !text.isEmpty else { return true }
     let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     return isVisible && text.utf8.count <= 200 && (text.hasPrefix("http://") || text.hasPrefix("https://"))

@@ -1,25 +1,19 @@
+package import Diagnostics
 package import FeedKafka
 package import FeedStore
 import Kafka
-package import Service
+package import Settings
 
 /// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
 package struct FeedStoreConfiguration: Sendable, Equatable {
   package var store = FeedStoreOptions()
-  /// The policy for a topic that has lost unread input.
   package var lostInput = LostInputPolicy.fail
-  /// Above this size, a transaction of the daemon ends after the current feed. In bytes.
   package var maxTransactionBytes = 67_108_864
-  /// The number of group members in this process.
   package var workers = 1
-  /// How long a start waits for conditions that only an operator can fix: topics that the brokers do not know, and
-  /// refused connections. In milliseconds.
   package var startupTimeoutMilliseconds: Int64 = 30_000
-  /// Whether the process follows partitions without a worker here.
   package var standby = StandbyOptions()
   package var http = HTTPOptions()
   package var ingest = IngestOptions()
-  /// Whether librdkafka may load libraries.
   package var allowsPlugins = false
   /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
   package var kafka: [ConfigurationPair] = []
@@ -46,7 +40,12 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   }
 
   /// All keys, except librdkafka's properties under `kafka.`.
-  package static var keys: [String] {
+  package static var keys: [String] { defaults.knownKeys }
+
+  /// All keys with their defaults, and the patterns of properties.
+  package static var declarations: [ConfigurationKey] { defaults.declarations }
+
+  private static var defaults: ConfigurationReader {
     var reader = ConfigurationReader(ConfigurationDocument())
     var configuration = FeedStoreConfiguration()
     do {
@@ -54,7 +53,7 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
     } catch {
       preconditionFailure("the defaults are refused: \(error)")
     }
-    return reader.knownKeys
+    return reader
   }
 }
 
@@ -68,7 +67,6 @@ package enum LostInputPolicy: String, Sendable, CaseIterable {
 
 /// Whether a daemon follows partitions that its workers do not own, so that a takeover reads only the latest records.
 package struct StandbyOptions: Sendable, Equatable {
-  /// Whether it follows them.
   package var isEnabled = false
   /// The maximum state of these partitions, in bytes by the formula of `StateSize`.
   package var maxBytes = 1 << 30

@@ -1,44 +1,29 @@
-package import Service
+package import HTTP
+package import Settings
 
-/// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/settings.md).
+/// Whether and how a daemon serves health, status, metrics and feeds over HTTP. Empty strings mean none.
 package struct HTTPOptions: Sendable, Equatable {
-  /// Whether it serves HTTP.
   package var isEnabled = false
-  /// Whether it also serves feeds and the inspector, which needs a second copy of the feeds.
   package var servesFeeds = true
   /// The address, and limits of connections and streams; 0 connections for each address are three quarters of all, so that no
   /// address can block all others. ``HTTPServerConfiguration/init(_:tokens:tls:)`` derives other values.
   package var server = HTTPServerConfiguration()
-  /// The bearer token; empty for none.
   package var token = ""
-  /// A file with the bearer token; empty for none.
   package var tokenFile = ""
-  /// A file with the keys of JSON Web Tokens; empty if none are accepted.
   package var jwtKeys = ""
-  /// The required issuer of these tokens; empty for any.
   package var jwtIssuer = ""
-  /// Their required audience; empty for any.
   package var jwtAudience = ""
-  /// The maximum difference of their issuers' clocks, in milliseconds.
   package var jwtLeewayMilliseconds: Int64 = 5_000
-  /// The origins whose pages may read responses, separated by spaces.
   package var allowedOrigins = ""
-  /// A file with the certificate for HTTPS, in PEM; empty for plain HTTP.
   package var tlsCertificate = ""
-  /// A file with the certificate's key, in PEM.
   package var tlsKey = ""
-  /// A file with the authorities of client certificates, in PEM; empty if clients need none.
   package var tlsClientAuthority = ""
   package var metricsWithoutToken = false
-  /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   package var advertisedURL = ""
-  /// Bytes of changesets kept for readers that reconnect, over all feeds.
   package var maxHistoryBytes = 32 << 20
-  /// The maximum size of complete feeds during sending, in bytes. Above it, the slowest readers are disconnected.
   package var maxReloadBytes = 256 << 20
   package var maxFeedsPerStream = 256
   package var maxWindows = 10_000
-  /// The maximum number of items of each section in a window.
   package var maxWindowItems = 10_000
   package var maxRequestBytes = 1 << 20
   package var takesWrites = false

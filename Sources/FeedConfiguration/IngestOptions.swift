@@ -1,13 +1,13 @@
 import Feed
 import FeedKafka
 import FeedStore
-package import Service
+package import Settings
 
 /// The sources of `feedstore ingest`, and the mapping of their rows to feeds (docs/ingest.md).
 package struct IngestOptions: Sendable, Equatable {
-  /// The consumer group of `feedstore ingest`, which is not the daemon's.
   package var group = "feedstore-ingest"
   package var sources: [IngestSource] = []
+  package var schemas = SchemaRegistryOptions()
   package var topics: [String] { sources.map(\.topic) }
 
   package static let noSources = ConfigurationError(
@@ -15,10 +15,24 @@ package struct IngestOptions: Sendable, Equatable {
   )
 
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    reader.describe(
+      """
+      ingest.group: the consumer group of `feedstore ingest`
+      ingest.sources: topics of rows, and how each is [mapped](ingest.md#the-mapping) to feeds
+      ingest.schemaRegistry.url: the registry of the schemas of [Avro](ingest.md#avro); empty for none
+      ingest.schemaRegistry.user: for basic authentication by the registry; empty for none
+      ingest.schemaRegistry.password: the user's password, a secret
+      ingest.schemaRegistry.authority: a file of certificate authorities in PEM that sign the registry's \
+      certificate; empty for the system's
+      ingest.schemaFiles.*: for each id of a schema the path of a file, which is used instead of the \
+      registry
+      """
+    )
     let allowed = "a string that is not empty"
     group = try reader.string("ingest.group", default: group, allowed: allowed) { !$0.isEmpty }
     let values = try reader.list("ingest.sources")
     sources = try MappingReader.objects(values, "ingest.sources", reader.place(of: "ingest.sources"))
+    try schemas.read(&reader)
   }
 
   /// Refuses the daemon's group, topics that are read twice or that FeedStore itself reads or writes, literals that are longer than an
@@ -54,6 +68,8 @@ package struct IngestOptions: Sendable, Equatable {
           .topic is "\(source.topic)": another element has it already; map it a second time with another ingest.group, in a process \
           of its own
           """
+        } else if source.format.isAvro, schemas.isEmpty {
+          ".format is Avro; set ingest.schemaRegistry.url or ingest.schemaFiles"
         } else if let (member, template) = long {
           """
           .\(member) has literals of \(template.literalBytes) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes)); shorten them

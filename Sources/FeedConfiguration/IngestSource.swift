@@ -1,10 +1,17 @@
 package import Feed
 import FeedStore
-package import Service
+package import Settings
 
 /// A topic of rows or change events, and the places of its rows in feeds.
 package struct IngestSource: Sendable, Equatable, MappingObject {
-  package enum Format: String, Sendable { case json, debezium }
+  package enum Format: String, Sendable {
+    case json, debezium, avro
+    case debeziumAvro = "debezium-avro"
+
+    package var isAvro: Bool { self == .avro || self == .debeziumAvro }
+    /// Whether the row is in Debezium's envelope.
+    package var isEvent: Bool { self == .debezium || self == .debeziumAvro }
+  }
 
   /// The item's data: the value at a pointer, or an object of the members with these names.
   package struct Selection: Sendable, Equatable {
@@ -39,9 +46,9 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
   package static let table = """
     | `topic` | \(TopicName.allowed), as in `"shop.public.orders"` | required | The rows' topic: one that no other \
     source has, and none of `topics.*` |
-    | `format` | `"json"` or `"debezium"` | `"json"` | `"json"`: the value is the row, the key is its identity, and a null \
-    deletes it. `"debezium"`: the value is a change event in Debezium's JSON envelope. Both may have the schema of Kafka \
-    Connect's `JsonConverter` |
+    | `format` | `"json"`, `"debezium"`, `"avro"` or `"debezium-avro"` | `"json"` | The value is a row, with the key as \
+    its identity, or (`debezium`) a change event in Debezium's envelope: in JSON, which may have the schema of \
+    `JsonConverter`, or in [Avro](#avro) |
     | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids |
     | `kind` | \(IngestTemplate.allowed) | none | A template of the item's kind, which may be empty |
     | `data` | a JSON Pointer into the row, or a list of names of its members, each once and without a slash before it, as \
@@ -86,13 +93,13 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     let keep = try read.optional("keep") { $0.integer(in: 1...SectionSettings.greatestBound) }
     let keys = order.map(\.json).joined(separator: ",")
     settings = (keys.isEmpty ? "" : ",\"order\":[\(keys)]") + (keep.map { ",\"keep\":\($0)" } ?? "")
-    for (name, template) in [("feed", feed), ("item", item)] where format == .json && !template.usesOnlyKey {
+    for (name, template) in [("feed", feed), ("item", item)] where !format.isEvent && !template.usesOnlyKey {
       throw read.refusal(
         name,
         ConfigurationValue.string(template.text).json,
         allowed: """
-          with "format": "json", literals, {key} and {key/pointer} only, because a row does not say where it was before; key \
-          the topic by what is needed, or read change events ("format": "debezium")
+          with "format": "json" or "avro", literals, {key} and {key/pointer} only, because a row does not say where it was \
+          before; key the topic by what is needed, or read change events ("format": "debezium" or "debezium-avro")
           """
       )
     }

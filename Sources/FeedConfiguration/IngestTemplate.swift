@@ -1,5 +1,5 @@
 package import Feed
-import Service
+import Settings
 
 /// The pattern of an id: `customer-{/customer_id}` is a literal and a pointer into the row, `{key}` is the
 /// key as text, and `{key/id}` a pointer into it. `{{` and `}}` are braces.
@@ -69,13 +69,5 @@ package struct IngestTemplate: Sendable, Equatable {
   private static func part(_ name: Substring) -> Part? {
     if name.hasPrefix("key") { return JSONPointer(String(name.dropFirst(3))).map { .key($0) } }
     return name.hasPrefix("/") ? JSONPointer(String(name)).map { .row($0) } : nil
-  }
-}
-
-extension JSONPointer {
-  /// - Returns: nil if the text is not a pointer or is too long.
-  init?(_ text: String) {
-    guard let pointer = ByteText(text).withBytes({ JSONPointer($0) }) else { return nil }
-    self = pointer
   }
 }

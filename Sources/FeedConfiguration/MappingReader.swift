@@ -1,5 +1,5 @@
 import Feed
-package import Service
+package import Settings
 import Spelling
 
 /// An object of a mapping, with the table of its fields as docs/ingest.md has it: names, values, default, meaning.

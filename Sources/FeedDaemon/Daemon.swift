@@ -1,15 +1,18 @@
+package import Diagnostics
 import FeedClient
 package import FeedConfiguration
 import FeedHTTP
 import FeedIngest
-import FeedKafka
+package import FeedKafka
 package import FeedStatus
 import FeedStore
-package import FeedTools
 package import FeedTransactions
 import FeedWorker
+import HTTP
 import Kafka
-package import Service
+package import OperatingSystem
+import Settings
+import Standby
 
 /// `feedstore run`: maintains feeds from Kafka's input topics, and publishes their changes.
 ///
@@ -30,7 +33,7 @@ package struct Daemon: Sendable {
   /// The points where the process ends without warning; for tests.
   package var crash: CrashInjection?
   /// The embedded broker, if another component owns it.
-  var otherBroker: EmbeddedBroker?
+  package var otherBroker: EmbeddedBroker?
   /// Changes the workers' shared state before they start; for tests.
   var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
   /// Called on the workers' threads with each event.
@@ -250,14 +253,5 @@ extension FeedStoreConfiguration {
     } catch {
       throw error.configurationOrDaemonError
     }
-  }
-
-  /// Checks the topics.
-  ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
-  package func checkTopics(_ log: Log) async throws -> TopicReport {
-    var setup = TopicSetup(self, log: log)
-    setup.waits = true
-    return try await setup.run()
   }
 }

@@ -1,6 +1,5 @@
 import Feed
 import FeedConfiguration
-import FeedStore
 
 /// Change events of Debezium.
 extension RowMapper {
@@ -10,9 +9,7 @@ extension RowMapper {
   /// Refuses to delete a row that another event inserts with another key, maybe at the same place, maybe before.
   func checkKey(_ isRekeyed: () -> Bool) throws(Rejection) {
     let parts = source.feed.parts + source.item.parts
-    guard source.format == .debezium, !parts.contains(.key(JSONPointer(tokens: []))), isRekeyed() else {
-      return
-    }
+    guard source.format.isEvent, !parts.contains(.key(JSONPointer(tokens: []))), isRekeyed() else { return }
     let columns = parts.compactMap { part in
       switch part {
       case .row(let pointer), .key(let pointer): pointer.column
@@ -53,6 +50,8 @@ extension RowMapper {
     guard text.character(0) == UInt8(ascii: "{"), text.character(1) == UInt8(ascii: "\"") else {
       return (nil, 0)
     }
+    let initial = text.span(from: 1, to: 2)[1]
+    guard initial == UInt8(ascii: "s") || initial == UInt8(ascii: "p") else { return (nil, 0) }
     let second = text.tokenAfterValue(3) + 1
     guard text.character(second - 1) == UInt8(ascii: ","),
       text.character(text.tokenAfterValue(second + 2)) == UInt8(ascii: "}"),
@@ -66,7 +65,7 @@ extension RowMapper {
     let bytes = text.span(of: field)
     if schema?.bytes.span.hasSameBytes(as: bytes) != true {
       var decimals = Decimals(field.first, of: text, arena: arena)
-      if source.format == .debezium { decimals = decimals.at(Member.after) }
+      if source.format.isEvent { decimals = decimals.at(Member.after) }
       decimals.add(source.decimals)
       schema = (OwnedSpan(bytes), decimals)
     }
@@ -154,8 +153,8 @@ extension RowMapper {
   }
 
   /// The row's place before the change; nil for a snapshot, or if the row was filtered or could not be mapped.
-  private func former(_ before: Row?, _ operation: UInt8) throws(Rejection) -> Place? {
-    if isKeyed { return try place(nil) }
+  private func former(_ before: Row?, _ operation: UInt8) throws(Rejection) -> ItemAddress? {
+    if isKeyed { return try address(nil) }
     guard operation != UInt8(ascii: "r") else { return nil }
     guard let before, columns.allSatisfy({ before.find($0) != nil }) else {
       throw Rejection(
@@ -167,7 +166,7 @@ extension RowMapper {
       )
     }
     guard try passes(before) else { return nil }
-    do throws(Rejection) { return try place(before) } catch {
+    do throws(Rejection) { return try address(before) } catch {
       if isPartial { throw error } else { return nil }
     }
   }

@@ -125,7 +125,7 @@ indirect enum Decimals: Equatable {
   ///   - bytes: a whole number in two's complement, the highest byte first.
   ///   - scale: the number of its digits after the decimal point; a negative scale appends zeros.
   static func number(_ bytes: [UInt8], scale: Int) -> String? {
-    guard !bytes.isEmpty, bytes.count <= mostBytes, abs(scale) <= 4 * mostBytes else { return nil }
+    guard !bytes.isEmpty, bytes.count <= mostBytes, scale.magnitude <= 4 * mostBytes else { return nil }
     let isNegative = bytes[0] >= 0x80
     // Limbs of nine digits, the lowest first.
     var limbs: [UInt64] = [0]

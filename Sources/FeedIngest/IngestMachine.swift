@@ -1,6 +1,6 @@
 import FeedTransactions
 import Kafka
-import Service
+import OperatingSystem
 
 /// Decides the actions of ingest: takes an event, and returns the next action.
 ///
@@ -35,6 +35,8 @@ struct IngestMachine: Equatable {
   private var isBehind = false
   /// Whether a request of an earlier transaction has ended the failed one.
   private var isEndedByOther = false
+  /// Whether the commit of the transaction was requested, so that it may have happened.
+  private var isCommitRequested = false
 
   /// The known next offset and the known committed offset of each partition.
   private(set) var positions: [TopicPartition: Int64] = [:]
@@ -202,11 +204,16 @@ struct IngestMachine: Equatable {
     at now: Int64
   ) -> IngestAction {
     if case .wrote = outcome { hasInput = false }
+    let step = transactions.step
+    isCommitRequested = step == .commit || step == .abort && isCommitRequested
     var effect = transactions.take(outcome)
     let limit = rebalance?.retryLimit(since: rebalanceTime) ?? .max
     if case .retry = effect, now >= min(limit, stopDeadline ?? .max) { effect = transactions.giveUp() }
     // A late request has ended the transaction: the brokers may have its offsets without all of its records.
-    if case .failed(let error) = outcome, error.kind == .invalidTransactionState { isEndedByOther = true }
+    // An abort is refused as well if the requested commit has happened.
+    if case .failed(let error) = outcome, error.kind == .invalidTransactionState {
+      isEndedByOther = step != .abort || !isCommitRequested
+    }
     return handle(effect, at: now)
   }
 

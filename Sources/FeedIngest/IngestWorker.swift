@@ -1,4 +1,5 @@
 import Changesets
+import Diagnostics
 import Feed
 package import FeedConfiguration
 package import FeedKafka
@@ -6,7 +7,7 @@ package import FeedStatus
 import FeedStore
 package import FeedTransactions
 package import Kafka
-import Service
+import OperatingSystem
 
 /// Reads the sources' topics as a member of a group, and writes the events that their rows become, with the offsets in the same
 /// transactions.
@@ -60,8 +61,9 @@ package final class IngestWorker {
     member = try InputReader(consuming, settings, environment, status)
     calls = try TransactionCaller(identity, settings, environment, reportsEnds: false)
     let (limits, sections) = (configuration.store.limits, sections)
+    let schemas = SchemaRegistry(configuration.ingest.schemas)
     let mappers = configuration.ingest.sources.enumerated().map { number, source in
-      (source.topic, RowMapper(source, number: number, limits, sections))
+      (source.topic, RowMapper(source, number: number, limits, sections, schemas))
     }
     self.mappers = Dictionary(uniqueKeysWithValues: mappers)
   }
@@ -269,6 +271,11 @@ package final class IngestWorker {
         value: message.payload.map { ByteSpan($0) }
       ) { message.headers().contains { $0.name == RowMapper.rekeyedHeader } }
       if case .rejected(let rejection) = outcome { try reject(message, rejection) }
+      if case .unavailable(let reason) = outcome {
+        log.write(.ingestSchemaUnavailable, "a schema of Avro is missing; retrying", ["reason": reason])
+        // A part of the batch is written already, so the call must not be repeated.
+        throw KafkaError.make(.application, "read a schema", detail: reason, requiresAbort: true)
+      }
       for index in 0..<mapper.recordCount {
         let (feed, value) = mapper.record(index)
         let partition = items.partition(forKey: feed.rawBuffer)

@@ -1,6 +1,5 @@
 import Feed
 import FeedConfiguration
-import FeedStore
 
 /// An item's data, made of a row.
 struct ItemData {
@@ -39,10 +38,10 @@ extension RowMapper {
     guard let field = row.find(root) else {
       throw Rejection(.unmappable, "the row has nothing at the pointer of 'data'")
     }
-    let form = decimals.at(root)
-    let lacking = mayLackValues ? unavailable.token(in: field, of: text, arena: arena) : nil
+    let form = decimals(at: root)
+    let lacking = mayHaveMarks ? unavailable.token(in: field, of: text, arena: arena) : nil
     let isMarked = isMarked && root.tokens.isEmpty
-    if lacking == nil, form == .none, !isMarked {
+    if lacking == nil, case .none = form, !isMarked {
       try checkDepth(field, of: text, inside: Self.eventDepth)
       return ItemData(text: text.span(of: field))
     }
@@ -76,9 +75,9 @@ extension RowMapper {
     _ nested: inout [ByteSpan]
   ) throws(Rejection) {
     guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { return }
-    if mayLackValues, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
+    if mayHaveMarks, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
     begin(name, first: 0)
-    try append(field, of: text, decimals.at(pointer), pointer, inside: Self.eventDepth + 1)
+    try append(field, of: text, decimals(at: pointer), pointer, inside: Self.eventDepth + 1)
   }
 
   /// The object of the members that were appended.
@@ -109,7 +108,7 @@ extension RowMapper {
     of row: Row,
     _ lack: inout Rejection?
   ) throws(Rejection) -> (JSONText, JSONText.Field)? {
-    guard mayLackValues else { return (row.text, field) }
+    guard mayHaveMarks else { return (row.text, field) }
     do throws(Rejection) {
       return try find(pointer, in: row)
     } catch {
@@ -128,7 +127,7 @@ extension RowMapper {
     _ pointer: JSONPointer,
     inside depth: Int
   ) throws(Rejection) {
-    guard form != .none else {
+    if case .none = form {
       try checkDepth(field, of: text, inside: depth)
       return members.append(text.span(of: field))
     }

@@ -1,7 +1,6 @@
 package import Feed
 package import FeedConfiguration
 package import FeedStore
-import Service
 
 /// Maps the rows of a batch, and returns the resulting records of feeds.
 package final class MappedRows: InputBatch, @unchecked Sendable {

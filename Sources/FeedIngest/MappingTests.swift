@@ -2,7 +2,7 @@ import Feed
 package import FeedConfiguration
 import FeedStore
 import FoundationEssentials
-import Service
+import Settings
 
 /// Runs the `tests` of sources (`feedstore ingest --check`).
 package enum MappingTests {

@@ -1,8 +1,5 @@
-import CTextMarks
 import Feed
-import FeedConfiguration
 import FoundationEssentials
-import Glibc
 
 /// A row in the text of its record, or in a text of its own.
 struct Row {
@@ -24,13 +21,14 @@ struct Row {
 
 /// Debezium's placeholder for a large value that an update did not change, in all its spellings.
 final class UnavailableValue {
+  let bytes: [UInt8]
   private let spellings: [OwnedSpan]
   /// The lengths of values that may be one, whose characters may be escaped.
   private let lengths: ClosedRange<Int>
 
   /// - Parameter text: the connector's `unavailable.value.placeholder`.
   init(_ text: String) {
-    let bytes = Array(text.utf8)
+    bytes = Array(text.utf8)
     let hexadecimal = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     let base64 = Data(bytes).base64EncodedString()
     let quoted = JSONData(string: text).description
@@ -38,15 +36,12 @@ final class UnavailableValue {
     // Text, bytes, a map, an array of bytes.
     spellings = [text, base64, hexadecimal, "{\(quoted):\(quoted)}", list].map(\.ownedSpan)
     lengths = bytes.count...(64 + 16 * bytes.count)
+    let pairs = [text, base64, hexadecimal, "__"].map { Array($0.utf8.prefix(2)) }
+    beginnings = SIMD4(pairs.map { $0.withUnsafeBytes { $0.loadUnaligned(as: UInt16.self) } })
   }
 
-  /// Whether a record may have it; most have not, and are not searched token by token.
-  func mayBe(in record: ByteSpan) -> Bool {
-    record.contains(UInt8(ascii: "\\")) || record.contains(UInt8(ascii: "["))
-      || spellings.prefix(3).contains {
-        memmem(record.base, record.count, $0.span.base, $0.span.count) != nil
-      }
-  }
+  /// The first two bytes of its spellings as strings, and of ExtractNewRecordState's members.
+  let beginnings: SIMD4<UInt16>
 
   /// The first token of a value that is a placeholder.
   func token(in field: JSONText.Field, of text: JSONText, arena: ScratchArena) -> Int? {

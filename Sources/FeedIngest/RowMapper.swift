@@ -1,7 +1,7 @@
 package import Feed
 package import FeedConfiguration
 import FeedStore
-import Service
+import Settings
 
 /// Maps the records of one source to records of feeds: a row to the upsert or the deletion of an item (docs/ingest.md).
 ///
@@ -25,6 +25,9 @@ package final class RowMapper {
   let (formerIndexer, rowIndexer) = (JSONIndexer(), JSONIndexer())
   let arena = ScratchArena()
   private let output = ByteWriter()
+  /// The schemas of Avro, and the texts of the latest record's key and value; nil if records are JSON.
+  private let schemas: SchemaRegistry?
+  private let (keyText, valueText) = (ByteWriter(), ByteWriter())
   /// The data of an item, if it is not spelled as in the row.
   let members = ByteWriter()
   let unavailable: UnavailableValue
@@ -38,8 +41,8 @@ package final class RowMapper {
   /// The latest record's key, and if it is JSON, the first token of its value.
   @exclusivity(unchecked) var keyBytes: ByteSpan?
   @exclusivity(unchecked) var key: Int?
-  /// Whether the record may have a placeholder.
-  @exclusivity(unchecked) var mayLackValues = false
+  /// Whether the record may have a placeholder or a member of ExtractNewRecordState; most have not, and are not searched.
+  @exclusivity(unchecked) private(set) var mayHaveMarks = false
   /// Whether the record does not have all of the row, so that the row's item stays as it is.
   @exclusivity(unchecked) var isPartial = false
   /// Whether the row has ``deletedMark``, which is not a part of the data.
@@ -47,12 +50,13 @@ package final class RowMapper {
   /// The row before the change, which may have the values that the row after it lacks.
   @exclusivity(unchecked) var fallback: Row?
   /// The record's decimals; the mapping's decimals; and the latest schema with both.
-  @exclusivity(unchecked) var decimals: Decimals
+  @exclusivity(unchecked) var decimals: Decimals { didSet { hasDecimals = decimals != .none } }
+  @exclusivity(unchecked) private(set) var hasDecimals: Bool
   let mappedDecimals: Decimals
-  var schema: (bytes: OwnedSpan, decimals: Decimals)?
-  var orderCheck: OrderCheck
+  @exclusivity(unchecked) var schema: (bytes: OwnedSpan, decimals: Decimals)?
+  @exclusivity(unchecked) var orderCheck: OrderCheck
 
-  typealias Place = (feed: ByteSpan, item: ByteSpan)
+  typealias ItemAddress = (feed: ByteSpan, item: ByteSpan)
 
   /// The outcome of a record.
   package enum Outcome {
@@ -64,6 +68,8 @@ package final class RowMapper {
     /// The row is in no feed: if it is known where it was, there is a record that deletes it there. But what the record does not
     /// say stays as it is.
     case rejected(Rejection)
+    /// The registry of schemas does not answer; map the record again.
+    case unavailable(String)
 
     /// A word for people; the code of a rejection.
     package var name: String {
@@ -73,12 +79,22 @@ package final class RowMapper {
       case .filtered: "filtered"
       case .skipped: "skipped"
       case .rejected(let rejection): rejection.code.rawValue
+      case .unavailable: "unavailable"
       }
     }
   }
 
-  /// - Parameter number: the source's, in the list of sources.
-  package init(_ source: IngestSource, number: Int, _ limits: Limits, _ sections: SentSections) {
+  /// - Parameters:
+  ///   - number: the source's, in the list of sources.
+  ///   - schemas: decode records of Avro; nil if those records have been decoded, as in replay files.
+  package init(
+    _ source: IngestSource,
+    number: Int,
+    _ limits: Limits,
+    _ sections: SentSections,
+    _ schemas: SchemaRegistry? = nil
+  ) {
+    self.schemas = source.format.isAvro ? schemas : nil
     self.source = source
     isKeyed = source.isKeyed
     self.number = number
@@ -99,6 +115,7 @@ package final class RowMapper {
     unavailable = UnavailableValue(source.unavailableValue)
     mappedDecimals = Decimals(source.decimals)
     decimals = mappedDecimals
+    hasDecimals = decimals != .none
     orderCheck = OrderCheck(source)
   }
 
@@ -127,24 +144,46 @@ package final class RowMapper {
     output.removeAll(keepCapacity: 1 << 20)
     outputs.removeAll(keepingCapacity: true)
     var outcome = Outcome.skipped
+    do throws(SchemaRegistry.Fault) {
+      outcome = map(try text(key, keyText, isKey: true), try text(value, valueText, isKey: false), isRekeyed)
+    } catch {
+      switch error {
+      case .rejected(let rejection): outcome = .rejected(rejection)
+      case .unavailable(let reason): return .unavailable(reason)
+      }
+    }
+    if case .upserted = outcome { upserted += 1 } else { counts[outcome.name, default: 0] += 1 }
+    return outcome
+  }
+
+  /// A key or a value as JSON. Keys without Avro's zero byte stay as they are.
+  private func text(
+    _ bytes: ByteSpan?,
+    _ writer: ByteWriter,
+    isKey: Bool
+  ) throws(SchemaRegistry.Fault) -> ByteSpan? {
+    guard let schemas, let bytes, !isKey || !bytes.isEmpty && bytes[0] == 0 else { return bytes }
+    writer.removeAll(keepCapacity: 1 << 20)
+    try schemas.write(bytes, to: writer, atMost: limits.maxRecordBytes, placeholder: unavailable.bytes)
+    return writer.written
+  }
+
+  private func map(_ key: ByteSpan?, _ value: ByteSpan?, _ isRekeyed: () -> Bool) -> Outcome {
     do throws(Rejection) {
       keyBytes = key
       self.key = key.flatMap { try? keyIndexer.validatedWithPairedSurrogates($0) }.map {
         content(of: $0).payload
       }
-      if let value { outcome = try mapValue(value, isRekeyed) } else { outcome = try mapNull(isRekeyed) }
+      if let value { return try mapValue(value, isRekeyed) } else { return try mapNull(isRekeyed) }
     } catch {
-      outcome = .rejected(error)
+      return .rejected(error)
     }
-    if case .upserted = outcome { upserted += 1 } else { counts[outcome.name, default: 0] += 1 }
-    return outcome
   }
 
   private func mapValue(_ value: ByteSpan, _ isRekeyed: () -> Bool) throws(Rejection) -> Outcome {
     guard value.count <= limits.maxRecordBytes else {
       throw tooLong("the record", value.count, "maxRecordBytes", limits.maxRecordBytes)
     }
-    mayLackValues = unavailable.mayBe(in: value)
     defer { if value.count > 1 << 20 { indexer.trim() } }
     do throws(JSONFault) {
       _ = try indexer.validatedWithPairedSurrogates(value)
@@ -157,14 +196,22 @@ package final class RowMapper {
       throw Rejection(.invalidField, "the value is not an object, found \(value.valueForMessage())")
     }
     let (schema, payload) = content(of: text)
-    if let schema { readSchema(schema, of: text) } else { decimals = mappedDecimals }
+    if let schema {
+      readSchema(schema, of: text)
+    } else if self.schema != nil {
+      decimals = mappedDecimals
+    }
+    mayHaveMarks = text.mayHave(unavailable.beginnings)
     let row = Row(text: text, start: payload)
     return switch text.character(payload) {
     case UInt8(ascii: "n"): try mapNull(isRekeyed)
-    case UInt8(ascii: "{"): source.format == .json ? try mapRow(row) : try mapEvent(row, isRekeyed)
+    case UInt8(ascii: "{"): source.format.isEvent ? try mapEvent(row, isRekeyed) : try mapRow(row)
     default: throw Rejection(.invalidField, "the payload is not an object")
     }
   }
+
+  /// The forms of the decimals in a value of the latest record.
+  func decimals(at pointer: JSONPointer) -> Decimals { hasDecimals ? decimals.at(pointer) : .none }
 
   func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int) -> Rejection {
     Rejection(.limitExceeded, "\(what) has \(count) bytes, more than limits.\(limit) (\(most))")
@@ -176,7 +223,7 @@ package final class RowMapper {
   private func mapNull(_ isRekeyed: () -> Bool) throws(Rejection) -> Outcome {
     guard isKeyed else { return .skipped }
     try checkKey(isRekeyed)
-    delete(try place(nil))
+    delete(try address(nil))
     return .deleted
   }
 
@@ -185,40 +232,45 @@ package final class RowMapper {
 
   /// A row without an envelope.
   private func mapRow(_ row: Row) throws(Rejection) -> Outcome {
-    let place = try place(nil)
+    let address = try address(nil)
     var (isDeleted, isDeletion) = (false, false)
-    row.text.forEachMember(of: row.start, arena: arena) { name, value in
-      if name.matches(Self.deletedMark) {
-        isMarked = true
-        isDeleted = row.text.span(of: value).matches("\"true\"") || row.text.span(of: value).matches("true")
+    if mayHaveMarks {
+      row.text.forEachMember(of: row.start, arena: arena) { name, value in
+        let value = row.text.span(of: value)
+        if name.matches(Self.deletedMark) {
+          isMarked = true
+          isDeleted = value.matches("\"true\"") || value.matches("true")
+        }
+        if name.matches("__op") { isDeletion = value.matches("\"d\"") }
       }
-      if name.matches("__op") { isDeletion = row.text.span(of: value).matches("\"d\"") }
     }
-    guard isDeleted || isDeletion else { return try change(from: place, to: row) }
-    delete(place)
+    guard isDeleted || isDeletion else { return try change(from: address, to: row) }
+    delete(address)
     return .deleted
   }
 
   /// Writes what a row has become.
   ///
   /// - Parameter former: where the row may have been; nil if nowhere.
-  func change(from former: Place?, to row: Row) throws(Rejection) -> Outcome {
+  func change(from former: ItemAddress?, to row: Row) throws(Rejection) -> Outcome {
     guard try passes(row) else {
       if let former { delete(former) }
       return .filtered
     }
     do throws(Rejection) {
-      let place = if isKeyed, let former { former } else { try place(row) }
+      let address = if isKeyed, let former { former } else { try address(row) }
       let section = try text(of: section, row)
       let kind = try kind.map { (kind) throws(Rejection) in try text(of: kind, row, mayBeEmpty: true) }
       let data = try data(of: row)
       // Only an item that is there keeps what the row lacks.
-      let stays = former.map { $0.feed.hasSameBytes(as: place.feed) && $0.item.hasSameBytes(as: place.item) }
+      let stays = former.map {
+        $0.feed.hasSameBytes(as: address.feed) && $0.item.hasSameBytes(as: address.item)
+      }
       if let lack = data.lack, stays != true {
         isPartial = true
         throw lack
       }
-      upsert(place, section, kind, data, after: former)
+      upsert(address, section, kind, data, after: former)
       return .upserted
     } catch {
       if let former, !isPartial { delete(former) }
@@ -235,7 +287,7 @@ package final class RowMapper {
         if condition.value.contains(.null) { continue }
         return false
       }
-      let number = try number(field.first, text, decimals.at(condition.pointer), condition.pointer)
+      let number = try number(field.first, text, decimals(at: condition.pointer), condition.pointer)
       let bytes = number ?? text.span(of: field)
       let isWanted = condition.value.contains { wanted in
         guard case .string(let wanted) = wanted else {
@@ -250,46 +302,46 @@ package final class RowMapper {
   }
 
   /// - Parameter row: nil if the key alone decides.
-  func place(_ row: Row?) throws(Rejection) -> Place {
+  func address(_ row: Row?) throws(Rejection) -> ItemAddress {
     (try text(of: feed, row), try text(of: item, row))
   }
 
   // MARK: Events
 
-  func delete(_ place: Place) {
+  func delete(_ address: ItemAddress) {
     let start = output.count
-    begin(Self.deletion, place.item, start)
-    end(start, place.feed)
+    begin(Self.deletion, address.item, start)
+    end(start, address.feed)
   }
 
   private func upsert(
-    _ place: Place,
+    _ address: ItemAddress,
     _ section: ByteSpan,
     _ kind: ByteSpan?,
     _ data: ItemData,
-    after former: Place?
+    after former: ItemAddress?
   ) {
-    let isElsewhere = former.map { !$0.feed.hasSameBytes(as: place.feed) } ?? false
+    let isElsewhere = former.map { !$0.feed.hasSameBytes(as: address.feed) } ?? false
     if let former, isElsewhere { delete(former) }
     let start = output.count
-    if let former, !isElsewhere, !former.item.hasSameBytes(as: place.item) {
+    if let former, !isElsewhere, !former.item.hasSameBytes(as: address.item) {
       begin(Self.deletion, former.item, start)
     }
-    if !settings.isEmpty, sections.insert(source: number, feed: place.feed, section: section) {
+    if !settings.isEmpty, sections.insert(source: number, feed: address.feed, section: section) {
       begin("{\"op\":\"section.upsert\",\"section\":", section, start)
       output.append(string: settings)
     }
-    begin("{\"op\":\"item.upsert\",\"item\":", place.item, start)
+    begin("{\"op\":\"item.upsert\",\"item\":", address.item, start)
     append(",\"section\":", section)
     if let kind { append(",\"kind\":", kind) }
     // A patch merges objects; the former ones go first.
     let patches = data.lack == nil ? [] : [data.removals, data.text].filter { $0.count > 2 }
     if data.lack == nil { append(data: data.text) }
     for patch in patches {
-      begin("{\"op\":\"item.patch\",\"item\":", place.item, start)
+      begin("{\"op\":\"item.patch\",\"item\":", address.item, start)
       append(data: patch)
     }
-    end(start, place.feed)
+    end(start, address.feed)
   }
 
   private static let deletion: StaticString = "{\"op\":\"item.delete\",\"item\":"

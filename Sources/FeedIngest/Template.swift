@@ -1,6 +1,5 @@
 import Feed
 import FeedConfiguration
-import FeedStore
 
 extension RowMapper {
   /// A template whose literals are at fixed addresses, and whose parts are read without counting references.
@@ -57,8 +56,10 @@ extension RowMapper {
   /// The text of a place; nil if it has none.
   private func span(of part: IngestTemplate.Part, _ row: Row?) throws(Rejection) -> ByteSpan? {
     if case .row(let pointer) = part {
-      guard let row, let (text, field) = try find(pointer, in: row) else { return nil }
-      return try number(field.first, text, decimals.at(pointer), pointer) ?? scalar(field, text)
+      guard let row else { return nil }
+      if !mayHaveMarks, !hasDecimals { return row.find(pointer).flatMap { scalar($0, row.text) } }
+      guard let (text, field) = try find(pointer, in: row) else { return nil }
+      return try number(field.first, text, decimals(at: pointer), pointer) ?? scalar(field, text)
     }
     guard case .key(let pointer) = part, let keyBytes, !keyBytes.isEmpty else {
       throw Rejection(.missingKey, "the record has no key, and the mapping uses it")
@@ -88,7 +89,7 @@ extension RowMapper {
   /// The value at a pointer; instead of a placeholder, the former value.
   func find(_ pointer: JSONPointer, in row: Row) throws(Rejection) -> (JSONText, JSONText.Field)? {
     guard let field = row.find(pointer) else { return nil }
-    guard mayLackValues, let token = unavailable.token(in: field, of: row.text, arena: arena) else {
+    guard mayHaveMarks, let token = unavailable.token(in: field, of: row.text, arena: arena) else {
       return (row.text, field)
     }
     if let fallback, let former = fallback.find(pointer),
@@ -114,7 +115,7 @@ extension RowMapper {
     _ form: Decimals,
     _ pointer: JSONPointer
   ) throws(Rejection) -> ByteSpan? {
-    guard form != .none else { return nil }
+    if case .none = form { return nil }
     if let number = form.number(token, of: text, arena: arena) { return number.span(in: arena) }
     let opening = form == .withScale ? UInt8(ascii: "{") : UInt8(ascii: "\"")
     guard form.isBytes, text.character(token) == opening else { return nil }

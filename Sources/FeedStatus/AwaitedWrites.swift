@@ -1,7 +1,7 @@
 package import Feed
 package import FeedStore
 package import Kafka
-import Service
+import Queues
 import Synchronization
 
 /// The outcomes of one topic's records, for their writers.

@@ -1,5 +1,7 @@
+package import Diagnostics
 package import FeedConfiguration
-package import Service
+package import OperatingSystem
+import Settings
 import Synchronization
 
 /// Reads the configuration again while a daemon runs, and lets its parts apply the changes that they support.

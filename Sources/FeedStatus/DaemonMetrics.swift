@@ -1,9 +1,10 @@
 import Changesets
+package import Diagnostics
 package import Feed
 import FeedKafka
 package import FeedStore
+package import HTTP
 package import Kafka
-package import Service
 
 /// The partitions and the counters of one worker.
 package struct WorkerStatistics: Sendable {

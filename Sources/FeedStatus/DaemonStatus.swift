@@ -2,7 +2,7 @@ package import Changesets
 package import FeedKafka
 package import FeedStore
 package import Kafka
-import Service
+import OperatingSystem
 import Synchronization
 
 /// The partitions and counters of a process's workers; readable on any thread at any time.

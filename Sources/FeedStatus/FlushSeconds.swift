@@ -1,4 +1,5 @@
-package import Service
+package import Diagnostics
+import OperatingSystem
 
 /// A stage of a flush whose time is measured.
 package enum FlushStage: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
+import Diagnostics
 import FeedStore
-package import Service
+package import OperatingSystem
 
 extension SupervisorSocket {
   /// Reports the daemon's health to the service manager, until the task is cancelled and a last notice sent.

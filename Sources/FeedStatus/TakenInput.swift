@@ -1,4 +1,5 @@
-package import Service
+package import Diagnostics
+import OperatingSystem
 
 /// The input records since the last commit: the amount by topic, and the times of writing.
 ///

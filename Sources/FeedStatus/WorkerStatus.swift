@@ -1,6 +1,6 @@
-import FeedStore
+package import Diagnostics
 package import Kafka
-package import Service
+import OperatingSystem
 import Synchronization
 
 /// The reports of one worker; readable on any thread at any time.

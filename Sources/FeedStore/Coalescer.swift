@@ -3,9 +3,9 @@
 /// Every record waits, even if it is rejected, until the waiting records are due, or until the maximum number of
 /// records or bytes waits (protocol, section 3.1). They are due one window after the previous publication was due, so a
 /// steady stream is published once per window. But the first record waits at least for the idle window and at most for
-/// the window, so a single update is published after the idle window. While the input lags, everything that is read
-/// within the backlog's window is published at once, because each publication has a fixed cost, but not more than can
-/// be published within the time allowed for it.
+/// the window, so a single update is published after the idle window. While the input lags, all that is read within
+/// the backlog's window, up to the amount that can be published within the time allowed for it, is published together,
+/// because each publication has a fixed cost.
 public struct Coalescer: Sendable {
   private let options: CoalescingOptions
   /// The number of waiting records; a rejected record counts as several if it took long to undo.

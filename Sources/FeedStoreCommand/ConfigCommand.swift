@@ -1,7 +1,9 @@
+import Diagnostics
 import FeedConfiguration
 import FeedDaemon
 import FeedTools
-import Service
+import HTTP
+import Settings
 
 /// `feedstore config`: prints the effective configuration and its sources, and checks it.
 enum ConfigCommand: Subcommand {
@@ -29,7 +31,9 @@ enum ConfigCommand: Subcommand {
     try configuration.checkSettings()
     var listing = ConfigurationListing(loaded)
     if invocation.flag("check") {
-      listing.topics = try await configuration.checkTopics(CommandLog.plain(configuration))
+      var setup = TopicSetup(configuration, log: CommandLog.plain(configuration))
+      setup.waits = true
+      listing.topics = try await setup.run()
     }
     StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)
     let http = configuration.http

@@ -1,7 +1,9 @@
+import Diagnostics
 import FeedConfiguration
-import FeedDaemon
+import FeedDemo
 import FeedTools
-import Service
+import OperatingSystem
+import Settings
 
 /// `feedstore demo`: runs everything in one process, as a demonstration.
 enum DemoCommand: Subcommand {

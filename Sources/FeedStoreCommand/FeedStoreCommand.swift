@@ -1,8 +1,9 @@
+import Diagnostics
 import FeedConfiguration
-import FeedDaemon
 import FeedStatus
 import FeedTools
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.

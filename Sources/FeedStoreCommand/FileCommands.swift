@@ -1,7 +1,8 @@
+import Diagnostics
 import FeedConfiguration
-import FeedDaemon
 import FeedTools
-import Service
+import OperatingSystem
+import Settings
 
 /// `feedstore replay`: runs the whole pipeline on files, without Kafka.
 enum ReplayCommand: Subcommand {
@@ -131,7 +132,7 @@ enum PublishCommand: Subcommand {
     let configuration = try configuration(invocation)
     let speed = try invocation.number("speed", in: 0.001...1_000_000)
     let log = CommandLog.make(configuration)
-    let publisher = Publisher(
+    let publisher = FilePublisher(
       configuration,
       inputs: invocation.arguments,
       speed: speed,

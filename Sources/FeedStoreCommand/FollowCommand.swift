@@ -1,8 +1,7 @@
+import Diagnostics
 import Feed
-import FeedConfiguration
-import FeedDaemon
 import FeedTools
-import Service
+import Settings
 
 /// `feedstore follow`: prints changes as they arrive.
 enum FollowCommand: Subcommand {

@@ -1,7 +1,7 @@
-import FeedConfiguration
-import FeedDaemon
+import Diagnostics
 import FeedTools
-import Service
+import OperatingSystem
+import Settings
 
 /// `feedstore rejects list`: lists rejected records with the reasons.
 enum RejectsListCommand: Subcommand {
@@ -9,7 +9,7 @@ enum RejectsListCommand: Subcommand {
     "rejects list",
     summary: "Lists the records that were rejected, with the reasons.",
     discussion: """
-      Reads topics.rejected partition by partition. A line has the record's place there (PARTITION/OFFSET), its time, the \
+      Reads topics.rejected partition by partition. A line has the record's position there (PARTITION/OFFSET), its time, the \
       code, the key, where it came from, and the message. A count by code is on standard error at the end.
       """,
     options: [
@@ -71,8 +71,8 @@ enum RejectsShowCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let place = try RejectedPlace.reading(invocation.arguments[0])
-    let record = try await RejectedExcerpt.read(place, configuration, log: CommandLog.make(configuration))
+    let position = try RejectedPosition.reading(invocation.arguments[0])
+    let record = try await RejectedExcerpt.read(position, configuration, log: CommandLog.make(configuration))
     DiagnosticOutput.standardError.write(line: record.details)
     if StandardOutput.isTerminal {
       StandardOutput.write(record.printableValue)
@@ -83,14 +83,14 @@ enum RejectsShowCommand: Subcommand {
   }
 }
 
-extension RejectedPlace {
-  static func reading(_ text: String) throws(UsageError) -> RejectedPlace {
-    guard let place = RejectedPlace(text) else {
+extension RejectedPosition {
+  static func reading(_ text: String) throws(UsageError) -> RejectedPosition {
+    guard let position = RejectedPosition(text) else {
       throw UsageError(
         "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' lists the records"
       )
     }
-    return place
+    return position
   }
 }
 
@@ -119,17 +119,17 @@ enum RejectsPublishCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    var places: [RejectedPlace] = []
+    var positions: [RejectedPosition] = []
     for text in invocation.arguments {
-      let place = try RejectedPlace.reading(text)
-      guard !places.contains(place) else {
-        throw UsageError("\(place) is named twice, and would be sent twice; name it once")
+      let position = try RejectedPosition.reading(text)
+      guard !positions.contains(position) else {
+        throw UsageError("\(position) is named twice, and would be sent twice; name it once")
       }
-      places.append(place)
+      positions.append(position)
     }
     let publication = RejectedPublication(
       configuration,
-      places: places,
+      positions: positions,
       value: try value(invocation, RejectedPublication.mostValueBytes(configuration)),
       log: CommandLog.make(configuration)
     )

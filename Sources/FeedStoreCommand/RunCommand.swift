@@ -1,3 +1,4 @@
+import Diagnostics
 import FeedConfiguration
 import FeedDaemon
 import FeedIngest
@@ -5,7 +6,8 @@ import FeedStatus
 import FeedTools
 import FeedTransactions
 import FoundationEssentials
-import Service
+import OperatingSystem
+import Settings
 
 /// `feedstore run`: the daemon.
 enum RunCommand: Subcommand {

@@ -1,8 +1,10 @@
+import Diagnostics
 import FeedConfiguration
-import FeedDaemon
+import FeedStatus
 import FoundationEssentials
 import Glibc
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 
 /// One subcommand: its arguments and its action.
@@ -58,15 +60,17 @@ enum CommandStop {
   /// Requests a stop, and ends the process if that takes too long: a command that waits for brokers, for input or for the reader of
   /// its output may not notice.
   static func request(by signal: Int32) {
-    StopRequest.process.request()
     let step = StandardOutput.step.load(ordering: .relaxed)
     // On another thread, because this one waits if standard error is full.
     SystemThread("stop") { end(step) }?.detach()
+    // This line precedes the lines of the stop, unless standard error is full, which must not delay the stop.
+    if !StopRequest.canWrite(to: 2) { StopRequest.process.request() }
     CommandLog.write(
       .shutdownRequested,
       "stop requested; a second signal ends the process at once",
       ["signal": signal]
     )
+    StopRequest.process.request()
   }
 
   /// - Parameter step: the value of `StandardOutput.step` at the signal, to detect a reader that does not read.

@@ -1,8 +1,7 @@
-import FeedConfiguration
-import FeedDaemon
+import Diagnostics
 import FeedKafka
 import FeedTools
-import Service
+import Settings
 
 /// `feedstore topics`: checks the topics against FeedStore's requirements, and creates missing ones.
 enum TopicsCommand: Subcommand {

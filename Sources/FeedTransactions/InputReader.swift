@@ -1,11 +1,11 @@
 import Changesets
+import Diagnostics
 package import FeedKafka
 package import FeedStatus
-import FeedStore
 package import Kafka
-import Service
+import OperatingSystem
 
-/// A worker's membership in the consumer group: the consumer, the results of its polls, and the next poll's time.
+/// The membership of a worker, or of ingest, in the consumer group: the consumer, the results of its polls, and the next poll's time.
 ///
 /// Used on the worker's thread only.
 package final class InputReader {

@@ -1,7 +1,7 @@
+package import Diagnostics
 package import FeedConfiguration
 package import FeedKafka
 package import Kafka
-package import Service
 
 /// The first offset to read in an input partition, with the reason.
 package struct InputStart: Equatable {

@@ -3,7 +3,6 @@ package import Feed
 package import FeedStatus
 import FeedStore
 package import Kafka
-import Service
 
 /// The records of a poll, as input for the store: views of the client's messages, without a copy.
 ///
@@ -142,7 +141,7 @@ package final class KafkaBatch: InputBatch, @unchecked Sendable {
   }
 
   /// Takes all messages, regardless of the time.
-  package func takeAll<E>(_ body: (Message) throws(E) -> Void) throws(E) {
+  package func takeAll(_ body: (Message) throws(KafkaError) -> Void) throws(KafkaError) {
     for message in batch.messages {
       try body(message)
       taken.add(topic: message.topicIndex, bytes: message.size, timestamp: message.timestampMilliseconds)

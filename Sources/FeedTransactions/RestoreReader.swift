@@ -1,8 +1,8 @@
 package import Changesets
+import Diagnostics
 package import Feed
 package import FeedKafka
 package import Kafka
-import Service
 
 /// The result of one read of a restoration.
 package struct RestoredRecords {

@@ -1,8 +1,9 @@
+package import Diagnostics
 package import FeedKafka
 import FeedStatus
 package import FeedStore
 import Kafka
-package import Service
+import OperatingSystem
 
 /// Checks the topics' settings when a daemon starts, warns of unsuitable ones, and gives the workers the size
 /// limit of rejected records. Then checks every few seconds whether the topics still have the same partitions.

@@ -1,7 +1,7 @@
+import Diagnostics
 package import FeedKafka
 package import FeedStatus
 package import Kafka
-import Service
 
 /// A worker's transactional producer: makes the calls that ``TransactionMachine`` requests, and records the failures.
 ///

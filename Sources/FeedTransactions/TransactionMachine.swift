@@ -1,5 +1,5 @@
 package import Kafka
-import Service
+import OperatingSystem
 
 /// The states of a transactional producer and its transactions. Returns the next call, and takes its result.
 ///
@@ -12,7 +12,7 @@ import Service
 ///
 /// A new producer also follows an abort: librdkafka 2.0.2 may give the next transaction's records the sequence
 /// numbers of records that were in flight during the abort, and brokers would drop them as duplicates; and
-/// late requests of an aborted transaction must arrive after its epoch has ended. For the latter reason, a
+/// late requests of an aborted transaction must arrive after its epoch has ended. For the latter reason, a producer
 /// that lost a connection during a committed transaction is replaced before the next one begins.
 package struct TransactionMachine: Equatable {
   package enum State: Equatable {

@@ -1,8 +1,9 @@
 package import Changesets
+package import Diagnostics
 package import FeedKafka
 package import FeedStore
 package import Kafka
-package import Service
+import OperatingSystem
 
 /// The clients of a worker, and its clock.
 package protocol WorkerClients: Sendable {

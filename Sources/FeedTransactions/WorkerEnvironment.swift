@@ -1,9 +1,9 @@
 package import Changesets
+package import Diagnostics
 package import FeedKafka
 package import FeedStatus
 package import FeedStore
-import Kafka
-package import Service
+package import OperatingSystem
 
 /// The clients, clocks and reports that the workers of a process share.
 package struct WorkerEnvironment: Sendable {

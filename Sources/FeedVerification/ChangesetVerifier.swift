@@ -73,17 +73,17 @@ public struct VerificationCounts: Sendable, Equatable {
   public init() {}
 }
 
-/// The first fault of a feed, and its place.
+/// The first fault of a feed, and its location.
 public struct VerificationFault: Error, Sendable, Equatable {
   /// The feed's id; nil for a record without a feed.
   public let feed: String?
-  public let place: VerificationPlace
+  public let location: VerificationLocation
   /// The record's content against the expectation.
   public let message: String
 }
 
-/// The place of a record, in the caller's numbers.
-public struct VerificationPlace: Sendable, Equatable {
+/// The location of a record, in the caller's numbers.
+public struct VerificationLocation: Sendable, Equatable {
   /// The file or the partition.
   public var source: Int
   /// Its line, or its offset.
@@ -104,20 +104,20 @@ public struct VerifiedRecord {
   public var headers: [ByteSpan?]
   /// Milliseconds since 1970; nil if a broker may have set another time.
   public var timestamp: Int64?
-  public var place: VerificationPlace
+  public var location: VerificationLocation
 
   public init(
     key: ByteSpan?,
     value: ByteSpan?,
     headers: [ByteSpan?],
     timestamp: Int64?,
-    place: VerificationPlace
+    location: VerificationLocation
   ) {
     self.key = key
     self.value = value
     self.headers = headers
     self.timestamp = timestamp
-    self.place = place
+    self.location = location
   }
 }
 

@@ -54,16 +54,16 @@ struct EntryCheck {
   /// Checks that no two of a group's lists with contents name the same element. Their positions were checked,
   /// so each element has one position.
   private func checkPositions(_ group: String) throws(Violation) {
-    struct Place: Hashable {
+    struct Position: Hashable {
       let section: BytesKey
       let index: Int32
     }
     let lists = lists.filter { $0.group == group && $0.kind != .delete && $0.kind != .move }
     guard lists.count > 1 else { return }
-    var places: [Place: EntryList] = [:]
+    var places: [Position: EntryList] = [:]
     for list in lists {
       for entry in list.entries {
-        let place = Place(section: BytesKey(entry.toSection), index: entry.to)
+        let place = Position(section: BytesKey(entry.toSection), index: entry.to)
         guard let other = places.updateValue(list, forKey: place) else { continue }
         throw Violation("\(entry.id.quotedForMessage()) is in \(other.path) and in \(list.path)")
       }

@@ -6,10 +6,10 @@ final class PartitionVerifier {
   private let headers: HeaderCheck
   /// The feeds that exist or have a fault: memory follows the state.
   private var feeds: [BytesKey: VerifiedFeed] = [:]
-  /// The record that must follow, its feed, and the place that requires it.
-  private var expectation: (what: Expectation, feed: VerifiedFeed, place: VerificationPlace)?
-  /// The place of reported faults.
-  private(set) var place = VerificationPlace(source: 0, position: 0)
+  /// The record that must follow, its feed, and the location that requires it.
+  private var expectation: (what: Expectation, feed: VerifiedFeed, location: VerificationLocation)?
+  /// The location of reported faults.
+  private(set) var location = VerificationLocation(source: 0, position: 0)
   private var hasFaultWithoutFeed = false
 
   init(_ verifier: ChangesetVerifier) {
@@ -22,7 +22,7 @@ final class PartitionVerifier {
 
   /// Checks the next record; returns its faults, at most one for each of two feeds.
   func check(_ record: VerifiedRecord) -> [VerificationFault] {
-    place = record.place
+    location = record.location
     verifier.counts.records += 1
     verifier.counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
     var faults: [VerificationFault] = []
@@ -45,7 +45,7 @@ final class PartitionVerifier {
       let due = expectation?.what
       expectation = nil
       let next = try check(record, key, feed, due)
-      expectation = next.map { ($0, feed, record.place) }
+      expectation = next.map { ($0, feed, record.location) }
     } catch {
       faults += report(feed, error.message)
     }
@@ -58,12 +58,12 @@ final class PartitionVerifier {
     var faults: [VerificationFault] = []
     if let missed = expectation {
       expectation = nil
-      place = missed.place
+      location = missed.location
       faults += miss(missed.what, missed.feed, found: "nothing")
     }
     for feed in feeds.values.sorted(by: { $0.bytes.precedes($1.bytes) }) {
       guard case .gap(let fault) = feed.state else { continue }
-      place = fault.place
+      location = fault.location
       faults += report(feed, fault.message)
     }
     verifier.counts.feeds += feeds.values.count {
@@ -136,13 +136,13 @@ final class PartitionVerifier {
     feed.state = .faulty
     verifier.counts.faultyFeeds += 1
     feeds[BytesKey(feed.bytes)] = feed
-    return [VerificationFault(feed: feed.name, place: place, message: message)]
+    return [VerificationFault(feed: feed.name, location: location, message: message)]
   }
 
   private func reportWithoutFeed(_ message: String) -> [VerificationFault] {
     verifier.counts.recordsPassedOver += 1
     if hasFaultWithoutFeed { return [] }
     hasFaultWithoutFeed = true
-    return [VerificationFault(feed: nil, place: place, message: message)]
+    return [VerificationFault(feed: nil, location: location, message: message)]
   }
 }

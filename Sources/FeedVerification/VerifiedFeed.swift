@@ -27,7 +27,7 @@ final class VerifiedFeed {
   /// Milliseconds of the last changeset's time, which nulls have too; nil if none was read.
   var time: Int64?
 
-  /// The verifier with the options and the place of the current record.
+  /// The verifier with the options and the location of the current record.
   unowned let partition: PartitionVerifier
 
   init(_ id: ByteSpan, in partition: PartitionVerifier) {
@@ -81,7 +81,7 @@ final class VerifiedFeed {
     state = .gap(
       VerificationFault(
         feed: name,
-        place: partition.place,
+        location: partition.location,
         message: message + ", and no later reload makes up for it"
       )
     )

@@ -176,11 +176,16 @@ private final class RecreatedInput: Sendable {
     let path = folder.appendingPathComponent("\(topics.prefix).log").path
     let member = try Member("member", topics.settings.merging(settings) { $1 }, logPath: path)
     try body()
+    let deadline = ContinuousClock.now + .seconds(600)
     while try !items(of: "news").contains(item) {
+      try BrokerFailure.check(ContinuousClock.now < deadline, "\(item) is not published; see \(path)")
       try BrokerFailure.check(member.end == nil, "the daemon has ended: \(member.endText); see \(path)")
     }
     member.askToStop()
-    while member.end == nil { await Task.yield() }
+    while member.end == nil {
+      try BrokerFailure.check(ContinuousClock.now < deadline, "the daemon does not end; see \(path)")
+      await Task.yield()
+    }
     try BrokerFailure.check(member.end == .exited(0), "\(member.endText); see \(path)")
   }
 }

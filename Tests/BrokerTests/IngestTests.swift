@@ -1,13 +1,15 @@
+import Diagnostics
 import FeedConfiguration
+import FeedIngest
 import FeedKafka
 import FeedStore
 import Foundation
 import IngestTestSupport
 import Kafka
 import ObservationSupport
+import OperatingSystem
 import Oracle
 import ProcessSupport
-import Service
 import Testing
 
 extension OnCluster {
@@ -46,6 +48,20 @@ extension OnCluster {
         try await run.wait(for: .ingestTopicMissing, of: member)
         try await run.createRows()
         try await run.send(20)
+      }
+    }
+
+    @Test func `a registry of schemas that is down delays rows, and loses and repeats nothing`() async throws
+    {
+      try await IngestRun.on("ingest-avro", .debeziumAvro) { run in
+        run.registry.status = 503
+        let members = [try run.start(), try run.start()]
+        try await run.send(60)
+        for member in members { try await run.wait(for: .ingestSchemaUnavailable, of: member) }
+        run.registry.status = nil
+        try await run.waitForCommits()
+        try await run.send(60)
+        members[0].kill()
       }
     }
 
@@ -93,23 +109,24 @@ private final class IngestRun {
   private var tables: TableScripts
   private var members: [Member] = []
   private let directory: URL
+  let registry: TestRegistry
 
-  private init() throws {
+  private init(_ format: TableScript.Format) throws {
     random = SplitMix64(seed: seed)
-    tables = TableScripts(
-      [(rows.names.items, .debeziumWithSchema), (rows.names.sections, .json)],
-      seed: seed
-    )
+    tables = TableScripts([(rows.names.items, format), (rows.names.sections, .json)], seed: seed)
+    registry = try TestRegistry()
+    for (id, schema) in TableScript.avroSchemas.enumerated() { registry.schemas[id] = schema }
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(rows.prefix)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
 
   static func on(
     _ label: String,
+    _ format: TableScript.Format = .debeziumWithSchema,
     createsRows: Bool = true,
     _ body: (IngestRun) async throws -> Void
   ) async throws {
-    let run = try IngestRun()
+    let run = try IngestRun(format)
     print("\(label): FEEDSTORE_TEST_SEED=\(run.seed)")
     do {
       if createsRows { try await run.createRows() }
@@ -145,7 +162,10 @@ private final class IngestRun {
   }
 
   func start(crash: String? = nil) throws -> Member {
-    let own = ["ingest.sources": tables.sources, "ingest.group": rows.prefix]
+    let own = [
+      "ingest.sources": tables.sources, "ingest.group": rows.prefix,
+      "ingest.schemaRegistry.url": registry.url,
+    ]
     let name = "ingest-\(members.count)"
     let member = try Member(
       name,
@@ -160,16 +180,19 @@ private final class IngestRun {
 
   /// Sends so many changes of each table.
   func send(_ count: Int) async throws {
-    var records: [(topic: String, record: TableScript.Record)] = []
+    var records: [(topic: String, row: Int, key: [UInt8]?, value: [UInt8]?)] = []
     for table in 0..<tables.count {
-      for _ in 0..<count { records += tables.step(table) }
+      for (topic, record) in (0..<count).flatMap({ _ in tables.step(table) }) {
+        let (key, value) = (tables[table].encoded(record.key), tables[table].encoded(record.value))
+        records.append((topic, record.row, key, value))
+      }
     }
     try await onThread { [rows, records] in
       let producer = try Producer(configuration: rows.client, log: { _, _, _ in })
-      for (topic, record) in records {
-        let key = OwnedBytes(record.key.map { Array($0.utf8) })
-        let value = OwnedBytes(record.value.map { Array($0.utf8) })
-        let partition = Int32(record.row) % rows.partitions
+      for (topic, row, key, value) in records {
+        let key = OwnedBytes(key)
+        let value = OwnedBytes(value)
+        let partition = Int32(row) % rows.partitions
         try producer.produce(topic: topic, partition: partition, key: key.bytes, value: value.bytes)
       }
       try producer.flush(timeoutMilliseconds: 120_000)
@@ -222,9 +245,8 @@ private final class IngestRun {
       try TopicReader.contents(feeds, [feeds.names.items, feeds.names.rejected]).records
     }
     let items = written.filter { $0.topic == feeds.names.items }
-    let ingest = try ConfigurationSources(assignments: ["ingest.sources=\(tables.sources)"]).load()
-      .configuration.ingest
-    let debts = RowDebts(sent, ingest)
+    let settings = ["ingest.sources=\(tables.sources)", "ingest.schemaRegistry.url=\(registry.url)"]
+    let debts = RowDebts(sent, try ConfigurationSources(assignments: settings).load().configuration.ingest)
     var observation = Observation()
     for record in written where record.topic == feeds.names.rejected {
       observation.take(record, changesets: "")

@@ -1,5 +1,6 @@
+import Diagnostics
+import FeedWorker
 import ObservationSupport
-import Service
 import Testing
 
 extension OnCluster {

@@ -2,8 +2,8 @@ import FeedStore
 import Foundation
 import Kafka
 import ObservationSupport
+import OperatingSystem
 import Oracle
-import Service
 import Testing
 
 extension OnCluster {

@@ -1,6 +1,7 @@
+import Diagnostics
+import FeedWorker
 import ObservationSupport
 import Oracle
-import Service
 import Testing
 
 extension OnCluster {

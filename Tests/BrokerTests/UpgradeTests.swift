@@ -1,7 +1,8 @@
+import Diagnostics
 import FeedTestSupport
+import FeedWorker
 import ObservationSupport
 import Oracle
-import Service
 import Testing
 
 extension OnCluster {

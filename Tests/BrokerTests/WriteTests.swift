@@ -1,10 +1,11 @@
+import Diagnostics
 import FeedStore
 import Foundation
+import HTTP
 import HTTPTestSupport
 import Kafka
 import ObservationSupport
 import Oracle
-import Service
 import Synchronization
 import Testing
 
@@ -243,7 +244,7 @@ private struct WritingClient: Sendable {
     while true {
       let member = random.pick(writing.members.withLock { $0 })
       try BrokerFailure.check(!member.hasFailed, "\(member.name) has ended by itself")
-      guard let line = member.firstLine(about: [.httpServing]),
+      guard let line = member.firstLine(about: [LogEvent(.info, "http.serving")]),
         let port = line.firstMatch(of: /url=http:\/\/127\.0\.0\.1:([0-9]+)/).flatMap({ Int($0.1) })
       else { continue }
       return try HTTPTestClient(port: port)

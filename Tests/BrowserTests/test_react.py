@@ -10,6 +10,7 @@ from support import BrowserTest
 
 NODE = os.environ.get("NODE", "node")
 SERVE = ROOT / "clients" / "js" / "demo" / "serve.mjs"
+# The driver's script timeout ends a wait for something that does not happen.
 RUN = """
     const done = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);
     const { FakeStore, viewOf, show, Feed, Rows, Star, frame } = window.app ?? {};

@@ -34,7 +34,7 @@ TESTED = {
     "jsx react": "BrowserTests run it, with a daemon",
     "python producer": "ExampleTests run it",
     "swift program": "the tests of clients/swift run it, and `make clients` builds it as a package",
-    "swift client": "the tests of clients/swift compile it",
+    "swift client": "the tests of clients/swift run all of them of the page as one program",
     "swift lists": "the tests of clients/swift compile it, with modules that stand in for Apple's",
     "python client": "clients/python/tests/test_package.py runs it, in an environment with the wheel",
     "text printed": "the same compares it with what the block before it prints",
@@ -52,7 +52,7 @@ ELSEWHERE = {
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
-    "sh npm": ("needs npm's registry; the test installs the packed package", "clients/js/test/package.test.mjs"),
+    "sh npm": ("installs a package", "clients/js/test/package.test.mjs"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }
 # Blocks that are not code.

@@ -7,8 +7,6 @@ from blocks import FENCE, PAGES, ROOT
 
 # The protocol is one page, so that it can be read and cited as a whole.
 LONG = {"docs/protocol.md"}
-# Pages that do not follow these rules yet.
-EXCEPTIONS = {"docs/clients.md", "docs/ingest.md", *(f"clients/{name}/README.md" for name in ("js", "python", "swift"))}
 WORDS = (
     "tells? telling told whoever nobody somebody besides news settles? settled once.more made.anew go(?:es|ing)?.on "
     "looks?.at").replace(" ", "|")
@@ -29,9 +27,9 @@ PLAIN = ["The last counters.", "There is no order.", "It is no longer there.", "
 
 
 def pages(folder=""):
-    """The pages below a folder that follow the rules, by their names."""
+    """The pages below a folder, by their names."""
     names = {page.relative_to(ROOT).as_posix(): page for page in PAGES}
-    return {name: page for name, page in names.items() if name.startswith(folder) and name not in EXCEPTIONS}
+    return {name: page for name, page in names.items() if name.startswith(folder)}
 
 
 def prose(page):

@@ -2,14 +2,15 @@ import FeedStatus
 import FeedStore
 import FeedTestSupport
 import Foundation
+import HTTP
 import HTTPTestSupport
+import OperatingSystem
 import Oracle
-import Service
 import Synchronization
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedDaemon
+@testable import FeedDemo
 @testable import FeedTools
 
 /// Uses of the built command that it rejects, with their messages, and its linkage.

@@ -4,7 +4,8 @@ import FeedDaemon
 import FeedStore
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

@@ -1,3 +1,4 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedStore
@@ -5,7 +6,8 @@ import FeedTransactions
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

@@ -1,8 +1,11 @@
+import Diagnostics
 import FeedStore
+import HTTP
 import HTTPTestSupport
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

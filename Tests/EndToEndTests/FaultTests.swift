@@ -3,7 +3,7 @@ import FeedDaemon
 import FeedStore
 import Kafka
 import KafkaTestSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 

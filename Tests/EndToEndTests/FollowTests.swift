@@ -1,3 +1,4 @@
+import Diagnostics
 import Feed
 import FeedChecks
 import FeedClient
@@ -8,7 +9,7 @@ import FeedWorker
 import Foundation
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import Diagnostics
 import Feed
 import FeedStore
 import FeedTestSupport
@@ -6,9 +7,10 @@ import Foundation
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
+import OperatingSystem
 import Oracle
 import ProcessSupport
-import Service
+import Settings
 import Synchronization
 import Testing
 
@@ -113,7 +115,7 @@ struct Ground {
   }
 
   static func publish(file: String, _ configuration: FeedStoreConfiguration) async throws -> PublishReport {
-    var publisher = Publisher(
+    var publisher = FilePublisher(
       configuration,
       inputs: [file],
       speed: nil,
@@ -170,6 +172,30 @@ struct Ground {
     }
     try consumer.close(timeoutMilliseconds: 120_000)
     return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+  }
+}
+
+/// Waits for a condition that nothing announces. The limit of five minutes only ends a broken test.
+func until(
+  _ what: Comment,
+  location: SourceLocation = #_sourceLocation,
+  isMet: () async throws -> Bool
+) async throws {
+  _ = try await until(what, location: location) { try await isMet() ? true : nil }
+}
+
+/// Waits in the same way for a value, and returns it.
+func until<Value>(
+  _ what: Comment,
+  location: SourceLocation = #_sourceLocation,
+  find: () async throws -> Value?
+) async throws -> Value {
+  let giveUp = ContinuousClock.now + .seconds(300)
+  while true {
+    if let value = try await find() { return value }
+    try #require(ContinuousClock.now < giveUp, what, sourceLocation: location)
+    // The pause between two looks, which leaves the processor to the daemon.
+    try await Task.sleep(for: .milliseconds(5))
   }
 }
 

@@ -1,3 +1,4 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedDaemon
@@ -7,7 +8,7 @@ import FeedWorker
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 

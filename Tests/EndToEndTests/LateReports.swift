@@ -1,5 +1,5 @@
+import Diagnostics
 import FeedKafka
-import Service
 
 @testable import FeedTransactions
 @testable import Kafka

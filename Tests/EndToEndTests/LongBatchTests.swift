@@ -5,7 +5,8 @@ import FeedTransactions
 import Glibc
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

@@ -2,7 +2,8 @@ import FeedDaemon
 import FeedStore
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

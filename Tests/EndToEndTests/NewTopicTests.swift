@@ -1,3 +1,4 @@
+import Diagnostics
 import FeedConfiguration
 import FeedKafka
 import FeedStatus
@@ -6,7 +7,7 @@ import FeedWorker
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 
@@ -46,7 +47,7 @@ struct NewTopicTests {
     defer { ground.cluster.stop() }
     let file = try DemoFile(#"{"topic":"late","ts":0,"key":"a","value":{"op":"feed.delete"}}"#)
     defer { withExtendedLifetime(file) {} }
-    var publisher = Publisher(
+    var publisher = FilePublisher(
       ground.configuration,
       inputs: [file.path],
       speed: nil,

@@ -1,10 +1,12 @@
+import Diagnostics
 import FeedStatus
 import FeedStore
 import Glibc
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 

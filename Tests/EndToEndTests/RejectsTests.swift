@@ -6,8 +6,9 @@ import FeedTestSupport
 import Foundation
 import Kafka
 import ObservationSupport
+import OperatingSystem
 import Oracle
-import Service
+import Settings
 import Synchronization
 import Testing
 
@@ -62,12 +63,12 @@ struct RejectsTests {
 
   private static func publish(
     _ ground: Ground,
-    _ places: [String],
+    _ positions: [String],
     value: String? = nil
   ) async throws -> RejectedPublicationReport {
     try await RejectedPublication(
       ground.configuration,
-      places: try places.map { try #require(RejectedPlace($0)) },
+      positions: try positions.map { try #require(RejectedPosition($0)) },
       value: value.map { Array($0.utf8) },
       log: Ground.quiet
     ).run()
@@ -95,8 +96,8 @@ struct RejectsTests {
   }
 
   @Test func `a record is shown with its headers and the bytes of its value`() async throws {
-    let place = try #require(RejectedPlace("1/0"))
-    let record = try await RejectedExcerpt.read(place, ground.configuration, log: Ground.quiet)
+    let position = try #require(RejectedPosition("1/0"))
+    let record = try await RejectedExcerpt.read(position, ground.configuration, log: Ground.quiet)
     #expect(record.value == Array("no JSON".utf8) && record.printableValue == "no JSON\n")
     for text in ["feeds.rejected [1], offset 0", "feedstore.error.code", "invalid-json", "7 bytes"] {
       #expect(record.details.contains(text))
@@ -118,13 +119,14 @@ struct RejectsTests {
   @Test(arguments: [
     ("2/0", "the topic has the partitions 0 to 1"), ("1/99", "the partition has the offsets 0 to "),
   ])
-  func `a missing record is reported with the existing offsets`(place: String, reason: String) async throws {
-    let named = try #require(RejectedPlace(place))
+  func `a missing record is reported with the existing offsets`(position: String, reason: String) async throws
+  {
+    let named = try #require(RejectedPosition(position))
     let error = await #expect(throws: DaemonError.self) {
       try await RejectedExcerpt.read(named, ground.configuration, log: Ground.quiet)
     }
     #expect(error?.code == .missingRecord)
-    #expect(error?.message.hasPrefix("there is no record \(place) in feeds.rejected: \(reason)") == true)
+    #expect(error?.message.hasPrefix("there is no record \(position) in feeds.rejected: \(reason)") == true)
     #expect(error?.message.contains("rejects list") == true)
   }
 

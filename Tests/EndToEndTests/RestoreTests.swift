@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedDaemon
@@ -6,7 +7,7 @@ import FeedStore
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 

@@ -1,3 +1,4 @@
+import Diagnostics
 import FeedStatus
 import FeedStore
 import FeedTestSupport
@@ -5,8 +6,9 @@ import FeedWorker
 import Foundation
 import Kafka
 import KafkaTestSupport
+import OperatingSystem
 import Oracle
-import Service
+import Settings
 import Synchronization
 import Testing
 

@@ -4,7 +4,6 @@ import FeedStore
 import FeedVerification
 import Kafka
 import ObservationSupport
-import Service
 import Synchronization
 import Testing
 

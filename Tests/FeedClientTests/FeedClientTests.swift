@@ -2,7 +2,6 @@ import ChangesetTestSupport
 import Feed
 import Kafka
 import KafkaTestSupport
-import Service
 import Synchronization
 import Testing
 

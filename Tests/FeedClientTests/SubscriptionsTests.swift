@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedChecks
-import Service
+import Queues
 import Testing
 
 @testable import FeedClient
@@ -47,7 +47,7 @@ struct SubscriptionsTests {
       Issue.record("a deletion with its changeset")
       return
     }
-    #expect(deletion == records[1].value)
+    #expect(deletion.values == [records[1].value] && deletion.change.mode == .delete)
   }
 
   @Test func `a subscriber with a window receives what is shown in it`() async throws {
@@ -77,7 +77,7 @@ struct SubscriptionsTests {
     }
     #expect(changeset.change.base == 1)
     #expect(changeset.change.counts.inserts == 1 && changeset.change.counts.deletes == 1)
-    let view = FeedView(FeedAddress(nil, ByteText("a")), window)
+    let view = ViewAddress(FeedAddress(nil, ByteText("a")), window)
     let progress = try #require(board.standing(of: view, withTotals: true))
     let totals = try #require(progress.totals)
     #expect(progress.since == 4 && progress.description.revision == 4)

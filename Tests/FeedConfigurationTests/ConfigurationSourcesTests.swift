@@ -2,8 +2,9 @@ import FeedKafka
 import FeedStore
 import FeedTestSupport
 import Foundation
+import HTTP
 import Oracle
-import Service
+import Settings
 import Testing
 
 @testable import FeedConfiguration

@@ -1,7 +1,9 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedStore
-import Service
+import HTTP
+import Settings
 import Testing
 
 @Suite struct FeedStoreConfigurationTests {
@@ -90,6 +92,10 @@ import Testing
     ("http.writes.enabled=true", { $0.http.takesWrites }),
     ("http.heartbeat=1", { $0.http.server.heartbeatMilliseconds == 1 }),
     ("ingest.group=g", { $0.ingest.group == "g" }),
+    ("ingest.schemaRegistry.url=http://h/", { $0.ingest.schemas.url == "http://h" }),
+    ("ingest.schemaRegistry.user=u", { $0.ingest.schemas.user == "u" }),
+    ("ingest.schemaRegistry.password=p", { $0.ingest.schemas.password == "p" }),
+    ("ingest.schemaRegistry.authority=a", { $0.ingest.schemas.authority == "a" }),
     (
       "ingest.sources=[{topic: \"t\", feed: \"f\", section: \"s\", item: \"i\"}]",
       { $0.ingest.topics == ["t"] }

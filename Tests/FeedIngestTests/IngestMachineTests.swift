@@ -212,11 +212,27 @@ struct IngestMachineTests {
   @Test func `after a late request has ended a transaction, the brokers' offsets do not count`() throws {
     let ended = try Self.machine("\(Self.committing), ended by a late request").machine
     #expect(ended.committed.count == 2 && ended.positions == ended.committed && !ended.isPositioned)
-    for failure in ["fatal", "abortable, succeeded, succeeded, done, succeeded"] {
+    let failures = [
+      "fatal", "abortable, succeeded, succeeded, done, succeeded",
+      // The commit has happened, so the abort is refused.
+      "abortable, ended by a late request",
+    ]
+    for failure in failures {
       let failed = try Self.machine("\(Self.committing), \(failure)").machine
       #expect(failed.committed.isEmpty && failed.positions.isEmpty && !failed.isPositioned)
       #expect(failed.state == .rewinding)
     }
+  }
+
+  @Test func `a batch that is written in part because a schema is missing is not written again`() throws {
+    var (machine, _) = try Self.machine("\(Self.ready), input, succeeded")
+    let error = KafkaError.make(.application, "read a schema", requiresAbort: true)
+    var action = machine.transition(.called(.failed(error), stopDeadline: nil), at: 0)
+    #expect(action == .call(.abort))
+    for name in ["succeeded", "succeeded", "done", "succeeded"] {
+      action = machine.transition(try Self.event(name), at: 0)
+    }
+    #expect(action == .rewind(.withdrawn, repeated: nil) && machine.positions.isEmpty)
   }
 
   @Test func `nothing is known any more of partitions that go`() throws {

@@ -1,5 +1,5 @@
 import FeedConfiguration
-import Service
+import Settings
 import Testing
 
 @Suite struct IngestOptionsTests {
@@ -24,8 +24,12 @@ import Testing
       "--set: ingest.sources[0].fed is not a known field; did you mean feed?"
     ),
     (
+      "[{\(valid), format: \"xml\"}]",
+      "--set: ingest.sources[0].format is \"xml\"; allowed: \"json\", \"debezium\", \"avro\" or \"debezium-avro\""
+    ),
+    (
       "[{\(valid), format: \"avro\"}]",
-      "--set: ingest.sources[0].format is \"avro\"; allowed: \"json\" or \"debezium\""
+      "--set: ingest.sources[0].format is Avro; set ingest.schemaRegistry.url or ingest.schemaFiles"
     ),
     (
       "[{topic: \"t\", feed: \"\"}]",
@@ -53,7 +57,7 @@ import Testing
     ),
     (
       "[{topic: \"t\", feed: \"{/f}\", section: \"s\", item: \"{key}\"}]",
-      "--set: ingest.sources[0].feed is \"{/f}\"; allowed: with \"format\": \"json\", literals, {key} and {key/pointer} only, because"
+      "--set: ingest.sources[0].feed is \"{/f}\"; allowed: with \"format\": \"json\" or \"avro\", literals, {key} and {key/pointer} only, because"
     ),
     ("[{\(valid), data: \"x\"}]", "--set: ingest.sources[0].data is \"x\"; allowed: a JSON Pointer"),
     ("[{\(valid), data: []}]", "--set: ingest.sources[0].data is []; allowed: a JSON Pointer"),

@@ -6,11 +6,21 @@ import FeedIngest
 struct Mapping {
   private let mapper: RowMapper
 
-  /// - Parameter source: an element of `ingest.sources`, without its topic.
-  init(_ source: String, limits: Limits = Limits(), sections: SentSections = SentSections()) throws {
-    let sources = ConfigurationSources(assignments: ["ingest.sources=[{topic: \"rows\", \(source)}]"])
-    let options = try sources.load().configuration.ingest
-    mapper = RowMapper(options.sources[0], number: 0, limits, sections)
+  /// - Parameters:
+  ///   - source: an element of `ingest.sources`, without its topic.
+  ///   - settings: of the registry of schemas, as `KEY=VALUE`.
+  ///   - clock: the registry's.
+  init(
+    _ source: String,
+    limits: Limits = Limits(),
+    sections: SentSections = SentSections(),
+    settings: [String] = [],
+    clock: @escaping () -> Int64 = { 0 }
+  ) throws {
+    let assignments = ["ingest.sources=[{topic: \"rows\", \(source)}]"] + settings
+    let options = try ConfigurationSources(assignments: assignments).load().configuration.ingest
+    let schemas = SchemaRegistry(options.schemas, clock: clock)
+    mapper = RowMapper(options.sources[0], number: 0, limits, sections, schemas)
   }
 
   /// `FEED VALUE` for each record, and the outcome.
@@ -44,6 +54,7 @@ struct Mapping {
           case .filtered: "filtered"
           case .skipped: "skipped"
           case .rejected(let rejection): "\(rejection.code.rawValue): \(rejection.message)"
+          case .unavailable(let reason): "unavailable: \(reason)"
           }
         let records = (0..<mapper.recordCount).map { index in
           let (feed, value) = mapper.record(index)

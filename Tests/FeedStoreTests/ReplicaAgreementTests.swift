@@ -47,7 +47,7 @@ import Testing
         follower.log.append(record)
         switch try follower.replicas.apply(record) {
         case .applied(let change): try follower.follow(change)
-        case .removed(let feed): follower.snapshots[Array(feed.utf8)] = nil
+        case .removed(let feed, _): follower.snapshots[Array(feed.utf8)] = nil
         case .skipped, .waitingForParts: break
         case let other: throw StoreDriver.Disagreement(description: "a follower in step met \(other)")
         }

@@ -1,10 +1,10 @@
+import Diagnostics
 import Feed
 import FeedStore
 import FeedTestSupport
 import FeedTools
 import FoundationEssentials
 import Oracle
-import Service
 import Testing
 
 /// The table of reloads and their cost in docs/protocol.md has the figures of replays.

@@ -38,13 +38,13 @@ import Testing
     let verifier = ChangesetVerifier(options)
     return Array(record.utf8).withUnsafeBytes { value in
       Array(key.utf8).withUnsafeBytes { key in
-        let place = VerificationPlace(source: 0, position: 1)
+        let location = VerificationLocation(source: 0, position: 1)
         let record = VerifiedRecord(
           key: ByteSpan(key),
           value: ByteSpan(value),
           headers: [],
           timestamp: nil,
-          place: place
+          location: location
         )
         return verifier.check(record, in: 0).count + verifier.finish().count
       }

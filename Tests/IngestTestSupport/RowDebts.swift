@@ -14,7 +14,10 @@ public struct RowDebts: Sendable {
 
   /// - Parameter rows: the sources' records, each partition in order.
   package init(_ rows: [TopicRecord], _ ingest: IngestOptions) {
-    let mappers = ingest.sources.enumerated().map { RowMapper($1, number: $0, Limits(), SentSections()) }
+    let schemas = SchemaRegistry(ingest.schemas)
+    let mappers = ingest.sources.enumerated().map {
+      RowMapper($1, number: $0, Limits(), SentSections(), schemas)
+    }
     let byTopic = Dictionary(uniqueKeysWithValues: mappers.map { ($0.source.topic, $0) })
     var records: [TopicRecord] = []
     var rejected: [Observation.Source: Observation.Rejected] = [:]

@@ -10,6 +10,7 @@ public struct TableScripts: Sendable {
   }
 
   public var count: Int { tables.count }
+  public subscript(table: Int) -> TableScript { tables[table].script }
 
   /// The value of `ingest.sources`.
   public var sources: String {
@@ -42,6 +43,8 @@ public struct TableScript: Sendable {
     case debezium
     /// The same with the schema in each record.
     case debeziumWithSchema
+    /// The same with ``TableScript/avroSchemas``.
+    case debeziumAvro
     case json
   }
 
@@ -79,6 +82,8 @@ public struct TableScript: Sendable {
 
   private var random: SplitMix64
   private let format: Format
+  var isAvro: Bool { format == .debeziumAvro }
+  private var hasSchema: Bool { isAvro || format == .debeziumWithSchema }
   private var rows: [Int: Row] = [:]
   private var changes = 0
   /// Records that no mapping can map.
@@ -100,11 +105,12 @@ public struct TableScript: Sendable {
 
   /// The element of `ingest.sources` for it.
   public func source(topic: String) -> String {
+    let name = format == .debeziumWithSchema ? "debezium" : isAvro ? "debezium-avro" : format.rawValue
     let (feed, item) =
       format == .json
       ? ("client-{key/customer}", "order-{key/id}") : ("customer-{/customer_id}", "order-{/id}")
     return """
-      {topic: "\(topic)", format: "\(format == .json ? "json" : "debezium")", feed: "\(feed)", section: "{/status}",
+      {topic: "\(topic)", format: "\(name)", feed: "\(feed)", section: "{/status}",
        item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "document", "change"], where: {"/region": ["eu", "us"]},
        order: [{by: "/amount", direction: "descending"}, {by: "/change"}]}
       """
@@ -149,8 +155,8 @@ public struct TableScript: Sendable {
       customer: random.chance(90) ? random.below(4) : nil,
       status: random.pick(["open", "paid", "closed", "", nil]),
       region: random.pick(["eu", "us", "xx"]),
-      amount: random.pick(format == .debeziumWithSchema ? Self.decimals.keys.sorted() : Self.amounts),
-      note: random.pick(Self.notes),
+      amount: random.pick(hasSchema ? Self.decimals.keys.sorted() : Self.amounts),
+      note: random.pick(isAvro ? Self.notes.filter { !$0.contains("\\") } : Self.notes),
       document: random.pick(Self.documents),
       change: changes
     )
@@ -221,7 +227,7 @@ public struct TableScript: Sendable {
   }
 
   private func envelope(_ payload: String) -> String {
-    guard format == .debeziumWithSchema else { return payload }
+    guard hasSchema else { return payload }
     let decimal = """
       {"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"2"},"field":"amount"}
       """
@@ -230,7 +236,7 @@ public struct TableScript: Sendable {
   }
 
   private func json(_ row: Row, document: String? = nil) -> String {
-    let decimal = format == .debeziumWithSchema ? Self.decimals[row.amount].map { "\"\($0)\"" } : nil
+    let decimal = hasSchema ? Self.decimals[row.amount].map { "\"\($0)\"" } : nil
     return row.json(amount: decimal ?? row.amount, document: document)
   }
 

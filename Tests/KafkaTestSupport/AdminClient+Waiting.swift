@@ -1,4 +1,5 @@
 import CRdkafka
+
 @testable public import Kafka
 
 extension AdminClient {

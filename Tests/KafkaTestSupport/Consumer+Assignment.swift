@@ -1,4 +1,5 @@
 import CRdkafka
+
 @testable public import Kafka
 
 /// Operations of a consumer that only tests need.

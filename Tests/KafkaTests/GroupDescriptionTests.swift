@@ -118,9 +118,9 @@ struct GroupDescriptionTests {
     let silent = try FakeBroker(FakeAnswers(unanswered: .apiVersions))
     defer { silent.stop() }
     let group = FakeGroup(name: "readers", members: [FakeGroup.Member(clientID: "a", host: "b")])
-    // Nothing listens on port 1.
-    for port in [silent.port, 1] {
-      let members = try describe(FakeAnswers(groups: [group], others: [port]), timeoutMilliseconds: 5_000)
+    // Nothing listens on port 1. The silent broker is waited for until the timeout.
+    for (port, timeout) in [(silent.port, 5_000), (1, Self.timeoutMilliseconds)] {
+      let members = try describe(FakeAnswers(groups: [group], others: [port]), timeoutMilliseconds: timeout)
       #expect(members.map(\.clientID) == ["a"])
     }
   }

@@ -171,6 +171,7 @@ class Load:
                 lines = "".join(json.dumps(self.record()) + "\n" for _ in range(100))
                 pipe.write(lines.encode())
                 pipe.flush()
+                # The pace of the load, not a wait for anything.
                 self.is_ended.wait(0.1)
 
     def record(self):

@@ -151,7 +151,11 @@ class KubernetesTests(unittest.TestCase):
     def test_the_command_accepts_the_configuration(self):
         file = ROOT / ".build/tests/kubernetes.json5"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(self.kinds["ConfigMap"]["data"]["feedstore.json5"])
+        token = file.with_name("kubernetes.token")
+        token.write_text("a-token-for-tests-of-the-configuration")
+        token.chmod(0o600)
+        configured = self.kinds["ConfigMap"]["data"]["feedstore.json5"]
+        file.write_text(re.sub(r'tokenFile: ".*"', f'tokenFile: "{token}"', configured))
         told = run(BINARY, "config", "--json", "--config", file, env=os.environ | {"POD_NAME": "feedstore-0"}).stdout
         values = {setting["key"]: setting.get("value") for setting in json.loads(told)["settings"]}
         self.assertEqual(values["kafka.group.instance.id"], "feedstore-0")

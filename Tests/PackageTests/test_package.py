@@ -65,7 +65,7 @@ class PackageTests(unittest.TestCase):
 
     def test_dependencies_are_those_of_the_binary(self):
         depends = run("dpkg-deb", "--field", self.package, "Depends").stdout
-        for package in ("libc6", "librdkafka1", "libmicrohttpd12", "zlib1g", "systemd-standalone-sysusers"):
+        for package in ("libc6", "libcurl3-gnutls", "librdkafka1", "libmicrohttpd12", "zlib1g", "systemd-standalone-sysusers"):
             self.assertRegex(depends, rf"(^|[ |]){package}\b")
 
     def test_the_examples_find_their_imports(self):

@@ -29,7 +29,7 @@ if [ $# = 0 ]; then
   address) set -- --skip '^BrokerTests\.' ;;
   # Those with threads, and the simulation. A thousand readers in a process with all other tests take the better part
   # of an hour.
-  thread) set -- --filter '^(ServiceTests|KafkaTests|FeedClientTests|FeedWorkerTests|FeedHTTPTests|SimulationTests|EndToEndTests)\.' \
+  thread) set -- --filter '^(OperatingSystemTests|DiagnosticsTests|HTTPTests|KafkaTests|FeedClientTests|FeedWorkerTests|FeedHTTPTests|SimulationTests|EndToEndTests)\.' \
     --skip '^EndToEndTests\.SlowReadersTests' ;;
   esac
 fi

@@ -2,7 +2,9 @@
 
 import argparse
 import asyncio
+import json
 import os
+import pathlib
 import signal
 import sys
 
@@ -69,6 +71,10 @@ def _print_failures(title, results):
 def _once(options, chosen, logs):
     results, again = asyncio.run(_run(options, chosen, logs, _print_log))
     print("\n" + "\n".join(map(str, results)))
+    if not options.suites and not options.slow:
+        times = {result.suite.name: round(result.processor_seconds) for result in results}
+        (logs / "times.json").write_text(json.dumps(dict(sorted(times.items())), indent=2) + "\n")
+        print("\n".join(runner.grown(times, json.loads(pathlib.Path(__file__).with_name("times.json").read_text()))))
     for result in again:
         print(f"again: {result}")
     unsteady = [result.suite for result in again if result.failure is None]

@@ -105,6 +105,16 @@ class Runner:
         return failure, usage
 
 
+def grown(measured, expected, factor=1.5, least=0.01):
+    """The suites whose share of the processor's time has grown, as text; both are seconds by suite."""
+    common = measured.keys() & expected.keys()
+    now, before = ({name: times[name] / (sum(times[one] for one in common) or 1) for name in common} for times in (measured, expected))
+    return [
+        f"{name} took {now[name]:.0%} of the processor's time, and {before[name]:.0%} in Tests/SuiteRunner/times.json"
+        for name in sorted(common) if now[name] > factor * before[name] + least
+    ]
+
+
 def _signal(group, number):
     try:
         os.killpg(group, number)
@@ -124,7 +134,9 @@ def unended_tests(text):
 
 
 # The beginnings of lines in which Swift Testing, unittest and Node's runner name a failed test or its expectation.
-_FAILURE = re.compile(r"(?:✘ Test (?!run )|✖ (?!failing tests)|(?:FAIL|ERROR): |\w*(?:Error|Exception)\b.*: |.*Fatal error: )")
+_FAILURE = re.compile(
+    r"(?:✘ Test (?!run )|✖ (?!failing tests)|(?:FAIL|ERROR): |\w*(?:Error|Exception)\b.*: |.*(?:Fatal error|Precondition failed): )"
+)
 
 
 def failure_lines(text, most=20):

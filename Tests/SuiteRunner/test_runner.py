@@ -12,7 +12,7 @@ import unittest
 
 import busy
 import suites
-from runner import Runner, failure_lines, unended_tests
+from runner import Runner, failure_lines, grown, unended_tests
 from suites import Suite
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -55,6 +55,11 @@ class RunnerTests(unittest.TestCase):
         for result in [*results[1:], *again]:
             self.assertIn(result.log.read_text(), ["no\n", "try\n"])
 
+    def test_a_suite_has_grown_if_its_share_has_even_on_a_slow_machine(self):
+        expected = {"one": 50, "two": 50, "gone": 900}
+        self.assertEqual(grown({"one": 500, "two": 500, "new": 7}, expected), [])
+        self.assertRegex(grown({"one": 80, "two": 10}, expected)[0], "^one took 89% .* 50% in ")
+
     def test_a_suite_that_was_killed_has_failed(self):
         self.assertEqual(self.run_suites(shell("one", "kill -9 $$"))[0].failure, "killed by signal 9")
 
@@ -73,9 +78,11 @@ Traceback (most recent call last):
 AssertionError: 3 != 4
 ✖ names stay (1.2ms)
 Feed/Some.swift:7: Fatal error: Index out of range
+Feed/Other.swift:8: Precondition failed: it is completed already
 """
         self.assertEqual(
-            [line.split()[0] for line in failure_lines(text)], ["✘", "✘", "FAIL:", "AssertionError:", "✖", "Feed/Some.swift:7:"]
+            [line.split()[0] for line in failure_lines(text)],
+            ["✘", "✘", "FAIL:", "AssertionError:", "✖", "Feed/Some.swift:7:", "Feed/Other.swift:8:"],
         )
         self.assertEqual(len(failure_lines(text, most=2)), 2)
         self.assertEqual(failure_lines("one\n\ntwo\nthree\n", most=2), ["two", "three"])

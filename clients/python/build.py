@@ -26,7 +26,7 @@ def main(folder):
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as copy:
         sources = pathlib.Path(copy) / "feedstore"
-        shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("tests", "build.py", "__pycache__", ".mypy_cache", "*.egg-info"))
+        shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("tests", "build", "build.py", "__pycache__", ".mypy_cache", "*.egg-info"))
         shutil.copy(PACKAGE.parents[1] / "LICENSE", sources)
         readme = sources / "README.md"
         readme.write_text(standing_alone(readme.read_text("utf-8")), "utf-8")

@@ -34,7 +34,7 @@ def main():
     source.parent.mkdir(parents=True, exist_ok=True)
     (scratch / "Package.swift").write_text(
         block(readme, "package")
-        .replace('path: "feedstore/clients/swift"', f'url: "{package.as_uri()}", from: "{version}"')
+        .replace('path: "../feedstore/clients/swift"', f'url: "{package.as_uri()}", from: "{version}"')
         .replace('package: "swift"', 'package: "feedstore-swift"'))
     source.write_text(block(readme, "program"))
     sys.exit(subprocess.run([swift, "build", "-c", "release", "--package-path", scratch, "--cache-path", scratch / "cache"]).returncode)

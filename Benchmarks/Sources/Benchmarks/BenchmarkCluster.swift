@@ -76,7 +76,7 @@ final class BenchmarkCluster {
   enum Program {
     case daemon(settings: [String])
     /// A mapping of the topic of `items` to that of the changesets.
-    case ingest(source: String)
+    case ingest(settings: [String])
     /// The loop in C, with a window in milliseconds.
     case bareLoop(window: Int, recordsPerOutput: Int)
   }
@@ -92,7 +92,7 @@ final class BenchmarkCluster {
         ["run"] + arguments + topics.arguments + all.flatMap { ["--set", $0] }
       )
       process.wait(for: " restored ", seconds: 60)
-    case .ingest(let source):
+    case .ingest(let settings):
       var output = topics
       output.items = topics.changesets
       output.changesets = topics.sections
@@ -100,7 +100,7 @@ final class BenchmarkCluster {
       process = RunningProcess(
         feedstore,
         ["ingest"] + arguments + output.arguments
-          + ["--set", "ingest.group=\(group)", "--set", "ingest.sources=\(source)"]
+          + (["ingest.group=\(group)"] + settings).flatMap { ["--set", $0] }
       )
       process.wait(for: "event=group.assigned", seconds: 60)
     case .bareLoop(let window, let recordsPerOutput):

@@ -176,6 +176,20 @@ public final class JSONText {
     return value
   }
 
+  /// Whether the text has an escape, an array, or a string that begins with one of these pairs of bytes.
+  package func mayHave(_ pairs: SIMD4<UInt16>) -> Bool {
+    if hasEscapes { return true }
+    for token in 0..<offsetCount {
+      let character = character(token)
+      if character == UInt8(ascii: "[") { return true }
+      let start = Int(offsets[token]) + 1
+      guard character == UInt8(ascii: "\""), start + 2 <= bytes.count else { continue }
+      let pair = UnsafeRawPointer(bytes.base + start).loadUnaligned(as: UInt16.self)
+      if any(pairs .== SIMD4(repeating: pair)) { return true }
+    }
+    return false
+  }
+
   /// The first string in tokens `first..<end` that has a surrogate escape without a partner.
   package func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
     guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }

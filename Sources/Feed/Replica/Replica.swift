@@ -135,8 +135,8 @@ public final class Replica {
 public enum ReplicaOutcome: Sendable, Equatable {
   /// The replica is now at the changeset's revision.
   case applied(ReplicaChange)
-  /// The feed was deleted and its replica dropped.
-  case removed(feed: String)
+  /// The feed was deleted and its replica dropped, by a changeset or by a null.
+  case removed(feed: String, ReplicaChange?)
   /// The replica already has the revision, or the record is a null without effect.
   case skipped
   /// More parts of the same changeset are needed.

@@ -196,7 +196,9 @@ public final class ReplicaPartition {
     if !feed.knowsKeys(of: record) { feed.keys?.record(recordKey, record, byteCount: value.count) }
     switch feed.decision(on: record) {
     case .ignore: return .skipped
-    case .remove: return remove(feed)
+    case .remove:
+      let epoch = Array(record.epoch.buffer)
+      return remove(feed, change(record, of: feed.id.string, epoch: epoch, byteCount: value.count))
     case .becomeStale(let staleness): return becomeStale(feed, staleness)
     case .replace(let fault):
       becomeStale(feed, .fault(fault))
@@ -274,7 +276,9 @@ public final class ReplicaPartition {
   }
 
   /// Forgets a feed and its records.
-  private func remove(_ feed: FollowedFeed) -> ReplicaOutcome {
+  ///
+  /// - Parameter change: its deletion; nil for a null.
+  private func remove(_ feed: FollowedFeed, _ change: ReplicaChange? = nil) -> ReplicaOutcome {
     let wasKnown = feed.replica != nil || feed.staleness != nil
     feed.pending = nil
     feed.replica = nil
@@ -282,7 +286,7 @@ public final class ReplicaPartition {
     feed.keys = nil
     recount(feed)
     feeds[BytesKey(feed.bytes)] = nil
-    return wasKnown ? .removed(feed: feed.id.string) : .skipped
+    return wasKnown ? .removed(feed: feed.id.string, change) : .skipped
   }
 
   // MARK: Parts
@@ -312,7 +316,9 @@ public final class ReplicaPartition {
     }
     feed.staleness = nil
     windows?.begin(at: record.revision)
-    return applied(record, replica, byteCount: parts.byteCount)
+    return .applied(
+      change(record, of: replica.feed, epoch: replica.epoch, byteCount: parts.byteCount)
+    )
   }
 
   private func takeDelta(
@@ -364,30 +370,30 @@ public final class ReplicaPartition {
     } catch {
       return becomeStale(feed, .fault(error))
     }
-    return applied(last, replica, byteCount: byteCount, entries)
+    return .applied(change(last, of: replica.feed, epoch: replica.epoch, byteCount: byteCount, entries))
   }
 
   /// - Parameter entries: the entries of a difference.
-  private func applied(
+  private func change(
     _ record: DecodedChangeset,
-    _ replica: Replica,
+    of feed: String,
+    epoch: [UInt8],
     byteCount: Int,
     _ entries: DecodedEntries? = nil
-  ) -> ReplicaOutcome {
-    .applied(
-      ReplicaChange(
-        feed: replica.feed,
-        epochBytes: replica.epoch,
-        revision: record.revision,
-        base: record.base,
-        mode: record.mode,
-        reason: record.reason,
-        timeMilliseconds: replica.timeMilliseconds,
-        foreignTime: TimestampFormat.milliseconds(record.time) == nil ? record.time.text : nil,
-        counts: entries.map { PublicationOutcome.EntryCounts($0.sections, $0.items) } ?? .init(),
-        difference: describesChanges ? entries.map { SnapshotDifference($0) } : nil,
-        byteCount: byteCount
-      )
+  ) -> ReplicaChange {
+    let milliseconds = TimestampFormat.milliseconds(record.time)
+    return ReplicaChange(
+      feed: feed,
+      epochBytes: epoch,
+      revision: record.revision,
+      base: record.base,
+      mode: record.mode,
+      reason: record.reason,
+      timeMilliseconds: milliseconds ?? 0,
+      foreignTime: milliseconds == nil ? record.time.text : nil,
+      counts: entries.map { PublicationOutcome.EntryCounts($0.sections, $0.items) } ?? .init(),
+      difference: describesChanges ? entries.map { SnapshotDifference($0) } : nil,
+      byteCount: byteCount
     )
   }
 }

@@ -98,20 +98,6 @@ extension Snapshot {
     storage.find(section).map { Int(state.currentRank($0, .sections).number) }
   }
 
-  /// The index of an item in the whole snapshot, counted through all sections as UIKit does; nil if it does
-  /// not exist. O(log n + s) for s sections; ``position(ofItem:)`` does not visit them.
-  public func indexOfItem(_ item: ItemIdentifier) -> Int? {
-    guard let handle = storage.find(item) else { return nil }
-    let scope = state.items[handle].scope
-    var index = Int(state.currentRank(handle, scope).number)
-    var before = CurrentCursor(state.list(.sections).pointee.tree)
-    while let other = before.peek(), other != scope.section {
-      index += Int(storage.count(.items(of: other)))
-      before.advance()
-    }
-    return index
-  }
-
   /// The section of an item, and its index there; nil if the item does not exist. O(log n).
   public func position(ofItem item: ItemIdentifier) -> ItemPosition? {
     guard let handle = storage.find(item) else { return nil }

@@ -2,7 +2,7 @@
 /// compared without reading their bytes.
 struct KindTable: ~Copyable {
   /// Not an array: reading it in place would count a reference for each comparison.
-  private(set) var kinds: UnsafeMutablePointer<Kind>
+  private(set) var kinds = KindTable.none
   private var capacity = 0
   private(set) var used = 0
   private(set) var index = HashIndex()
@@ -18,10 +18,6 @@ struct KindTable: ~Copyable {
 
   /// The number of the empty kind, whose uses are not counted.
   static let empty: UInt32 = 0
-
-  init() {
-    kinds = KindTable.none
-  }
 
   deinit {
     for place in 0..<used where kinds[place].useCount > 0 { kinds[place].bytes.release() }
@@ -75,7 +71,8 @@ struct KindTable: ~Copyable {
     index.remove(self[number], kinds[place].hash, number)
     kinds[place].bytes.release()
     unusedNumbers.append(number)
-    if index.count == 0 { compact() }
+    // Releases the memory.
+    if index.count == 0 { self = KindTable() }
   }
 
   private mutating func grow() {
@@ -84,16 +81,6 @@ struct KindTable: ~Copyable {
     if capacity > 0 { kinds.deallocate() }
     kinds = larger
     capacity = max(2, capacity * 2)
-  }
-
-  /// Releases memory if there are no kinds.
-  private mutating func compact() {
-    used = 0
-    unusedNumbers = []
-    kinds.deallocate()
-    kinds = KindTable.none
-    capacity = 0
-    index = HashIndex()
   }
 
   /// The memory of an empty table; never read.

@@ -1,6 +1,5 @@
-import Feed
 import FeedClient
-import Service
+import HTTP
 import Synchronization
 
 /// Complete states of views. Each version is encoded once and shared by all its readers. Beyond that, a bounded number
@@ -25,10 +24,10 @@ final class ReloadCache: Sendable {
   }
 
   private struct State {
-    var reloads: [FeedView: Known] = [:]
+    var reloads: [ViewAddress: Known] = [:]
     var order = EvictionOrder()
     var keptByteCount = 0
-    var makers: [FeedView: (maker: Maker, users: Int)] = [:]
+    var makers: [ViewAddress: (maker: Maker, users: Int)] = [:]
   }
 
   private let client: FeedClient
@@ -67,7 +66,7 @@ final class ReloadCache: Sendable {
 
   /// The current state of a view; nil if the feed is unknown. Encodes it on the caller's thread, in O(n) for n
   /// elements, unless this version is cached or being sent.
-  func current(of view: FeedView) -> Current? {
+  func current(of view: ViewAddress) -> Current? {
     if let known = known(view) { return known }
     let maker = state.withLock { state in
       let entry = state.makers[view] ?? (Maker(), 0)
@@ -91,21 +90,21 @@ final class ReloadCache: Sendable {
     }
   }
 
-  private func known(_ view: FeedView) -> Current? {
+  private func known(_ view: ViewAddress) -> Current? {
     guard let reload = state.withLock({ $0.reloads[view]?.reload }),
       let current = client.subscriptions.standing(of: view), current.includes(reload.version)
     else { return nil }
     return Current(reload: reload, position: current.description.position)
   }
 
-  private func make(_ view: FeedView) -> Current? {
+  private func make(_ view: ViewAddress) -> Current? {
     guard let made = client.subscriptions.reload(of: view) else { return nil }
     let reload = FeedReload(FeedVersion(made.description), made.text, ledger)
     state.withLock { keep(reload, of: view, &$0) }
     return Current(reload: reload, position: made.description.position)
   }
 
-  private func keep(_ reload: FeedReload, of view: FeedView, _ state: inout State) {
+  private func keep(_ reload: FeedReload, of view: ViewAddress, _ state: inout State) {
     forget(view, &state)
     let isKept = reload.byteCount <= keptLimit
     let number = state.order.append(view)
@@ -119,7 +118,7 @@ final class ReloadCache: Sendable {
     state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
   }
 
-  private func forget(_ view: FeedView, _ state: inout State) {
+  private func forget(_ view: ViewAddress, _ state: inout State) {
     guard let known = state.reloads.removeValue(forKey: view) else { return }
     state.keptByteCount -= known.kept?.byteCount ?? 0
   }

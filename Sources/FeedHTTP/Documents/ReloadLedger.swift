@@ -1,5 +1,7 @@
 import FeedClient
-import Service
+import HTTP
+import OperatingSystem
+import Queues
 import Synchronization
 
 /// Counts the bytes of all live reloads, records their readers, and disconnects the slowest readers when the total
@@ -145,7 +147,7 @@ extension HTTPTransfer: ReloadReader {}
 /// The order in which entries of views were added, so that the oldest can be evicted first. Entries that were removed
 /// out of turn stay in the order and are skipped. They are purged when they make up more than half of it.
 struct EvictionOrder {
-  private var numbers = Queue<(view: FeedView, number: Int)>()
+  private var numbers = Queue<(view: ViewAddress, number: Int)>()
   private var nextNumber = 0
 
   /// Below this count, purging is not worthwhile.
@@ -155,21 +157,21 @@ struct EvictionOrder {
   var count: Int { numbers.count }
 
   /// Adds an entry of a view and returns its number.
-  mutating func append(_ view: FeedView) -> Int {
+  mutating func append(_ view: ViewAddress) -> Int {
     defer { nextNumber += 1 }
     numbers.append((view, nextNumber))
     return nextNumber
   }
 
   /// Removes and returns the oldest entry, which may have been removed already.
-  mutating func removeFirst() -> (view: FeedView, number: Int)? { numbers.removeFirst() }
+  mutating func removeFirst() -> (view: ViewAddress, number: Int)? { numbers.removeFirst() }
 
   /// Purges removed entries if they make up more than half.
   ///
   /// - Parameters:
   ///   - count: the number of entries that still exist.
   ///   - isKept: whether the entry with a number still exists.
-  mutating func forgetGone(keeping count: Int, _ isKept: (FeedView, Int) -> Bool) {
+  mutating func forgetGone(keeping count: Int, _ isKept: (ViewAddress, Int) -> Bool) {
     guard numbers.count > max(Self.leastCount, 2 * count) else { return }
     _ = numbers.removeAll { !isKept($0.view, $0.number) }
   }

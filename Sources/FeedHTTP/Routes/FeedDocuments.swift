@@ -4,7 +4,8 @@ import FeedClient
 import FeedStatus
 import FeedStore
 import FoundationEssentials
-import Service
+import HTTP
+import OperatingSystem
 
 /// A JSON object: values by name, without nil values.
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
@@ -36,7 +37,7 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
   }
 }
 
-extension PlaceID: Encodable {
+extension ViewID: Encodable {
   /// The id of the feed, with the name of the view, if any.
   func encode(to encoder: any Encoder) throws {
     guard let viewName else { return try feed.string.encode(to: encoder) }

@@ -1,6 +1,7 @@
 import Feed
 import FeedClient
-import Service
+import HTTP
+import OperatingSystem
 import Synchronization
 
 /// All feeds in the order of their ids. The list is rebuilt on demand after it has expired.
@@ -47,7 +48,6 @@ final class FeedListing: Sendable {
   /// A page of the feeds.
   ///
   /// - Parameters:
-  ///   - rights: what the client may read.
   ///   - rights: the client's rights.
   ///   - partition: begins with higher partitions that have the same id; nil to begin with the next id.
   ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.

@@ -2,7 +2,7 @@ import Feed
 import FeedClient
 import FeedConfiguration
 import FeedStatus
-import Service
+import HTTP
 
 /// The routes for feeds, their streams, and rejected records (docs/http.md).
 struct FeedRoutes: Sendable {
@@ -131,7 +131,7 @@ struct FeedRoutes: Sendable {
   private func find(_ request: HTTPRequest) throws -> Found? {
     let id = ByteText(request.parameters["feed"] ?? "")
     let partition = try partition(of: request)
-    switch feeds.place(of: id, in: partition) {
+    switch feeds.location(of: id, in: partition) {
     case .here(let description):
       let others = feeds.otherPartitions(description)
       var headers = [HTTPField("Feedstore-Partition", String(description.partition))]
@@ -171,7 +171,7 @@ struct FeedRoutes: Sendable {
     if !found.isAmbiguous, request.isKnown(entityTag: version) {
       response = .unchanged(entityTag: version)
     } else {
-      guard let reload = feeds.reloads.current(of: FeedView(found.feed, window))?.reload else {
+      guard let reload = feeds.reloads.current(of: ViewAddress(found.feed, window))?.reload else {
         throw unknown(request)
       }
       guard feeds.reloads.makeRoom(for: reload) else {
@@ -256,11 +256,11 @@ struct FeedRoutes: Sendable {
       throw ContentFault(member, "has \(feeds.count) feeds; allowed: \(limits.maxFeedsPerStream)")
     }
     var requests: [FeedRequest] = []
-    var places: Set<PlaceID> = []
+    var views: Set<ViewID> = []
     for (index, feed) in feeds.enumerated() {
       do throws(ContentFault) {
         let request = try feed.request(maxItems: limits.maxWindowItems)
-        guard places.insert(request.place).inserted else {
+        guard views.insert(request.viewID).inserted else {
           throw ContentFault("feed", "was given before\(request.viewName == nil ? "" : " with this view")")
         }
         requests.append(request)

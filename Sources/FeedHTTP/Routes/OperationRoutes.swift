@@ -1,10 +1,12 @@
 internal import CInspector
 import Changesets
+import Diagnostics
 import Feed
 import FeedClient
 import FeedStatus
 import FeedStore
-import Service
+import HTTP
+import OperatingSystem
 
 /// Routes for operators and their tools (docs/monitor.md).
 struct OperationRoutes: Sendable {
@@ -147,5 +149,16 @@ struct InspectorPage: Sendable {
   private static func tag(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
+  }
+}
+
+extension MetricsFormat {
+  /// The client's preferred format; Prometheus's if it accepts neither, because scrapers read it in any case.
+  ///
+  /// - Parameter accept: the value of `Accept`; nil if it is absent.
+  init(accept: String?) {
+    let types = Self.allCases.map(\.contentType)
+    let best = QualityList(accept ?? "*/*").best(of: types)
+    self = Self.allCases.first { $0.contentType == best } ?? .prometheus
   }
 }

@@ -1,6 +1,7 @@
 import Feed
 import FoundationEssentials
-import Service
+import HTTP
+import Settings
 import Spelling
 
 /// The content of `POST /v1/streams`.

@@ -1,12 +1,14 @@
 package import Changesets
+package import Diagnostics
 import Feed
 import FeedClient
 package import FeedConfiguration
 package import FeedKafka
 package import FeedStatus
 import FeedStore
-import Kafka
-package import Service
+package import HTTP
+package import OperatingSystem
+import Settings
 import Synchronization
 
 /// A daemon's HTTP server: health, status and metrics, and feeds if configured.
@@ -122,11 +124,7 @@ package final class DaemonServer: Sendable {
       // A reload does not change the address.
       var checked = server.configuration
       checked.tokens = tokens
-      do throws(HTTPServerError) {
-        try HTTPServer.check(checked)
-      } catch {
-        throw error.configurationOrDaemonError
-      }
+      try HTTPServerError.explaining { () throws(HTTPServerError) in try HTTPServer.check(checked) }
       Self.report(tokens, log)
       var changed: [String] = []
       if tokens.bearer != server.tokens.bearer {
@@ -164,11 +162,7 @@ package final class DaemonServer: Sendable {
         )
       }
       guard tls != server.credentials else { return nil }
-      do throws(HTTPServerError) {
-        try server.check(tls)
-      } catch {
-        throw error.configurationOrDaemonError
-      }
+      try HTTPServerError.explaining { () throws(HTTPServerError) in try server.check(tls) }
       return (keys.filter { $0 != "http.tls.clientAuthority" }, { try server.replaceCredentials(tls) })
     }
   }
@@ -215,6 +209,11 @@ extension HTTPServerConfiguration {
 }
 
 extension HTTPServerError {
+  /// Throws the error of a body as ``configurationOrDaemonError``.
+  fileprivate static func explaining(_ body: () throws(HTTPServerError) -> Void) throws {
+    do throws(HTTPServerError) { try body() } catch { throw error.configurationOrDaemonError }
+  }
+
   /// The error as a configuration error, if another start would fail in the same way.
   package var configurationOrDaemonError: any Error {
     switch code {

@@ -1,11 +1,13 @@
+import Diagnostics
 import Feed
 import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStatus
 import FeedStore
-import Kafka
-import Service
+import HTTP
+import OperatingSystem
+import Standby
 
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
@@ -79,7 +81,7 @@ final class FeedServer: Sendable {
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
-    writer = options.takesWrites ? EventWriter(configuration, settings, status, directory, log) : nil
+    writer = options.takesWrites ? EventWriter(configuration, settings, status, client, directory, log) : nil
     self.log = log
     self.pause = pause
     self.served = served
@@ -159,6 +161,7 @@ final class FeedServer: Sendable {
   }
 
   private func lookForMoved() async {
-    if let directory { feeds.moved.note(await directory.urls() ?? [:]) }
+    guard let directory else { return }
+    feeds.moved.note(await SystemThread.run("instances") { directory.urls(youngerThan: 0) } ?? [:])
   }
 }

@@ -1,5 +1,6 @@
 import FeedClient
-import Service
+import HTTP
+import Queues
 import Synchronization
 
 /// Sending of states to readers that start or lag.
@@ -47,26 +48,24 @@ extension FeedStreams {
 
   private func sendStates(on number: Int, _ stream: EventStream) {
     repeat {
-      let next = delivery.withLock { delivery in
-        delivery.nextState(on: number) { client.subscriptions.standing(of: $0) }
-      }
-      guard let next else { return }
-      sendState(of: next.view, to: next.reader, stream)
+      guard let (reader, view) = delivery.withLock({ $0.nextState(on: number) }) else { return }
+      let isResumed = withStanding(of: view, withTotals: true) { $0.resume(reader, of: view, $1) }
+      if !isResumed { sendState(of: view, to: reader, stream) }
     } while stream.queuedBytes < Self.togetherBytes
       && delivery.withLock({ $0.streams[number]?.isNextLarge == false })
     sendStatesWhenDrained(on: number, stream)
   }
 
   /// Sends a lagging reader the current state of its view. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(of view: FeedView, to reader: ReaderID, _ stream: EventStream) {
+  private func sendState(of view: ViewAddress, to reader: ReaderID, _ stream: EventStream) {
     for _ in 0..<Self.attempts {
       guard let breaks = delivery.withLock({ $0.breaks(of: view.feed) }) else { return }
       guard let current = reloads.current(of: view) else { return endOne(view, reader, stream) }
       guard reloads.makeRoom(for: current.reload) else {
         return endOne(view, reader, stream, reason: "too many bytes are queued for readers")
       }
-      let sending = delivery.withLock {
-        $0.send(current, after: breaks, to: reader, of: view, current: description(of: view.feed))
+      let sending = withStanding(of: view) {
+        $0.send(current, after: breaks, to: reader, of: view, current: $1?.description)
       }
       switch sending {
       case .sent: return
@@ -80,8 +79,8 @@ extension FeedStreams {
   /// Makes a reader wait if no state can be sent. A stream of one feed ends.
   ///
   /// - Parameter reason: nil if the feed does not exist.
-  private func endOne(_ view: FeedView, _ reader: ReaderID, _ stream: EventStream, reason: String? = nil) {
-    let id = reader.place(of: view.feed.id)
+  private func endOne(_ view: ViewAddress, _ reader: ReaderID, _ stream: EventStream, reason: String? = nil) {
+    let id = reader.viewID(of: view.feed.id)
     let notice = StreamNotice.mustRefetch(id.feed, reason: reason ?? Self.absence)
     guard delivery.withLock({ $0.wait(for: view, reader) }) else {
       stream.replaceQueued(with: notice)

@@ -2,7 +2,8 @@ import Feed
 import FeedClient
 import FeedConfiguration
 import FoundationEssentials
-import Service
+import HTTP
+import OperatingSystem
 import Synchronization
 
 /// The open streams of changes.
@@ -12,7 +13,7 @@ import Synchronization
 /// state. Of several such readers on one stream, the smallest state is sent first. This bounds memory.
 ///
 /// This is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
-/// feed. Nothing is sent under it, and the store's thread never takes it.
+/// feed. Only queues are written under it, and the store's thread never takes it.
 final class FeedStreams: Sendable {
   let feeds: ServedFeeds
   let limits: HTTPOptions
@@ -48,7 +49,7 @@ final class FeedStreams: Sendable {
     delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.maxHistoryBytes))
   }
 
-  /// Delivers the client's updates until they end. After a reset it can be called again.
+  /// Delivers the updates of the daemon's follower until they end. After a reset it can be called again.
   ///
   /// - Throws: `FeedClientError` if the client fails.
   func send() async throws {
@@ -62,7 +63,7 @@ final class FeedStreams: Sendable {
     for try await update in client.updates(options) { deliver(update) }
   }
 
-  /// Ends all streams of one feed, makes the others wait, and drops the history. Call it after the client was reset: a
+  /// Ends the streams of a single feed each, makes the others wait, and drops the history. Call it after the client was reset: a
   /// reader that connects in between finds no feed.
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
@@ -75,7 +76,7 @@ final class FeedStreams: Sendable {
 
   /// The number of followed feeds, counted for each stream, and of their distinct windows.
   var counts: (feeds: Int, windows: Int) {
-    (delivery.withLock(\.placeCount), client.subscriptions.windowCount())
+    (delivery.withLock(\.viewCount), client.subscriptions.windowCount())
   }
 
   // MARK: Streams
@@ -87,7 +88,7 @@ final class FeedStreams: Sendable {
   {
     if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
     open(stream, following: [request]) { number in
-      begin(request.place, on: number, at: feed, after: request.version)
+      begin(request.viewID, on: number, at: feed, after: request.version)
     }
   }
 
@@ -96,7 +97,7 @@ final class FeedStreams: Sendable {
     let id = UUID().uuidString.replacing("-", with: "").lowercased()
     _ = stream.write(StreamNotice.stream(id))
     open(stream, id: id, following: requests) { number in
-      for request in requests { settle(request.place, on: number) }
+      for request in requests { settle(request.viewID, on: number) }
     }
   }
 
@@ -125,7 +126,7 @@ final class FeedStreams: Sendable {
   /// Changes the feeds that an open stream follows, and its rights.
   ///
   /// - Parameter rights: the newest token's, which must belong to the stream's owner; else the stream counts as missing.
-  /// - Returns: the added places, those with another window, and the removed ones; nil if the stream does not exist.
+  /// - Returns: the added views, those with another window, and the removed ones; nil if the stream does not exist.
   /// - Throws: ``ContentFault`` if there would be too many feeds; ``HTTPRefusal`` if the client's queue is too long.
   func change(
     _ id: String,
@@ -135,9 +136,9 @@ final class FeedStreams: Sendable {
   ) throws -> StreamChange? {
     var change = StreamChange()
     // The refused feeds that the new token allows.
-    let given = (removed + added).map(\.place)
+    let given = (removed + added).map(\.viewID)
     var allowed = delivery.withLock { $0.refused(on: id, butReadableBy: rights) }
-      .filter { !given.contains($0.place) }
+      .filter { !given.contains($0.viewID) }
     // Without room for their windows they stay refused.
     if !admits(added + allowed, rights) { allowed = [] }
     // The views to close: all opened ones that the stream does not follow in the end.
@@ -155,41 +156,41 @@ final class FeedStreams: Sendable {
         throw HTTPRefusal.unavailable("too-much-waits", detail)
       }
       let partitions = stream.forbidden.mapValues(\.partition)
-        .merging(stream.places.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
+        .merging(stream.followed.mapValues { $0.feed?.partition ?? $0.request.partition }) { $1 }
       change.removed = removed.filter { request in
-        partitions[request.place].map { request.partition == nil || request.partition == $0 } ?? false
-      }.map(\.place)
+        partitions[request.viewID].map { request.partition == nil || request.partition == $0 } ?? false
+      }.map(\.viewID)
       let kept = Set(partitions.keys).subtracting(change.removed)
-      let all = kept.union(added.map(\.place))
+      let all = kept.union(added.map(\.viewID))
       guard all.count <= limits.maxFeedsPerStream else {
         throw ContentFault("add", "would make it \(all.count) feeds; allowed: \(limits.maxFeedsPerStream)")
       }
-      change.changed = added.map(\.place).filter(kept.contains)
-      change.added = added.map(\.place).filter { !kept.contains($0) }
+      change.changed = added.map(\.viewID).filter(kept.contains)
+      change.added = added.map(\.viewID).filter { !kept.contains($0) }
       closed = (change.removed + change.changed).compactMap { delivery.unfollow($0, on: number) }
       closed += delivery.grant(rights, to: number)
       for request in allowed {
         // Skips a request that was changed meanwhile.
-        guard stream.forbidden[request.place] == request else {
+        guard stream.forbidden[request.viewID] == request else {
           closed.append(request)
           continue
         }
         delivery.follow(request, on: number)
       }
       for var request in added {
-        let isChange = stream.places[request.place] != nil
+        let isChange = stream.followed[request.viewID] != nil
         if isChange { request.version = nil }
         delivery.follow(request, on: number)
         // The reader's state of the previous view is not valid for the new one.
         guard isChange else { continue }
         let notice = StreamNotice.mustRefetch(request.feed, reason: "the stream was asked for it again")
-        delivery.tell(notice, of: request.place, on: number)
+        delivery.tell(notice, of: request.viewID, on: number)
       }
       return number
     }
     guard let number else { return nil }
     if rights.expires != nil { lookSignal.yield() }
-    for request in added + allowed { settle(request.place, on: number) }
+    for request in added + allowed { settle(request.viewID, on: number) }
     serve(number)
     return change
   }
@@ -214,18 +215,18 @@ final class FeedStreams: Sendable {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
   }
 
-  // MARK: Places
+  // MARK: Views
 
-  /// Starts a reader for a stream's waiting place, or sends the client the reason why not.
-  func settle(_ id: PlaceID, on number: Int) {
-    guard let place = delivery.withLock({ $0.waitingPlace(id, on: number) }) else { return }
-    switch feeds.place(of: id.feed, in: place.request.partition) {
+  /// Starts a reader for a stream's waiting view, or sends the client the reason why not.
+  func settle(_ id: ViewID, on number: Int) {
+    guard let view = delivery.withLock({ $0.waitingView(id, on: number) }) else { return }
+    switch feeds.location(of: id.feed, in: view.request.partition) {
     case .here(let description):
       let feed = FeedAddress(description.partition, id.feed)
       let others = feeds.otherPartitions(description)
       if !others.isEmpty { tell(StreamNotice.otherPartitions(feed, others), of: id, on: number) }
-      let isAmbiguous = place.request.partition == nil && !others.isEmpty
-      begin(id, on: number, at: feed, after: isAmbiguous ? nil : place.request.version)
+      let isAmbiguous = view.request.partition == nil && !others.isEmpty
+      begin(id, on: number, at: feed, after: isAmbiguous ? nil : view.request.version)
     case .elsewhere(let partition):
       let notice = StreamNotice.moved(id.feed, partition: partition, url: feeds.moved.url(of: partition))
       tell(notice, of: id, on: number)
@@ -236,19 +237,44 @@ final class FeedStreams: Sendable {
     }
   }
 
-  func tell(_ event: EncodedEvent, of id: PlaceID, on number: Int) {
+  func tell(_ event: EncodedEvent, of id: ViewID, on number: Int) {
     delivery.withLock { $0.tell(event, of: id, on: number) }
   }
 
-  private func begin(_ id: PlaceID, on number: Int, at feed: FeedAddress, after version: FeedVersion?) {
-    delivery.withLock { delivery in
-      guard let place = delivery.waitingPlace(id, on: number) else { return }
-      // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
-      let view = FeedView(feed, place.request.window)
-      let current = client.subscriptions.standing(of: view, withTotals: true)
-      delivery.begin(place, on: number, at: feed, after: version, current: current)
-    }
+  private func begin(_ id: ViewID, on number: Int, at feed: FeedAddress, after version: FeedVersion?) {
+    guard let (reader, view) = delivery.withLock({ $0.begin(id, on: number, at: feed, after: version) })
+    else { return }
+    withStanding(of: view, withTotals: true) { $0.start(reader, of: view, $1) }
     noticeSignal.yield()
+  }
+
+  /// Passes a view's standing to the delivery; see ``withStandings(of:withTotals:_:pass:)``.
+  func withStanding<Result: Sendable>(
+    of view: ViewAddress,
+    withTotals: Bool = false,
+    _ body: (inout StreamDelivery, ViewStanding?) -> Result
+  ) -> Result {
+    withStandings(of: view.feed, withTotals: withTotals) { _ in
+      [view]
+    } pass: {
+      body(&$0, $1[0].current)
+    }
+  }
+
+  /// Passes the standings of a feed's views to the delivery. They are read without the lock, and again if an update of
+  /// the feed was delivered meanwhile: so they include everything delivered so far.
+  private func withStandings<Result: Sendable>(
+    of feed: FeedAddress,
+    withTotals: Bool = false,
+    _ views: (StreamDelivery) -> [ViewAddress],
+    pass body: (inout StreamDelivery, ViewStandings) -> Result
+  ) -> Result {
+    while true {
+      let (views, steps) = delivery.withLock { (views($0), $0.feeds[feed]?.steps) }
+      let standings = views.map { ($0, client.subscriptions.standing(of: $0, withTotals: withTotals)) }
+      let result = delivery.withLock { $0.feeds[feed]?.steps == steps ? body(&$0, standings) : nil }
+      if let result { return result }
+    }
   }
 
   // MARK: Changes
@@ -272,7 +298,7 @@ final class FeedStreams: Sendable {
     }
     for number in lagging { serve(number) }
     for reader in waiting {
-      settle(reader.place(of: feed.id), on: reader.stream)
+      settle(reader.viewID(of: feed.id), on: reader.stream)
       serve(reader.stream)
     }
     if isDue { lookSignal.yield() }
@@ -304,7 +330,7 @@ final class FeedStreams: Sendable {
       stream.close()
     }
     if event == nil {
-      for reader in waiting { settle(reader.place(of: feed.id), on: reader.stream) }
+      for reader in waiting { settle(reader.viewID(of: feed.id), on: reader.stream) }
     } else if !waiting.isEmpty {
       lookSignal.yield()
     }
@@ -328,9 +354,12 @@ final class FeedStreams: Sendable {
   ///
   /// - Returns: whether no reader waits for a notice any more.
   func sendUpToDate() -> Bool {
+    let standing = client.standing
     for feed in delivery.withLock(\.awaitingNotice) {
-      delivery.withLock {
-        $0.sendUpToDate(feed, standing: client.standing) { client.subscriptions.standing(of: $0) }
+      withStandings(of: feed) {
+        $0.awaitingViews(of: feed)
+      } pass: {
+        $0.sendUpToDate(feed, standing: standing, $1)
       }
     }
     return delivery.withLock(\.awaitingNotice.isEmpty)
@@ -352,18 +381,20 @@ final class FeedStreams: Sendable {
     close(requests)
     for stream in ended { stream.close() }
     let (unsettled, totals) = delivery.withLock { delivery in
-      defer { delivery.unsettled = [] }
+      defer { (delivery.unsettled, delivery.awaitingTotals) = ([], []) }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
       return (waiting, delivery.awaitingTotals)
     }
     for feed in totals {
-      let lagging = delivery.withLock { delivery in
-        delivery.sendTotals(of: feed) { client.subscriptions.standing(of: $0, withTotals: true) }
+      let lagging = withStandings(of: feed, withTotals: true) {
+        $0.windows(of: feed)
+      } pass: {
+        $0.sendTotals(of: feed, $1)
       }
       for number in lagging { serve(number) }
     }
     for (id, reader) in unsettled {
-      settle(reader.place(of: id), on: reader.stream)
+      settle(reader.viewID(of: id), on: reader.stream)
       serve(reader.stream)
     }
     if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
@@ -372,7 +403,7 @@ final class FeedStreams: Sendable {
 
 /// A change of the feeds that a stream follows.
 struct StreamChange: Sendable {
-  var added: [PlaceID] = []
-  var changed: [PlaceID] = []
-  var removed: [PlaceID] = []
+  var added: [ViewID] = []
+  var changed: [ViewID] = []
+  var removed: [ViewID] = []
 }

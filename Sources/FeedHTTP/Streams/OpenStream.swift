@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import Service
+import HTTP
 
 extension ViewStanding {
   var standing: FeedStanding { description.standing }
@@ -24,14 +24,14 @@ struct FeedRequest: Sendable, Equatable {
   /// The version that the reader has; nil for none.
   var version: FeedVersion?
 
-  var place: PlaceID { PlaceID(feed, viewName) }
+  var viewID: ViewID { ViewID(feed, viewName) }
 
   /// The requested view, in any partition.
-  var view: FeedView { FeedView(FeedAddress(nil, feed), window) }
+  var view: ViewAddress { ViewAddress(FeedAddress(nil, feed), window) }
 }
 
-/// A place of a stream: a feed that it follows, and the client's name for the view of it, if any.
-struct PlaceID: Sendable, Hashable {
+/// A view that a stream follows: a feed, and the client's name for the view of it, if any.
+struct ViewID: Sendable, Hashable {
   let feed: ByteText
   let viewName: ByteText?
 
@@ -52,11 +52,11 @@ struct ReaderID: Sendable, Hashable {
   let stream: Int
   var viewName: ByteText?
 
-  func place(of feed: ByteText) -> PlaceID { PlaceID(feed, viewName) }
+  func viewID(of feed: ByteText) -> ViewID { ViewID(feed, viewName) }
 }
 
 struct OpenStream: Sendable {
-  struct Place: Sendable {
+  struct FollowedView: Sendable {
     var request: FeedRequest
     /// The feed of its reader; nil while the feed is not served here.
     var feed: FeedAddress?
@@ -69,11 +69,11 @@ struct OpenStream: Sendable {
   let id: String?
   /// The client's rights by its newest token.
   var rights: AccessRights
-  var places: [PlaceID: Place] = [:]
+  var followed: [ViewID: FollowedView] = [:]
   /// The requests for feeds that the client must not read.
-  var forbidden: [PlaceID: FeedRequest] = [:]
+  var forbidden: [ViewID: FeedRequest] = [:]
   /// The readers that need the states of their views, with approximate numbers of items.
-  private var lagging: [(reader: ReaderID, view: FeedView, size: Int)] = []
+  private var lagging: [(reader: ReaderID, view: ViewAddress, size: Int)] = []
   /// Whether states are being sent, or will be.
   var isServed = false
 
@@ -85,7 +85,9 @@ struct OpenStream: Sendable {
 
   var isLagging: Bool { !lagging.isEmpty }
 
-  mutating func lag(_ reader: ReaderID, _ view: FeedView, size: Int) { lagging.append((reader, view, size)) }
+  mutating func lag(_ reader: ReaderID, _ view: ViewAddress, size: Int) {
+    lagging.append((reader, view, size))
+  }
 
   /// Whether the smallest view is so large that encoding it takes long.
   var isNextLarge: Bool { lagging.map(\.size).min() ?? 0 > Self.smallSize }
@@ -98,7 +100,7 @@ struct OpenStream: Sendable {
   }
 
   /// Removes and returns the reader of the smallest view, so that a large one does not delay others.
-  mutating func takeSmallest() -> (reader: ReaderID, view: FeedView)? {
+  mutating func takeSmallest() -> (reader: ReaderID, view: ViewAddress)? {
     guard let index = lagging.indices.min(by: { lagging[$0].size < lagging[$1].size }) else { return nil }
     let taken = lagging.remove(at: index)
     return (taken.reader, taken.view)

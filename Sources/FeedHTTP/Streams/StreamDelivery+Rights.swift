@@ -1,6 +1,5 @@
 import Feed
-import FeedClient
-import Service
+import HTTP
 
 /// The rights of streams' clients, and their expiry.
 extension StreamDelivery {
@@ -8,9 +7,9 @@ extension StreamDelivery {
   mutating func refuse(_ request: FeedRequest, on number: Int) {
     var request = request
     request.version = nil
-    streams[number]?.forbidden[request.place] = request
+    streams[number]?.forbidden[request.viewID] = request
     let notice = StreamNotice.forbidden(request.feed, reason: "not-allowed")
-    _ = streams[number]?.stream.write(notice.tagged(request.place.tag), isBounded: false)
+    _ = streams[number]?.stream.write(notice.tagged(request.viewID.tag), isBounded: false)
   }
 
   /// The requests that a stream was refused and that a newer token allows.
@@ -22,12 +21,12 @@ extension StreamDelivery {
   ///
   /// - Returns: the requests that the new rights no longer allow.
   mutating func grant(_ rights: AccessRights, to number: Int) -> [FeedRequest] {
-    guard let places = streams[number]?.places.values.map(\.request) else { return [] }
+    guard let followed = streams[number]?.followed.values.map(\.request) else { return [] }
     streams[number]?.rights = rights
     nextExpiry = min(nextExpiry, rights.expires ?? .max)
-    let lost = places.filter { !rights.mayRead($0) }
+    let lost = followed.filter { !rights.mayRead($0) }
     for request in lost {
-      _ = unfollow(request.place, on: number)
+      _ = unfollow(request.viewID, on: number)
       refuse(request, on: number)
     }
     return lost
@@ -44,9 +43,9 @@ extension StreamDelivery {
     var result: (ended: [EventStream], requests: [FeedRequest]) = ([], [])
     for number in expiries.filter({ $0.value <= now }).keys {
       guard let stream = streams[number] else { continue }
-      for place in stream.places.keys {
-        let notice = StreamNotice.forbidden(place.feed, reason: "token-expired")
-        _ = stream.stream.write(notice.tagged(place.tag), isBounded: false)
+      for view in stream.followed.keys {
+        let notice = StreamNotice.forbidden(view.feed, reason: "token-expired")
+        _ = stream.stream.write(notice.tagged(view.tag), isBounded: false)
       }
       result.ended.append(stream.stream)
       // Nothing is written after the notices.

@@ -1,8 +1,8 @@
 import Feed
 import FeedClient
-import Service
+import HTTP
 
-/// Streams, and the places at which they follow feeds.
+/// Streams, and the views that they follow.
 extension StreamDelivery {
   /// Adds a stream without feeds.
   ///
@@ -21,42 +21,42 @@ extension StreamDelivery {
   /// - Returns: its requests.
   mutating func close(_ number: Int) -> [FeedRequest] {
     guard let stream = streams[number] else { return [] }
-    let removed = stream.places.keys.compactMap { unfollow($0, on: number) }
+    let removed = stream.followed.keys.compactMap { unfollow($0, on: number) }
     if let id = stream.id { numbers[id] = nil }
     streams[number] = nil
     return removed
   }
 
-  /// Adds a place, at which the stream waits for a feed, if the client may read it. The place must be new.
+  /// Adds a view, with which the stream waits for a feed, if the client may read it. The view must be new.
   mutating func follow(_ request: FeedRequest, on number: Int) {
     guard let rights = streams[number]?.rights else { return }
-    streams[number]?.forbidden[request.place] = nil
+    streams[number]?.forbidden[request.viewID] = nil
     guard rights.mayRead(request) else { return refuse(request, on: number) }
-    streams[number]?.places[request.place] = OpenStream.Place(request: request)
-    placeCount += 1
-    wait(for: request.feed, request.place.reader(on: number))
+    streams[number]?.followed[request.viewID] = OpenStream.FollowedView(request: request)
+    viewCount += 1
+    wait(for: request.feed, request.viewID.reader(on: number))
   }
 
-  /// Removes a place.
+  /// Removes a view.
   ///
-  /// - Returns: its request; nil if the place does not exist.
-  mutating func unfollow(_ id: PlaceID, on number: Int) -> FeedRequest? {
+  /// - Returns: its request; nil if the view does not exist.
+  mutating func unfollow(_ id: ViewID, on number: Int) -> FeedRequest? {
     streams[number]?.forbidden[id] = nil
-    guard let place = streams[number]?.places.removeValue(forKey: id) else { return nil }
-    placeCount -= 1
-    if let feed = place.feed {
-      remove(id.reader(on: number), of: FeedView(feed, place.request.window))
+    guard let view = streams[number]?.followed.removeValue(forKey: id) else { return nil }
+    viewCount -= 1
+    if let feed = view.feed {
+      remove(id.reader(on: number), of: ViewAddress(feed, view.request.window))
     } else {
       stopWaiting(for: id.feed, id.reader(on: number))
     }
-    return place.request
+    return view.request
   }
 
   // MARK: Waiting
 
-  /// The waiting place of a stream; nil if it does not wait.
-  func waitingPlace(_ id: PlaceID, on number: Int) -> OpenStream.Place? {
-    streams[number]?.places[id].flatMap { $0.feed == nil ? $0 : nil }
+  /// A view of a stream that waits; nil if it does not wait.
+  func waitingView(_ id: ViewID, on number: Int) -> OpenStream.FollowedView? {
+    streams[number]?.followed[id].flatMap { $0.feed == nil ? $0 : nil }
   }
 
   private mutating func wait(for id: ByteText, _ reader: ReaderID) {
@@ -70,20 +70,20 @@ extension StreamDelivery {
   }
 
   /// Sends a client the reason why it receives nothing of a feed, unless that was the last notice.
-  mutating func tell(_ event: EncodedEvent, of id: PlaceID, on number: Int) {
-    guard let place = waitingPlace(id, on: number), place.told != event.bytes else { return }
-    streams[number]?.places[id]?.told = event.bytes
+  mutating func tell(_ event: EncodedEvent, of id: ViewID, on number: Int) {
+    guard let view = waitingView(id, on: number), view.told != event.bytes else { return }
+    streams[number]?.followed[id]?.told = event.bytes
     // The client discards its state, and expects a reload.
-    streams[number]?.places[id]?.request.version = nil
+    streams[number]?.followed[id]?.request.version = nil
     _ = streams[number]?.stream.write(event.tagged(id.tag), isBounded: false)
   }
 
   /// Makes a stream of many feeds wait for a feed that this process has stopped serving.
   ///
   /// - Returns: false for a stream of one feed, which the caller must end.
-  mutating func wait(for view: FeedView, _ reader: ReaderID) -> Bool {
+  mutating func wait(for view: ViewAddress, _ reader: ReaderID) -> Bool {
     remove(reader, of: view)
-    streams[reader.stream]?.places[reader.place(of: view.feed.id)]?.feed = nil
+    streams[reader.stream]?.followed[reader.viewID(of: view.feed.id)]?.feed = nil
     guard streams[reader.stream]?.id != nil else { return false }
     wait(for: view.feed.id, reader)
     return true
@@ -96,12 +96,12 @@ extension StreamDelivery {
   /// - Parameter event: the notice for the readers; nil if the caller sends it.
   /// - Returns: the streams of only this feed, which the caller must end.
   mutating func end(_ feed: FeedAddress, telling event: EncodedEvent?) -> [EventStream] {
-    history.removeAll(of: FeedView(feed))
+    history.removeAll(of: ViewAddress(feed))
     var ended: [EventStream] = []
     for (window, streamed) in feeds[feed]?.views ?? [:] {
       for id in streamed.readers.keys {
-        if wait(for: FeedView(feed, window), id) {
-          if let event { tell(event, of: id.place(of: feed.id), on: id.stream) }
+        if wait(for: ViewAddress(feed, window), id) {
+          if let event { tell(event, of: id.viewID(of: feed.id), on: id.stream) }
         } else if let stream = streams[id.stream] {
           ended.append(stream.stream)
         }

@@ -1,13 +1,14 @@
 import Feed
 import FeedClient
-import Service
+import HTTP
+import Queues
 
 /// Decides which messages the readers of streams receive, which readers lag, and which are up to date.
 ///
 /// A plain value without locks or a client. The caller reports events; each method writes messages into the streams'
 /// queues, and returns what the caller must do without the lock. So every step can be tested alone.
 ///
-/// A stream follows feeds, each at its own place. A place has a reader while the feed is served here, and waits for it otherwise.
+/// A stream follows views of feeds. A view has a reader while the feed is served here, and waits for it otherwise.
 /// The stream's number identifies the stream, and with a view's name the reader of the view.
 struct StreamDelivery {
   /// The result of sending a state to a reader.
@@ -38,8 +39,8 @@ struct StreamDelivery {
   var unsettled: Set<ByteText> = []
   /// Streams that can receive a small or a large state now.
   var due: [StateSize: Queue<Int>] = [:]
-  /// The number of places.
-  var placeCount = 0
+  /// The number of followed views.
+  var viewCount = 0
   /// The earliest expiry of a token, in milliseconds since 1970.
   var nextExpiry = Int64.max
   /// Feeds with readers that may need an up-to-date notice.
@@ -56,71 +57,98 @@ struct StreamDelivery {
 
   // MARK: Readers
 
-  /// Adds a reader at a waiting place, whose feed is served here.
+  /// The readers of a view; nil if it has none.
+  subscript(view: ViewAddress) -> StreamedView? {
+    get { feeds[view.feed]?.views[view.window] }
+    _modify {
+      var none: StreamedView?
+      if feeds[view.feed] == nil { yield &none } else { yield &feeds[view.feed]!.views[view.window] }
+    }
+  }
+
+  /// Adds a reader for a waiting view, whose feed is served here. It lags until ``start(_:of:_:)``.
   ///
-  /// - Parameters:
-  ///   - version: the reader's version; nil for none.
-  ///   - current: the view's current standing. It includes everything delivered so far; later changesets go to the
-  ///     reader.
+  /// - Parameter version: the reader's version; nil for none.
+  /// - Returns: the reader and its view; nil if the view does not wait any more.
   mutating func begin(
-    _ place: OpenStream.Place,
+    _ viewID: ViewID,
     on number: Int,
     at feed: FeedAddress,
-    after version: FeedVersion?,
-    current: ViewStanding?
-  ) {
-    guard let stream = streams[number]?.stream else { return }
-    let view = FeedView(feed, place.request.window)
-    let id = place.request.place.reader(on: number)
-    var reader = StreamReader(stream, tag: place.request.place.tag)
-    if let version, current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(feed) {
-      if let current, current.includes(version) {
-        reader.resume(after: version, position: current.description.position, missed: [])
-      } else if let missed = history.changesets(of: view, after: version) {
-        // Delivered changesets are in the history; the others arrive later.
-        reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
-      }
+    after version: FeedVersion?
+  ) -> (reader: ReaderID, view: ViewAddress)? {
+    guard let stream = streams[number]?.stream, let request = waitingView(viewID, on: number)?.request else {
+      return nil
+    }
+    let (id, view) = (viewID.reader(on: number), ViewAddress(feed, request.window))
+    stopWaiting(for: feed.id, id)
+    streams[number]?.followed[viewID]?.feed = feed
+    streams[number]?.followed[viewID]?.request.version = nil
+    let reader = StreamReader(stream, tag: viewID.tag, version: version)
+    feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][id] = reader
+    return (id, view)
+  }
+
+  /// Starts a reader with the changesets that it missed, or makes it wait for the view's state.
+  ///
+  /// - Parameter current: the view's standing, which includes everything delivered so far.
+  mutating func start(_ id: ReaderID, of view: ViewAddress, _ current: ViewStanding?) {
+    guard self[view]?[id] != nil else { return }
+    if let current { note(current.description, of: view.feed) }
+    if self[view]?.totals == nil { self[view]?.totals = current?.totals }
+    if !resume(id, of: view, current) { lag(id, view) }
+  }
+
+  /// Continues a lagging reader after its version, if the changesets that it missed are known.
+  ///
+  /// - Parameter current: the view's standing, which includes everything delivered so far; later changesets go to
+  ///   the reader.
+  /// - Returns: whether the reader does not lag any more.
+  mutating func resume(_ id: ReaderID, of view: ViewAddress, _ current: ViewStanding?) -> Bool {
+    guard var reader = self[view]?[id], reader.isLagging, let version = reader.version,
+      current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(view.feed)
+    else { return false }
+    if let current, current.includes(version) {
+      reader.resume(after: version, position: current.description.position, missed: [])
+    } else if let missed = history.changesets(of: view, after: version) {
+      // Delivered changesets are in the history; the others arrive later.
+      reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
+    } else {
+      return false
     }
     // The missed changesets may not contain the totals.
-    var knowsTotals = reader.isLagging || view.window == nil
-    if !knowsTotals, let current, let totals = current.totals, current.includes(reader.version) {
-      reader.notify(StreamNotice.window(feed.id, current.version, totals))
-      knowsTotals = true
+    if let current, let totals = current.totals, current.includes(reader.version) {
+      reader.notify(StreamNotice.window(view.feed.id, current.version, totals))
+    } else if view.window != nil, !reader.isLagging {
+      self[view]?.totals = nil
+      awaitingTotals.insert(view.feed)
     }
-    stopWaiting(for: feed.id, id)
-    var place = place
-    place.feed = feed
-    place.request.version = nil
-    if !reader.isLagging { place.told = nil }
-    streams[number]?.places[place.request.place] = place
-    if let current { note(current.description, of: feed) }
-    feeds[feed, default: StreamedFeed()].views[view.window, default: StreamedView()][id] = reader
-    if !knowsTotals {
-      feeds[feed]?.views[view.window]?.totals = nil
-      awaitingTotals.insert(feed)
-    } else if feeds[feed]?.views[view.window]?.totals == nil {
-      feeds[feed]?.views[view.window]?.totals = current?.totals
-    }
-    if reader.isLagging { lag(id, view) } else { awaitingNotice.insert(feed) }
+    set(reader, id, of: view)
+    return !reader.isLagging
+  }
+
+  private mutating func set(_ reader: StreamReader, _ id: ReaderID, of view: ViewAddress) {
+    self[view]?[id] = reader
+    streams[id.stream]?.followed[id.viewID(of: view.feed.id)]?.told = nil
+    awaitingNotice.insert(view.feed)
   }
 
   /// Whether a reader with this version of a missing feed can receive its deletion.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     history.endsWithDeletion(feed)
-      && history.changesets(of: FeedView(feed), after: version) != nil
+      && history.changesets(of: ViewAddress(feed), after: version) != nil
   }
 
   /// Removes a reader.
-  mutating func remove(_ id: ReaderID, of view: FeedView) {
+  mutating func remove(_ id: ReaderID, of view: ViewAddress) {
     streams[id.stream]?.forget(id, of: view.feed.id)
-    feeds[view.feed]?.views[view.window]?[id] = nil
-    guard feeds[view.feed]?.views[view.window]?.readers.isEmpty == true else { return }
-    feeds[view.feed]?.views[view.window] = nil
+    self[view]?[id] = nil
+    guard self[view]?.readers.isEmpty == true else { return }
+    self[view] = nil
     if view.window != nil { history.removeAll(of: view) }
     if feeds[view.feed]?.views.isEmpty == true { feeds[view.feed] = nil }
   }
 
-  mutating func lag(_ id: ReaderID, _ view: FeedView) {
+  mutating func lag(_ id: ReaderID, _ view: ViewAddress) {
     streams[id.stream]?.lag(id, view, size: feeds[view.feed]?.size(of: view.window) ?? 0)
   }
 
@@ -136,7 +164,8 @@ struct StreamDelivery {
   /// - Parameter step: any step except `end`, which ``end(_:telling:)`` handles.
   /// - Returns: streams with readers that began to lag, to which the caller must send the view's state.
   mutating func take(_ step: StreamStep, of feed: FeedAddress) -> [Int] {
-    let whole = FeedView(feed)
+    feeds[feed]?.steps += 1
+    let whole = ViewAddress(feed)
     var lagging: [Int] = []
     switch step {
     case .changeset(let changeset, let changes):
@@ -144,26 +173,19 @@ struct StreamDelivery {
       lagging += visit(whole, newest: changeset.offset) { $0.take(changeset) }
       if changeset.isReload {
         awaitNotice(of: whole)
-        for view in windows(of: feed) {
-          history.removeAll(of: view)
-          lagging += visit(view, newest: changeset.offset) { $0.lag(unlessBefore: changeset.offset) }
-        }
+        lagging += breakWindows(of: feed, newest: changeset.offset, before: changeset.offset)
       } else if feeds[feed]?.hasWindows == true {
         awaitingTotals.insert(feed)
-        for (window, change) in changes where feeds[feed]?.views[window] != nil {
-          let view = FeedView(feed, window)
+        for (view, change) in changes.map({ (ViewAddress(feed, $0), $1) }) where self[view] != nil {
           history.append(change, of: view)
-          feeds[feed]?.views[window]?.totals = change.totals
+          self[view]?.totals = change.totals
           lagging += visit(view, newest: change.offset) { $0.take(change) }
         }
       }
     case .jump(let version, let position):
       history.removeAll(of: whole)
       lagging += visit(whole, newest: position - 1) { $0.jump(to: version, position: position) }
-      for view in windows(of: feed) {
-        history.removeAll(of: view)
-        lagging += visit(view, newest: position - 1) { $0.lag(unlessBefore: position) }
-      }
+      lagging += breakWindows(of: feed, newest: position - 1, before: position)
     case .notice(let event):
       feeds[feed]?.breaks += 1
       for view in windows(of: feed) + [whole] {
@@ -187,8 +209,16 @@ struct StreamDelivery {
   }
 
   /// The windows of a feed that have readers.
-  private func windows(of feed: FeedAddress) -> [FeedView] {
-    feeds[feed]?.views.keys.compactMap { $0 }.map { FeedView(feed, $0) } ?? []
+  func windows(of feed: FeedAddress) -> [ViewAddress] {
+    feeds[feed]?.views.keys.compactMap { $0 }.map { ViewAddress(feed, $0) } ?? []
+  }
+
+  /// Makes the readers of windows lag whose states are from before an offset: their changesets are not known.
+  private mutating func breakWindows(of feed: FeedAddress, newest: Int64, before offset: Int64) -> [Int] {
+    windows(of: feed).flatMap { view in
+      history.removeAll(of: view)
+      return visit(view, newest: newest) { $0.lag(unlessBefore: offset) }
+    }
   }
 
   /// Passes an event on to the readers of a view.
@@ -196,39 +226,28 @@ struct StreamDelivery {
   /// - Parameter newest: the offset of the delivered changeset.
   /// - Returns: streams with readers that began to lag.
   private mutating func visit(
-    _ view: FeedView,
+    _ view: ViewAddress,
     newest: Int64? = nil,
     _ body: (inout StreamReader) -> Void
   ) -> [Int] {
-    if let newest { feeds[view.feed]?.views[view.window]?.newest = newest }
-    let lagging = feeds[view.feed]?.views[view.window]?.visit(body) ?? []
+    if let newest { self[view]?.newest = newest }
+    let lagging = self[view]?.visit(body) ?? []
     for id in lagging { lag(id, view) }
     return lagging.map(\.stream)
   }
 
-  private mutating func awaitNotice(of view: FeedView) {
-    guard let readers = feeds[view.feed]?.views[view.window]?.readers else { return }
-    feeds[view.feed]?.views[view.window]?.awaiting.formUnion(readers.keys)
+  private mutating func awaitNotice(of view: ViewAddress) {
+    guard let readers = self[view]?.readers else { return }
+    self[view]?.awaiting.formUnion(readers.keys)
     awaitingNotice.insert(view.feed)
   }
 
   // MARK: State
 
   /// The reader of a stream that needs the state of its view next; nil if none does, and then the stream is done.
-  ///
-  /// - Parameter current: a view's current standing, for readers that have missed nothing.
-  mutating func nextState(
-    on number: Int,
-    current: (FeedView) -> ViewStanding?
-  ) -> (reader: ReaderID, view: FeedView)? {
-    while let (id, view) = streams[number]?.takeSmallest() {
-      guard var reader = feeds[view.feed]?.views[view.window]?[id], reader.isLagging else { continue }
-      guard let version = reader.version, let current = current(view), current.standing >= .catchingUp,
-        current.includes(version)
-      else { return (id, view) }
-      reader.resume(after: version, position: current.description.position, missed: [])
-      feeds[view.feed]?.views[view.window]?[id] = reader
-      awaitingNotice.insert(view.feed)
+  mutating func nextState(on number: Int) -> (reader: ReaderID, view: ViewAddress)? {
+    while let next = streams[number]?.takeSmallest() {
+      if self[next.view]?[next.reader]?.isLagging == true { return next }
     }
     streams[number]?.isServed = false
     return nil
@@ -243,18 +262,16 @@ struct StreamDelivery {
     _ state: ReloadCache.Current,
     after breaks: Int,
     to id: ReaderID,
-    of view: FeedView,
+    of view: ViewAddress,
     current description: FeedDescription?
   ) -> Sending {
-    guard let feed = feeds[view.feed], let streamed = feed.views[view.window], var reader = streamed[id],
-      reader.isLagging
-    else { return .sent }
+    guard let streamed = self[view], var reader = streamed[id], reader.isLagging else { return .sent }
     guard let description, description.standing != .bootstrapping else { return .isGone }
     if description.standing == .mustRefetch {
       reader.waitForReload(
         telling: StreamNotice.mustRefetch(view.feed.id, reason: "changesets of the feed are missing")
       )
-    } else if feed.breaks != breaks {
+    } else if feeds[view.feed]?.breaks != breaks {
       return .isOld
     } else if streamed.newest < state.position {
       reader.take(state.reload, position: state.position, missed: [])
@@ -265,9 +282,7 @@ struct StreamDelivery {
       return .isOld
     }
     note(description, of: view.feed)
-    streams[id.stream]?.places[id.place(of: view.feed.id)]?.told = nil
-    feeds[view.feed]?.views[view.window]?[id] = reader
-    awaitingNotice.insert(view.feed)
+    set(reader, id, of: view)
     // The changesets after the state have filled the queue.
     if reader.isLagging { lag(id, view) }
     return .sent
@@ -275,39 +290,32 @@ struct StreamDelivery {
 
   // MARK: Up to date
 
+  /// The views of a feed with readers that may need an up-to-date notice.
+  func awaitingViews(of feed: FeedAddress) -> [ViewAddress] {
+    feeds[feed]?.views.filter { !$0.value.awaiting.isEmpty }.map { ViewAddress(feed, $0.key) } ?? []
+  }
+
   /// Sends the readers of a feed an up-to-date notice, if it applies.
   ///
   /// - Parameters:
   ///   - standing: the client's standing, for a feed that does not exist.
-  ///   - current: a view's current standing; nil if the feed does not exist.
-  mutating func sendUpToDate(
-    _ feed: FeedAddress,
-    standing: FeedStanding,
-    current: (FeedView) -> ViewStanding?
-  ) {
-    var isTold = true
-    for (window, streamed) in feeds[feed]?.views ?? [:] where !streamed.awaiting.isEmpty {
-      let current = current(FeedView(feed, window))
+  ///   - standings: the standings of ``awaitingViews(of:)``, nil if the feed does not exist.
+  mutating func sendUpToDate(_ feed: FeedAddress, standing: FeedStanding, _ standings: ViewStandings) {
+    for (view, current) in standings {
       guard current.map({ $0.standing >= .catchingUp }) ?? true else {
         // The next reload sets it.
-        feeds[feed]?.views[window]?.awaiting = []
+        self[view]?.awaiting = []
         continue
       }
-      guard (current?.standing ?? standing) == .upToDate else {
-        isTold = false
-        continue
-      }
+      guard (current?.standing ?? standing) == .upToDate, let streamed = self[view] else { continue }
       let notice = current.map {
         StreamNotice.upToDate(feed.id, $0.version, partition: $0.description.partition)
       }
       for id in streamed.awaiting {
         guard let reader = streamed[id] else { continue }
         // A lagging reader gets the event after it has received the state.
-        if !reader.isLagging, let current, !current.includes(reader.version) {
-          isTold = false
-          continue
-        }
-        feeds[feed]?.views[window]?.awaiting.remove(id)
+        if !reader.isLagging, let current, !current.includes(reader.version) { continue }
+        self[view]?.awaiting.remove(id)
         // For a missing feed, its deletion or the end of its stream is still to be delivered.
         let deletion = reader.isAtDeletion ? reader.version : nil
         guard !reader.isLagging,
@@ -316,31 +324,33 @@ struct StreamDelivery {
         reader.tell(event)
       }
     }
-    if isTold { awaitingNotice.remove(feed) }
+    if awaitingViews(of: feed).isEmpty { awaitingNotice.remove(feed) }
   }
 
   // MARK: Totals
 
   /// Sends the readers of a feed's windows their totals, unless a changeset did.
   ///
+  /// - Parameter standings: the standings of ``windows(of:)``.
   /// - Returns: streams with readers that began to lag.
-  mutating func sendTotals(of feed: FeedAddress, current: (FeedView) -> ViewStanding?) -> [Int] {
+  mutating func sendTotals(of feed: FeedAddress, _ standings: ViewStandings) -> [Int] {
     var lagging: [Int] = []
-    var isTold = true
-    for view in windows(of: feed) {
-      guard let current = current(view), current.standing >= .catchingUp, let totals = current.totals,
-        let streamed = feeds[feed]?.views[view.window], streamed.totals != totals
+    for (view, current) in standings {
+      guard let current, current.standing >= .catchingUp, let totals = current.totals,
+        let streamed = self[view], streamed.totals != totals
       else { continue }
       // A pending changeset of the window contains them.
       guard streamed.readers.values.allSatisfy({ $0.isLagging || current.includes($0.version) }) else {
-        isTold = false
+        awaitingTotals.insert(feed)
         continue
       }
-      feeds[feed]?.views[view.window]?.totals = totals
+      self[view]?.totals = totals
       let event = StreamNotice.window(feed.id, current.version, totals)
       lagging += visit(view) { $0.notify(event) }
     }
-    if isTold { awaitingTotals.remove(feed) }
     return lagging
   }
 }
+
+/// Views, and their standings at one time; nil for a feed that does not exist.
+typealias ViewStandings = [(view: ViewAddress, current: ViewStanding?)]

@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import Service
+import HTTP
 
 /// One reader of a view, and its progress.
 struct StreamReader: Sendable {
@@ -16,9 +16,10 @@ struct StreamReader: Sendable {
   /// Whether its version is a deletion.
   private(set) var isAtDeletion = false
 
-  init(_ stream: EventStream, tag: [UInt8] = []) {
+  init(_ stream: EventStream, tag: [UInt8] = [], version: FeedVersion? = nil) {
     self.stream = stream
     self.tag = tag
+    self.version = version
   }
 
   /// Continues from the reader's version.
@@ -41,7 +42,7 @@ struct StreamReader: Sendable {
     self.position = position
   }
 
-  /// Sends a changeset, unless the reader has it. If the queue is full, or an earlier changeset is missing, the reader
+  /// Queues a changeset, unless the reader has it. If the queue is full, or an earlier changeset is missing, the reader
   /// lags from then on.
   mutating func take(_ changeset: StreamedChangeset) {
     guard !isLagging, changeset.offset >= position, !changeset.isIncluded(in: version) else { return }

@@ -1,7 +1,6 @@
 import Feed
 import FeedClient
-import FoundationEssentials
-import Service
+import HTTP
 import Synchronization
 
 /// A changeset for streams: one message for each part.
@@ -57,27 +56,10 @@ extension StreamedChangeset {
       base: FeedVersion(epoch: change.epoch, revision: change.base),
       version: FeedVersion(epoch: change.epoch, revision: change.revision),
       isReload: change.mode == .reload,
+      isDeletion: change.mode == .delete,
       offset: changeset.offset,
       values: changeset.values,
       plan: changeset.plan
-    )
-  }
-
-  /// - Parameter value: the value of a record of mode `delete`, whose offset is unknown.
-  init?(deletion value: [UInt8]) {
-    struct Head: Decodable {
-      let epoch: String
-      let revision: UInt64
-      let base: UInt64
-    }
-    guard let head = try? JSONDecoder().decode(Head.self, from: Data(value)) else { return nil }
-    self.init(
-      base: FeedVersion(epoch: head.epoch, revision: head.base),
-      version: FeedVersion(epoch: head.epoch, revision: head.revision),
-      isReload: false,
-      isDeletion: true,
-      offset: .max,
-      values: [value]
     )
   }
 
@@ -149,11 +131,7 @@ enum StreamStep: Sendable {
       let isOld = current().map { $0.standing == .mustRefetch } != false
       self = isOld ? .notice(StreamNotice.mustRefetch(update.address.id, reason: reason)) : .forget
     case .absent(_, _, let changeset?):
-      guard let deletion = StreamedChangeset(deletion: changeset) else {
-        self = .end
-        return
-      }
-      self = .deletion(deletion, reborn: current()?.epoch)
+      self = .deletion(StreamedChangeset(changeset), reborn: current()?.epoch)
     // The reason is unknown: the partition was revoked or recreated. A reader that reconnects starts with the current
     // state.
     case .absent(_, _, nil): self = .end

@@ -1,9 +1,10 @@
 import Feed
-import FeedClient
 
 /// A feed that streams follow, and its readers by window.
 struct StreamedFeed: Sendable {
   var views: [FeedWindow?: StreamedView] = [:]
+  /// The number of updates since there are readers.
+  var steps = 0
   /// How often the feed was lost or removed. States from before the last time are invalid.
   var breaks = 0
   /// The last known number, for the order in which states are sent.

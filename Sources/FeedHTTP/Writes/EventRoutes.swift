@@ -1,6 +1,6 @@
 import Feed
+import HTTP
 import Kafka
-import Service
 
 /// The routes that accept events of feeds, and report their outcomes (docs/http.md).
 extension FeedRoutes {

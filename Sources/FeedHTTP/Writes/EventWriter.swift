@@ -1,10 +1,12 @@
+import Diagnostics
 import Feed
+import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStatus
 import FeedStore
+import HTTP
 import Kafka
-import Service
 import Synchronization
 
 /// Writes clients' records to the input, and answers once the brokers have them, or once they are published.
@@ -26,11 +28,6 @@ final class EventWriter: @unchecked Sendable {
     fileprivate var key: [UInt8] { Array(feed.string.utf8) }
   }
 
-  private struct Delivery {
-    let write: Write
-    let partition: Int32
-  }
-
   private struct Waiting {
     var writes: [Write] = []
     /// All records without an offset.
@@ -47,15 +44,14 @@ final class EventWriter: @unchecked Sendable {
   /// Checks the form of events like workers.
   private let decoder: Mutex<RecordDecoder>
   private let waiting = Mutex(Waiting())
-  private let wakes: AsyncStream<Void>
-  private let wake: AsyncStream<Void>.Continuation
+  private let wake = FeedStreams.Signal()
 
   private var producer: Producer?
   /// Whether it must be replaced.
   private var isBroken = false
   private var partitioner: Murmur2Partitioner?
   /// The unconfirmed records, by the producer's numbers.
-  private var deliveries: [Int: Delivery] = [:]
+  private var deliveries: [Int: (write: Write, partition: Int32)] = [:]
 
   /// The maximum number of unconfirmed records, and of their bytes.
   private static let mostWrites = 10_000
@@ -69,17 +65,17 @@ final class EventWriter: @unchecked Sendable {
     _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
     _ status: DaemonStatus,
+    _ client: FeedClient,
     _ directory: InstanceDirectory?,
     _ log: Log
   ) {
-    outcomes = WriteOutcomes(status, directory)
+    outcomes = WriteOutcomes(status, client, directory)
     self.settings = settings
     // One topic for all events, to keep the order of each feed's events.
     topic = configuration.store.topics.items
     self.status = status
     self.log = log
     decoder = Mutex(RecordDecoder(limits: configuration.store.limits))
-    (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Accepts a valid record; its client is answered later.
@@ -119,7 +115,7 @@ final class EventWriter: @unchecked Sendable {
 
   /// Writes until the task is cancelled. It blocks its thread.
   func run() async {
-    for await _ in wakes { deliver() }
+    for await _ in wake.all { deliver() }
     let left = waiting.withLock { waiting in
       waiting.isOver = true
       return waiting.writes
@@ -163,17 +159,10 @@ final class EventWriter: @unchecked Sendable {
       return error
     }
     do throws(KafkaError) {
-      try write.key.withUnsafeBufferPointer { (key) throws(KafkaError) in
-        try write.value.withUnsafeBufferPointer { (value) throws(KafkaError) in
-          try producer.produce(
-            topic: topic,
-            partition: partition,
-            key: UnsafeRawBufferPointer(key),
-            value: UnsafeRawBufferPointer(value)
-          )
-        }
-      }
-      deliveries[producer.producedCount] = Delivery(write: write, partition: partition)
+      let key = OwnedBytes(write.key)
+      let value = OwnedBytes(write.value)
+      try producer.produce(topic: topic, partition: partition, key: key.bytes, value: value.bytes)
+      deliveries[producer.producedCount] = (write, partition)
     } catch {
       fail(write, error, isSent: false)
     }
@@ -202,15 +191,14 @@ final class EventWriter: @unchecked Sendable {
 
   /// Handles a delivery report.
   private func end(_ number: Int, _ result: Result<Int64, KafkaError>) {
-    guard let delivery = deliveries.removeValue(forKey: number) else { return }
-    let write = delivery.write
+    guard let (write, partition) = deliveries.removeValue(forKey: number) else { return }
     switch result {
     case .failure(let error): fail(write, error, isSent: true)
     case .success(let offset):
       settle(write)
       let record = WriteOutcomes.Record(
         feed: write.feed,
-        place: TopicPartition(topic: topic, partition: delivery.partition),
+        place: TopicPartition(topic: topic, partition: partition),
         offset: offset,
         authorization: write.authorization
       )

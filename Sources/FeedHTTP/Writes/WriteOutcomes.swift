@@ -1,7 +1,9 @@
 import Feed
+import FeedClient
 import FeedStatus
+import HTTP
 import Kafka
-import Service
+import OperatingSystem
 import Synchronization
 
 /// Finds the outcomes of records: from the workers of this process, or from the partition's instance.
@@ -18,6 +20,7 @@ final class WriteOutcomes: Sendable {
   }
 
   private let status: DaemonStatus
+  private let client: FeedClient
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
   /// The waiting clients, by number; nil once the process stops.
@@ -29,8 +32,12 @@ final class WriteOutcomes: Sendable {
   /// The maximum age of addresses for the first attempt, and for the others, which follow after this pause.
   private static let (addressMilliseconds, pauseMilliseconds): (Int64, Int64) = (30_000, 250)
 
-  init(_ status: DaemonStatus, _ directory: InstanceDirectory?) {
+  /// The longest wait until a published version is served, which another epoch may follow at once; and the interval of checks.
+  private static let (serveMilliseconds, checkMilliseconds): (Int64, Int64) = (1_000, 2)
+
+  init(_ status: DaemonStatus, _ client: FeedClient, _ directory: InstanceDirectory?) {
     self.status = status
+    self.client = client
     self.directory = directory
   }
 
@@ -79,7 +86,9 @@ final class WriteOutcomes: Sendable {
     while !Task.isCancelled {
       if status.owns(record.place.partition) {
         switch await ownOutcome(of: record) {
-        case .published(let version, let changed): return record.answer(200, version, changed: changed)
+        case .published(let version, let changed):
+          await waitUntilServed(version, record, until: end)
+          return record.answer(200, version, changed: changed)
         case .rejected(let rejection): return rejection.response
         case .forgotten: return record.answer(202)
         case .released: break
@@ -89,7 +98,7 @@ final class WriteOutcomes: Sendable {
         let isFree = requestCount.add(1, ordering: .relaxed).newValue <= Self.mostRequests
         defer { requestCount.subtract(1, ordering: .relaxed) }
         let ask = { @Sendable [age] in
-          directory.knownURLs(atMost: age)[record.place.partition]
+          directory.urls(youngerThan: age)[record.place.partition]
             .flatMap { Self.ask($0, record, until: end) }
         }
         if isFree, let answer = await SystemThread.run("peer", ask) { return answer }
@@ -99,6 +108,18 @@ final class WriteOutcomes: Sendable {
       try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
     }
     return nil
+  }
+
+  /// Waits until the replica has a published version, so that the client does not read an older one afterwards.
+  ///
+  /// - Parameter version: nil if the feed does not exist.
+  private func waitUntilServed(_ version: PublishedVersion?, _ record: Record, until end: Int64) async {
+    let end = min(end, MonotonicClock.milliseconds() + Self.serveMilliseconds)
+    while !Task.isCancelled, MonotonicClock.milliseconds() < end {
+      let served = client.description(of: record.feed.string, in: record.place.partition)?.version
+      if served?.epoch == version?.epoch, served?.revision ?? 0 >= version?.revision ?? 0 { return }
+      try? await Task.sleep(for: .milliseconds(Self.checkMilliseconds))
+    }
   }
 
   private func ownOutcome(of record: Record) async -> AwaitedWrites.Outcome {
@@ -124,7 +145,7 @@ final class WriteOutcomes: Sendable {
     if let authorization = record.authorization { headers.append(HTTPField("Authorization", authorization)) }
     let path = "/v1/feeds/\(PercentEncoding.encode(record.feed.string))/events"
     let query = "?partition=\(record.place.partition)&offset=\(record.offset)"
-    let answer = PeerRequest.get(url + path + query, headers, within: seconds * 1_000 + 2_000)
+    let answer = try? HTTPClient.get(url + path + query, headers, within: seconds * 1_000 + 2_000)
     // It is final if the other instance has waited for it.
     guard let answer, [200, 202, 422].contains(answer.status), answer.head.contains("\r\nPreference-Applied:")
     else { return nil }

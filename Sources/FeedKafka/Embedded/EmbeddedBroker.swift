@@ -1,6 +1,7 @@
+package import Diagnostics
 package import FeedStore
 import Kafka
-package import Service
+package import Settings
 
 /// A Kafka cluster inside the process, with FeedStore's topics. Its data ends with the process.
 ///

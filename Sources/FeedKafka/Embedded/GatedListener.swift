@@ -1,5 +1,5 @@
 import Glibc
-import Service
+import OperatingSystem
 import Synchronization
 
 /// Accepts connections of clients to the embedded broker, and forwards each to the broker through the gate.

@@ -1,6 +1,7 @@
+import Diagnostics
 import Glibc
 package import Kafka
-import Service
+import OperatingSystem
 import Synchronization
 
 /// Holds producers back until the embedded broker's input has been read.

@@ -1,5 +1,5 @@
 package import Kafka
-import Service
+import Settings
 
 /// Why the daemon, or a tool that uses Kafka, stopped.
 package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -11,8 +11,6 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
     case partitionCounts = "partition-counts"
     /// Kafka refused a request or could not be reached; the message has the reason.
     case kafka = "kafka"
-    /// Records could not be delivered.
-    case undelivered = "undelivered"
     /// A topic has lost input that was not read.
     case lostInput = "lost-input"
     /// Feeds cannot be restored from the changesets topic.

@@ -1,6 +1,8 @@
+package import Diagnostics
 import Feed
 package import Kafka
-package import Service
+import OperatingSystem
+package import Settings
 
 /// The `kafka.*` section, converted to the configuration of each of FeedStore's clients.
 ///

@@ -4,43 +4,26 @@ struct OwnedKafkaProperty {
   /// Continues a sentence after "because".
   let reason: String
 
-  private init(_ allowed: String..., because reason: String) {
-    self.allowed = allowed
-    self.reason = reason
-  }
+  private static let commits = "offsets are committed in the transaction of their changesets"
+  private static let replicas = "a transaction needs the acknowledgement of every replica"
+  private static let nothingSkipped =
+    "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
 
-  private static let commits = Self(
-    "false",
-    because: "offsets are committed in the transaction of their changesets"
-  )
-  private static let acknowledgements = Self(
-    "all",
-    "-1",
-    because: "a transaction needs the acknowledgement of every replica"
-  )
+  private static let table = [
+    ("enable.auto.commit", ["false"], commits), ("auto.commit.enable", ["false"], commits),
+    ("enable.auto.offset.store", ["false"], commits),
+    ("enable.partition.eof", ["true"], "FeedStore waits for the ends of partitions"),
+    ("isolation.level", ["read_committed"], "records of transactions that may be aborted must not be read"),
+    ("auto.offset.reset", ["earliest", "smallest", "beginning"], nothingSkipped),
+    ("partition.assignment.strategy", ["cooperative-sticky"], "only moving partitions may be revoked"),
+    ("enable.idempotence", ["true"], "a record that is sent again must not be written twice"),
+    ("acks", ["all", "-1"], replicas), ("request.required.acks", ["all", "-1"], replicas),
+  ]
 
   /// By name.
-  static let all: [String: OwnedKafkaProperty] = [
-    "enable.auto.commit": commits, "auto.commit.enable": commits, "enable.auto.offset.store": commits,
-    "enable.partition.eof": Self("true", because: "FeedStore waits for the ends of partitions"),
-    "isolation.level": Self(
-      "read_committed",
-      because: "records of transactions that may be aborted must not be read"
-    ),
-    "auto.offset.reset": Self(
-      "earliest",
-      "smallest",
-      "beginning",
-      because:
-        "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
-    ),
-    "partition.assignment.strategy": Self(
-      "cooperative-sticky",
-      because: "only moving partitions may be revoked"
-    ),
-    "enable.idempotence": Self("true", because: "a record that is sent again must not be written twice"),
-    "acks": acknowledgements, "request.required.acks": acknowledgements,
-  ]
+  static let all = Dictionary(
+    uniqueKeysWithValues: table.map { ($0, OwnedKafkaProperty(allowed: $1, reason: $2)) }
+  )
 }
 
 /// Which kind of librdkafka client has a property (column C/P of its CONFIGURATION.md).

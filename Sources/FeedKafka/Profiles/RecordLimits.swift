@@ -1,5 +1,5 @@
+package import Diagnostics
 package import Kafka
-package import Service
 
 /// The size limits of brokers, so that a larger record is rejected before it is sent. It belongs to its producer's
 /// thread.

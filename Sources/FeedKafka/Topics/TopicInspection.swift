@@ -1,6 +1,6 @@
-import FeedStore
+package import Diagnostics
 package import Kafka
-package import Service
+import OperatingSystem
 
 /// Queries a cluster for FeedStore's topics, on the admin client's thread.
 package struct TopicInspection {

@@ -1,6 +1,6 @@
+package import Diagnostics
 package import FeedStore
 package import Kafka
-package import Service
 
 /// The topics' partition counts, after they were checked.
 package struct TopicLayout: Equatable {

@@ -1,5 +1,3 @@
-import FeedStore
-
 extension TopicRequirements {
   package func check(_ states: [String: TopicState]) -> [TopicRequirement] {
     roles.flatMap { topic, role in

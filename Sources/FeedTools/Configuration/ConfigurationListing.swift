@@ -1,7 +1,6 @@
-import Feed
 package import FeedConfiguration
 import FeedKafka
-import Service
+import Settings
 
 /// `feedstore config`: the effective configuration and the source of each value, as text or JSON.
 package struct ConfigurationListing: Sendable {
@@ -37,27 +36,24 @@ package struct ConfigurationListing: Sendable {
 
   /// One object; see docs/schemas/configuration-listing.schema.json.
   package var json: String {
-    var fields = [
-      ("settings", Self.list(loaded.readings.map(Self.json))),
-      ("unknownVariables", Self.list(loaded.unknownVariables.map { JSONLine.quoted($0.name) })),
-    ]
-    if let topics {
-      fields.append(("topics", Self.list(topics.requirements.map(Self.json))))
-      fields.append(("topicSettingsUnknown", topics.unknown.map(JSONLine.quoted) ?? "null"))
-    }
-    fields.append(("isRight", String(isRight)))
-    return JSONLine.object(fields) + "\n"
+    let variables = loaded.unknownVariables.map { JSONLine.quoted($0.name) }
+    return JSONLine.object([
+      ("settings", JSONLine.list(loaded.readings.map(Self.json))),
+      ("unknownVariables", JSONLine.list(variables)),
+      ("topics", topics.map { JSONLine.list($0.requirements.map(Self.json)) }),
+      ("topicSettingsUnknown", topics.map { JSONLine.text($0.unknown) }),
+      ("isRight", String(isRight)),
+    ]) + "\n"
   }
 
   private static func json(_ reading: ConfigurationReading) -> String {
-    var fields = [("key", JSONLine.quoted(reading.key))]
-    if reading.isMasked, reading.value != .string("") {
-      fields.append(("isMasked", "true"))
-      if let reference = reading.reference { fields.append(("reference", JSONLine.quoted(reference))) }
-    } else {
-      fields.append(("value", reading.value.json))
-    }
-    if let unit = reading.unit { fields.append(("unit", JSONLine.quoted(unit.rawValue))) }
+    let isHidden = reading.isMasked && reading.value != .string("")
+    var fields = [
+      ("key", JSONLine.quoted(reading.key)), ("isMasked", isHidden ? "true" : nil),
+      ("reference", isHidden ? reading.reference.map(JSONLine.quoted) : nil),
+      ("value", isHidden ? nil : reading.value.json),
+      ("unit", reading.unit.map { JSONLine.quoted($0.rawValue) }),
+    ]
     switch reading.source {
     case .defaultValue: fields.append(("source", JSONLine.quoted("default")))
     case .file(let path, let line):
@@ -75,21 +71,15 @@ package struct ConfigurationListing: Sendable {
   }
 
   private static func json(_ requirement: TopicRequirement) -> String {
-    var fields = [
+    let isMismatch = requirement.isMismatch
+    return JSONLine.object([
       ("topic", JSONLine.quoted(requirement.topic)), ("what", JSONLine.quoted(requirement.kind.rawValue)),
-      ("actual", requirement.actual.map(JSONLine.quoted) ?? "null"),
-      ("needed", JSONLine.quoted(requirement.needed)),
+      ("actual", JSONLine.text(requirement.actual)), ("needed", JSONLine.quoted(requirement.needed)),
       ("verdict", JSONLine.quoted(requirement.verdict.rawValue)),
-    ]
-    if requirement.isMismatch {
-      fields += [
-        ("reason", JSONLine.quoted(requirement.reason)), ("remedy", JSONLine.quoted(requirement.remedy)),
-      ]
-    }
-    return JSONLine.object(fields)
+      ("reason", isMismatch ? JSONLine.quoted(requirement.reason) : nil),
+      ("remedy", isMismatch ? JSONLine.quoted(requirement.remedy) : nil),
+    ])
   }
-
-  private static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
 
   private static let widestCell = 60
 }

@@ -1,9 +1,10 @@
+package import Diagnostics
 package import FeedClient
 package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-package import Service
+package import OperatingSystem
 
 /// Prints changesets and rejected records as they arrive; after a stop request, it first reads the rest.
 package struct DemoFollower: Sendable {

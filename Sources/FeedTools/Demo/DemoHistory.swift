@@ -1,7 +1,7 @@
 internal import CDemoHistory
 import Feed
 import Glibc
-import Service
+import OperatingSystem
 
 /// A synthetic history of five feeds, six seconds long, which `feedstore demo` plays: examples/history.ndjson.
 ///

@@ -1,7 +1,8 @@
+package import Diagnostics
 package import Feed
 import FeedClient
 package import FeedConfiguration
-package import Service
+package import OperatingSystem
 
 /// `feedstore follow`: prints the changesets of feeds as they arrive, or their current state.
 package struct FeedFollowing: Sendable {

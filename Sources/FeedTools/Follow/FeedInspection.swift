@@ -1,7 +1,8 @@
+package import Diagnostics
 import Feed
 import FeedClient
 package import FeedConfiguration
-package import Service
+package import OperatingSystem
 
 /// `feedstore inspect`: the state of one feed on the changesets topic, in each partition that has it.
 package enum FeedInspection {

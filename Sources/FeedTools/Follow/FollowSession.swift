@@ -1,9 +1,11 @@
+import Diagnostics
 import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-import Service
+import OperatingSystem
+import Settings
 
 /// A client for the duration of one command: it runs while the body does, and stops on request.
 package struct FollowSession {

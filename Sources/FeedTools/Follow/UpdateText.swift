@@ -1,6 +1,6 @@
+import Diagnostics
 import Feed
 import FeedClient
-import Service
 
 /// Updates as readable lines.
 package struct UpdateText {
@@ -80,8 +80,8 @@ enum UpdateJSON {
     case .present(let content, _):
       if content.description.outdated != nil { beginning += "\"stale\":true," }
       return line(content.reloadDocument())
-    case .changed(let changeset, _): return changeset.values.map(line).joined()
-    case .absent(_, _, let changeset?): return line(changeset)
+    case .changed(let changeset, _), .absent(_, _, let changeset?):
+      return changeset.values.map(line).joined()
     case .absent(let feed, _, nil):
       return beginning + "\"feed\":\(JSONLine.quoted(feed)),\"error\":\"absent\"}\n"
     case .mustRefetch(let feed, _, let reason):
@@ -93,10 +93,16 @@ enum UpdateJSON {
 
 /// Composes JSON objects with members in a given order.
 enum JSONLine {
-  /// - Parameter fields: names, and values as JSON.
-  static func object(_ fields: [(String, String)]) -> String {
-    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+  /// - Parameter fields: names, and values as JSON; nil to leave a field out.
+  static func object(_ fields: [(name: String, value: String?)]) -> String {
+    let members = fields.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }
+    return "{" + members.joined(separator: ",") + "}"
   }
+
+  static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
+
+  /// A text, or null.
+  static func text(_ text: String?) -> String { text.map(quoted) ?? "null" }
 
   static func quoted(_ text: String) -> String { JSONData(string: text).description }
 }

@@ -1,10 +1,10 @@
+package import Diagnostics
 import Feed
 package import FeedConfiguration
 import FeedIngest
-import FeedKafka
 import FeedStore
 import Kafka
-package import Service
+import OperatingSystem
 
 /// `feedstore ingest --dry-run`: what the first records of each source become.
 package enum IngestPreview {
@@ -19,6 +19,7 @@ package enum IngestPreview {
     write: @escaping @Sendable (String) -> Bool
   ) async throws {
     try await WorkerThread.withKafka("preview", configuration) { settings in
+      let (limits, schemas) = (configuration.store.limits, SchemaRegistry(configuration.ingest.schemas))
       for (number, source) in configuration.ingest.sources.enumerated() {
         let topic = (source.topic, "ingest.sources[\(number)].topic")
         let reader = try TopicReader(
@@ -29,7 +30,7 @@ package enum IngestPreview {
           log: log
         )
         defer { try? reader.close() }
-        let mapper = RowMapper(source, number: number, configuration.store.limits, SentSections())
+        let mapper = RowMapper(source, number: number, limits, SentSections(), schemas)
         var ranges: [Int32: Range<Int64>] = [:]
         guard let count = try reader.partitionCountIfKnown() else {
           if write("\(source.topic): the topic does not exist yet, or may not be read") { continue }
@@ -46,6 +47,7 @@ package enum IngestPreview {
           ) { message.headers().contains { $0.name == RowMapper.rekeyedHeader } }
           var line = "\(source.topic)/\(message.partition)/\(message.offset): \(outcome.name)"
           if case .rejected(let rejection) = outcome { line += ", \(rejection.message)" }
+          if case .unavailable(let reason) = outcome { line += ", \(reason)" }
           for index in 0..<mapper.recordCount {
             let (feed, value) = mapper.record(index)
             line += " \(feed.text) \(value.text)"

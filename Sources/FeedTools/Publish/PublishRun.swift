@@ -1,14 +1,15 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-import Service
+import OperatingSystem
 import Synchronization
 
 /// One run of `feedstore publish`, on one thread.
 final class PublishRun {
-  private let publisher: Publisher
+  private let publisher: FilePublisher
   private let producer: Producer
   private let limits: RecordLimits
   private let reader: ReplayReader
@@ -30,7 +31,7 @@ final class PublishRun {
   /// The number of records between two polls for delivery reports.
   private static let pollInterval = 256
 
-  init(_ publisher: Publisher, _ settings: KafkaSettings) throws {
+  init(_ publisher: FilePublisher, _ settings: KafkaSettings) throws {
     self.publisher = publisher
     let log = publisher.log
     producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)

@@ -1,16 +1,16 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedIngest
 import FeedKafka
 import FeedStore
 import Kafka
-import Service
 
 /// A rejected record as stored on the rejected topic.
 ///
 /// Anyone with write access to that topic can write anything, so its headers are untrusted input.
 struct RejectedCopy: Sendable, Equatable {
-  var place: RejectedPlace
+  var position: RejectedPosition
   /// When the record was rejected, in milliseconds since 1970.
   var timestampMilliseconds: Int64
   var key: [UInt8]?
@@ -83,6 +83,8 @@ struct RejectedCopy: Sendable, Equatable {
     let key = OwnedBytes(key)
     let value = OwnedBytes(value)
     if let row {
+      // Which schemas there are may have changed since.
+      if row.format.isAvro { return nil }
       let mapper = RowMapper(row, number: 0, limits, SentSections())
       // A copy does not have the record's headers.
       let outcome = mapper.map(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) }) {
@@ -108,7 +110,7 @@ struct RejectedCopy: Sendable, Equatable {
 
 extension RejectedCopy {
   init(_ message: Message) {
-    place = RejectedPlace(partition: message.partition, offset: message.offset)
+    position = RejectedPosition(partition: message.partition, offset: message.offset)
     timestampMilliseconds = message.timestampMilliseconds
     key = message.key.map { Array($0) }
     value = message.payload.map { Array($0) }
@@ -117,7 +119,7 @@ extension RejectedCopy {
 }
 
 /// The position of a record on the rejected topic, written as `3/1042`.
-package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
+package struct RejectedPosition: Sendable, Hashable, CustomStringConvertible {
   /// The partition's number, from 0.
   package let partition: Int32
   /// 0 or more.
@@ -126,7 +128,7 @@ package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(partition)/\(offset)" }
 }
 
-extension RejectedPlace {
+extension RejectedPosition {
   /// Parses the form of ``description``; nil for anything else.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -167,35 +169,35 @@ extension TopicReader {
   /// The record at a position.
   ///
   /// - Throws: ``DaemonError`` with the existing offsets if there is none; `KafkaError`.
-  func rejectedCopy(at place: RejectedPlace) throws -> RejectedCopy {
+  func rejectedCopy(at position: RejectedPosition) throws -> RejectedCopy {
     let count = try partitionCount()
-    guard place.partition < count else {
-      throw missing(place, "the topic has the partitions 0 to \(count - 1)")
+    guard position.partition < count else {
+      throw missing(position, "the topic has the partitions 0 to \(count - 1)")
     }
-    let marks = try watermarks(place.partition)
-    guard place.offset >= marks.low, place.offset < marks.high else {
+    let marks = try watermarks(position.partition)
+    guard position.offset >= marks.low, position.offset < marks.high else {
       throw missing(
-        place,
+        position,
         marks.low < marks.high
           ? "the partition has the offsets \(marks.low) to \(marks.high - 1); its retention has deleted older ones"
           : "the partition has no records; earlier ones may have been deleted by its retention"
       )
     }
     var found: RejectedCopy?
-    try read([place.partition: place.offset..<marks.high]) { message in
-      if message.offset == place.offset { found = RejectedCopy(message) }
+    try read([position.partition: position.offset..<marks.high]) { message in
+      if message.offset == position.offset { found = RejectedCopy(message) }
       return false
     }
     guard let found else {
-      throw missing(place, "Kafka uses that offset for the end of a transaction")
+      throw missing(position, "Kafka uses that offset for the end of a transaction")
     }
     return found
   }
 
-  private func missing(_ place: RejectedPlace, _ reason: String) -> DaemonError {
+  private func missing(_ position: RejectedPosition, _ reason: String) -> DaemonError {
     DaemonError(
       .missingRecord,
-      "there is no record \(place) in \(topic): \(reason); 'feedstore rejects list' lists the records"
+      "there is no record \(position) in \(topic): \(reason); 'feedstore rejects list' lists the records"
     )
   }
 }

@@ -1,10 +1,9 @@
+package import Diagnostics
 import Feed
 package import FeedConfiguration
-import FeedKafka
-import FeedStore
 import FoundationEssentials
 import Kafka
-package import Service
+import OperatingSystem
 
 /// `feedstore rejects list`: lists the records of the rejected topic, one per line.
 package enum RejectedListing {
@@ -50,11 +49,11 @@ package enum RejectedListing {
 
 /// Formats a rejected record, as a line or in full.
 enum RejectedLine {
-  /// A readable line, in columns: place, time, code, key, source, message.
+  /// A readable line, in columns: position, time, code, key, source, message.
   static func text(_ copy: RejectedCopy) -> String {
     let source = copy.source.map { "\($0.topic) \($0.partition)/\($0.offset.map(String.init) ?? "?")" } ?? "-"
     let columns: [(String, Int)] = [
-      (copy.place.description, 9), (Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds), 24),
+      (copy.position.description, 9), (Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds), 24),
       (copy.code ?? "-", 15), (UpdateText.cut(key(copy), of: copy.wholeKeyBytes), 16), (source, 20),
     ]
     let line = columns.map { FollowLine.padded(UpdateText.cut($0.0, most: 300), $0.1) }.joined(
@@ -66,28 +65,24 @@ enum RejectedLine {
 
   /// A line of JSON; see docs/schemas/rejected-line.schema.json.
   static func json(_ copy: RejectedCopy) -> String {
-    var fields = [
-      ("partition", String(copy.place.partition)), ("offset", String(copy.place.offset)),
+    let isText = copy.key.map { String(validating: $0, as: UTF8.self) != nil } ?? true
+    return JSONLine.object([
+      ("partition", String(copy.position.partition)), ("offset", String(copy.position.offset)),
       ("time", JSONLine.quoted(Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds))),
-      ("code", copy.code.map(JSONLine.quoted) ?? "null"),
-      ("message", copy.message.map(JSONLine.quoted) ?? "null"),
-    ]
-    if let key = copy.key, String(validating: key, as: UTF8.self) == nil {
-      fields.append(("keyBase64", JSONLine.quoted(Data(key).base64EncodedString())))
-    } else {
-      fields.append(("key", copy.key.map { JSONLine.quoted(String(decoding: $0, as: UTF8.self)) } ?? "null"))
-    }
-    fields.append(("valueBytes", copy.value.map { String($0.count) } ?? "null"))
-    if let bytes = copy.wholeKeyBytes { fields.append(("wholeKeyBytes", String(bytes))) }
-    if let bytes = copy.wholeValueBytes { fields.append(("wholeValueBytes", String(bytes))) }
-    fields.append(("source", copy.source.map(json) ?? "null"))
-    return JSONLine.object(fields) + "\n"
+      ("code", JSONLine.text(copy.code)), ("message", JSONLine.text(copy.message)),
+      ("key", isText ? JSONLine.text(copy.key.map { String(decoding: $0, as: UTF8.self) }) : nil),
+      ("keyBase64", isText ? nil : copy.key.map { JSONLine.quoted(Data($0).base64EncodedString()) }),
+      ("valueBytes", copy.value.map { String($0.count) } ?? "null"),
+      ("wholeKeyBytes", copy.wholeKeyBytes.map(String.init)),
+      ("wholeValueBytes", copy.wholeValueBytes.map(String.init)),
+      ("source", copy.source.map(json) ?? "null"),
+    ]) + "\n"
   }
 
   /// Everything except the value, one readable line each.
   static func details(_ copy: RejectedCopy, topic: String) -> String {
     var lines = [
-      ("record", "\(topic) [\(copy.place.partition)], offset \(copy.place.offset)"),
+      ("record", "\(topic) [\(copy.position.partition)], offset \(copy.position.offset)"),
       ("time", Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds)), ("key", key(copy)),
     ]
     lines += copy.headers.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) } ?? "(null)") }
@@ -144,14 +139,14 @@ package struct RejectedExcerpt: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the record does not exist, or no records arrive.
   package static func read(
-    _ place: RejectedPlace,
+    _ position: RejectedPosition,
     _ configuration: FeedStoreConfiguration,
     log: Log
   ) async throws -> RejectedExcerpt {
     try await WorkerThread.withKafka("rejects", configuration) { settings in
       let reader = try TopicReader.ofRejected(settings, configuration, log: log)
       defer { try? reader.close() }
-      let copy = try reader.rejectedCopy(at: place)
+      let copy = try reader.rejectedCopy(at: position)
       return RejectedExcerpt(details: RejectedLine.details(copy, topic: reader.topic), value: copy.value)
     }
   }

@@ -1,15 +1,16 @@
+package import Diagnostics
 import Feed
 package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-package import Service
+import OperatingSystem
 
 /// `feedstore rejects publish`: sends rejected records to their original partitions again.
 package struct RejectedPublication: Sendable {
   package var configuration: FeedStoreConfiguration
   /// The positions of the records, in the order of sending.
-  package var places: [RejectedPlace]
+  package var positions: [RejectedPosition]
   /// A replacement for the value of a single record; nil sends values unchanged.
   package var value: [UInt8]?
   package var log: Log
@@ -22,9 +23,14 @@ package struct RejectedPublication: Sendable {
     configuration.store.limits.maxRecordBytes
   }
 
-  package init(_ configuration: FeedStoreConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
+  package init(
+    _ configuration: FeedStoreConfiguration,
+    positions: [RejectedPosition],
+    value: [UInt8]?,
+    log: Log
+  ) {
     self.configuration = configuration
-    self.places = places
+    self.positions = positions
     self.value = value
     self.log = log
   }
@@ -38,7 +44,7 @@ package struct RejectedPublication: Sendable {
       let (store, sources) = (configuration.store, configuration.ingest.sources)
       let refusals = copies.compactMap { copy in
         copy.refusal(replacing: value, topics: store.topics.inputs, sources, limits: store.limits)
-          .map { "\(copy.place) is not published: \(UpdateText.printable($0))" }
+          .map { "\(copy.position) is not published: \(UpdateText.printable($0))" }
       }
       guard refusals.isEmpty else { return RejectedPublicationReport(refusals: refusals) }
       return try send(copies, settings)
@@ -49,13 +55,13 @@ package struct RejectedPublication: Sendable {
     let reader = try TopicReader.ofRejected(settings, configuration, log: log)
     defer { try? reader.close() }
     var bytes = 0
-    return try places.map { place in
-      let copy = try reader.rejectedCopy(at: place)
+    return try positions.map { position in
+      let copy = try reader.rejectedCopy(at: position)
       bytes += (copy.key?.count ?? 0) + (copy.value?.count ?? 0)
       guard bytes <= Self.mostBytes else {
         throw DaemonError(
           .kafka,
-          "the records up to \(place) have more than \(Self.mostBytes) bytes together; publish fewer at a time"
+          "the records up to \(position) have more than \(Self.mostBytes) bytes together; publish fewer at a time"
         )
       }
       return copy
@@ -71,7 +77,7 @@ package struct RejectedPublication: Sendable {
       // The replacement belongs to the only record.
       let bytes = (copy.key?.count ?? 0) + (value ?? copy.value ?? []).count
       return copy.source.flatMap { limits.refusal(ofBytes: bytes, to: $0.topic) }
-        .map { "\(copy.place) is not published: it \($0)" }
+        .map { "\(copy.position) is not published: it \($0)" }
     }
     guard refusals.isEmpty else { return RejectedPublicationReport(refusals: refusals) }
     var report = RejectedPublicationReport()
@@ -106,14 +112,14 @@ package struct RejectedPublication: Sendable {
       guard let count = counts[source.topic] else {
         throw DaemonError(
           .missingTopic,
-          "topic \(source.topic), from which \(copy.place) came, does not exist, or may not be written to; create it"
+          "topic \(source.topic), from which \(copy.position) came, does not exist, or may not be written to; create it"
         )
       }
       guard source.partition < count else {
         throw DaemonError(
           .partitionCounts,
           """
-          \(copy.place) came from \(source.topic) [\(source.partition)], but the topic has \(count) partitions; \
+          \(copy.position) came from \(source.topic) [\(source.partition)], but the topic has \(count) partitions; \
           have its producer send it again
           """
         )

@@ -1,6 +1,7 @@
+import Diagnostics
 import Feed
 import Glibc
-import Service
+import OperatingSystem
 
 /// A file or standard output, with a buffer.
 ///

@@ -1,7 +1,7 @@
 package import Feed
 import FeedStore
 import Glibc
-package import Service
+package import OperatingSystem
 
 /// Reads replay files in sequence, as one input.
 ///

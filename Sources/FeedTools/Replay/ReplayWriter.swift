@@ -1,7 +1,7 @@
 import Feed
 import FeedStore
 import FoundationEssentials
-import Service
+import OperatingSystem
 
 /// Writes publications as replay lines (protocol, section 7), which a replay can read.
 final class ReplayWriter {

@@ -1,8 +1,9 @@
 import Changesets
+import Diagnostics
 import FeedConfiguration
 import FeedKafka
 import Kafka
-import Service
+import OperatingSystem
 
 /// Reads the committed records of one topic up to their end, for commands that end. It belongs to one thread.
 final class TopicReader {

@@ -1,8 +1,8 @@
+package import Diagnostics
 package import FeedConfiguration
 package import FeedKafka
-import FeedStore
 import Kafka
-package import Service
+import OperatingSystem
 
 /// `feedstore topics`: compares the topics with FeedStore's requirements, and creates missing ones.
 package struct TopicSetup: Sendable {

@@ -33,7 +33,7 @@ final class FileVerification {
             value: record.valueBytes,
             headers: reader.headers,
             timestamp: record.position.timestamp,
-            place: place
+            location: location
           ),
           in: record.partition
         )
@@ -48,8 +48,8 @@ final class FileVerification {
     }
   }
 
-  private var place: VerificationPlace {
-    VerificationPlace(source: reader.fileNumber, position: Int64(reader.lineNumber))
+  private var location: VerificationLocation {
+    VerificationLocation(source: reader.fileNumber, position: Int64(reader.lineNumber))
   }
 
   /// The next line that is a record.
@@ -73,13 +73,13 @@ final class FileVerification {
     }
     verifier.report(
       "the offset in partition \(record.partition) is \(record.position.offset), expected \(expected)",
-      at: place
+      at: location
     )
   }
 
   private func reportStray(_ message: String, _ verifier: FaultReporter) {
     if hasStrayLine { return }
     hasStrayLine = true
-    verifier.report(message, at: place)
+    verifier.report(message, at: location)
   }
 }

@@ -1,10 +1,11 @@
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedKafka
 import FeedStore
 import FeedVerification
 import Kafka
-import Service
+import OperatingSystem
 
 /// Verifies the committed records of a cluster's changesets topic, as of the start. It belongs to one thread.
 final class TopicVerification {
@@ -54,7 +55,7 @@ final class TopicVerification {
         headers: headers(message),
         // A topic setting determines the meaning of the timestamp, so it is not verified.
         timestamp: nil,
-        place: VerificationPlace(source: Int(message.partition), position: message.offset)
+        location: VerificationLocation(source: Int(message.partition), position: message.offset)
       ),
       in: message.partition
     )

@@ -1,10 +1,9 @@
+package import Diagnostics
 import Feed
 package import FeedConfiguration
-import FeedKafka
 import FeedStore
 package import FeedVerification
-import Kafka
-package import Service
+import OperatingSystem
 
 /// `feedstore verify`: checks changesets, in files or on a cluster, against the protocol.
 package enum Verification {
@@ -37,9 +36,9 @@ package enum Verification {
     let verifier: FaultReporter
     switch input {
     case .files(let paths):
-      verifier = FaultReporter(options, tell) { place in
-        let path = paths[place.source]
-        return "\(path == "-" ? "standard input" : path):\(place.position)"
+      verifier = FaultReporter(options, tell) { location in
+        let path = paths[location.source]
+        return "\(path == "-" ? "standard input" : path):\(location.position)"
       }
       try verifier.verify {
         try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
@@ -97,7 +96,7 @@ package struct VerificationReport: Sendable {
 final class FaultReporter {
   private let verifier: ChangesetVerifier
   private let tell: (String) -> Void
-  private let text: (VerificationPlace) -> String
+  private let text: (VerificationLocation) -> String
   private(set) var faults = 0
   private(set) var interruption: String?
 
@@ -105,7 +104,7 @@ final class FaultReporter {
   init(
     _ options: VerificationOptions,
     _ tell: @escaping (String) -> Void,
-    text: @escaping (VerificationPlace) -> String
+    text: @escaping (VerificationLocation) -> String
   ) {
     verifier = ChangesetVerifier(options)
     self.tell = tell
@@ -131,13 +130,13 @@ final class FaultReporter {
   private func report(_ fault: VerificationFault) {
     report(
       fault.feed.map { "feed \($0.debugDescription): \(fault.message)" } ?? fault.message,
-      at: fault.place
+      at: fault.location
     )
   }
 
-  func report(_ message: String, at place: VerificationPlace) {
+  func report(_ message: String, at location: VerificationLocation) {
     faults += 1
     // Ids and keys may contain any bytes.
-    tell(UpdateText.printable(UpdateText.cut("\(text(place)): \(message)", most: UpdateText.mostLine)))
+    tell(UpdateText.printable(UpdateText.cut("\(text(location)): \(message)", most: UpdateText.mostLine)))
   }
 }

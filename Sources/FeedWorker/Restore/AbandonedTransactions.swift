@@ -1,7 +1,7 @@
+import Diagnostics
 import FeedKafka
 import FeedTransactions
 import Kafka
-import Service
 
 /// Ends open transactions of members that have left the group.
 ///
@@ -71,15 +71,10 @@ final class AbandonedTransactions {
     var configuration = settings.transactionalProducer(identity, slowInARow: 0)
     configuration["transactional.id"] = author.producer
     let producer = try clients.makeProducer(configuration, reportsEnds: true, log: log)
-    do throws(KafkaError) {
-      try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
-    } catch {
-      try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
-      throw error
-    }
+    // The transaction has ended by then, even if closing takes longer.
+    defer { try? producer.close(timeoutMilliseconds: timeoutMilliseconds) }
+    try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
     ended.insert(author.producer)
-    // The transaction has ended, even if closing takes longer.
-    try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
     log.write(
       .restoreTransactionEnded,
       "ended a transaction that a former member may have left open",

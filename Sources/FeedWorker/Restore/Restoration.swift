@@ -78,7 +78,7 @@ struct Restoration {
   // MARK: State
 
   var isUnderWay: Bool { !entries.isEmpty }
-  /// The changesets partitions that are still read, sorted.
+  /// The changesets partitions still being read, sorted.
   var unread: [RestoreRange] {
     numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
   }

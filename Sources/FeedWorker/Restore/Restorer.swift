@@ -1,4 +1,5 @@
 import Changesets
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedKafka
@@ -6,7 +7,7 @@ import FeedStatus
 import FeedStore
 import FeedTransactions
 import Kafka
-import Service
+import OperatingSystem
 
 /// Restores the feeds of assigned partitions by the steps of ``Restoration``; exchanges partitions with the standby.
 ///

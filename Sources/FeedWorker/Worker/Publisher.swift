@@ -4,10 +4,10 @@ import FeedStatus
 import FeedStore
 import FeedTransactions
 import Kafka
-import Service
+import OperatingSystem
 
-/// Publishes the store's pending changes: makes the calls that ``TransactionMachine`` requests, and applies
-/// the results to the store. It owns the producer and the flush in progress.
+/// Publishes the store's pending changes: prepares the flush in progress, which it owns, for the transaction whose calls
+/// ``TransactionCaller`` makes, and confirms it or rolls it back.
 ///
 /// Used on the worker's thread only, inside the store's isolation.
 final class Publisher {
@@ -48,18 +48,6 @@ final class Publisher {
 
   // MARK: Calls of the producer
 
-  /// The worker's state that a call needs.
-  struct Context {
-    let consumer: any GroupConsumer
-    let transactions: TransactionMachine
-    /// The end of the committed input.
-    let resume: [TopicPartitionOffset]
-    /// Up to these offsets, feeds may claim records of inputs whose offsets have started over.
-    let forgotten: [TopicPartition: Int64]
-    /// When to stop retrying failed calls, in milliseconds of the monotonic clock.
-    var limit: Int64 = .max
-  }
-
   func beginFlush(_ store: isolated FeedStore) {
     clock.begin()
     let start = MonotonicClock.nanoseconds()
@@ -68,24 +56,33 @@ final class Publisher {
   }
 
   /// Makes the call of a step of a transaction.
+  ///
+  /// - Parameters:
+  ///   - forgotten: up to these offsets, feeds may claim records of inputs whose offsets have started over.
+  ///   - limit: when to stop retrying failed calls, in milliseconds of the monotonic clock.
   func call(
     _ step: TransactionMachine.Step,
     _ store: isolated FeedStore,
-    _ context: Context
+    _ machine: WorkerMachine,
+    _ consumer: any GroupConsumer,
+    forgotten: [TopicPartition: Int64],
+    until limit: Int64
   ) -> TransactionMachine.Outcome {
     let start = MonotonicClock.nanoseconds()
     defer {
       if let stage = step.stage { clock.add(stage, since: start) }
       status.heartbeat()
     }
-    return calls.call(step, context.transactions) { () throws(KafkaError) in
+    return calls.call(step, machine.transactions) { () throws(KafkaError) in
       try write(store)
       return .wrote(
         endsTransaction: flush?.isAtEndOfTransaction == true,
         isLast: flush?.isAtEnd == true
       )
     } addOffsets: { () throws(KafkaError) in
-      try addOffsets(store, context)
+      try addOffsets(consumer, until: limit) {
+        committedOffsets(store, $0, else: machine.positions.resume, forgotten)
+      }
     }
   }
 
@@ -105,14 +102,18 @@ final class Publisher {
 
   /// Adds the offsets to the transaction while its records are in flight; and again if a partition ends later
   /// than the offsets' metadata says, because others have written to it.
-  private func addOffsets(_ store: isolated FeedStore, _ context: Context) throws(KafkaError) {
+  private func addOffsets(
+    _ consumer: any GroupConsumer,
+    until limit: Int64,
+    _ offsets: (any GroupMembership) -> [TopicPartition: CommittedOffset]
+  ) throws(KafkaError) {
     var isOutdated = false
     repeat {
-      let membership = try context.consumer.membership()
+      let membership = try consumer.membership()
       try calls.producer.sendOffsets(
-        committedOffsets(store, membership, context),
+        offsets(membership),
         membership,
-        timeoutMilliseconds: offsetsTime(until: context.limit)
+        timeoutMilliseconds: offsetsTime(until: limit)
       )
       // The commit would wait for the same deliveries.
       try calls.producer.flush(timeoutMilliseconds: TransactionCaller.callMilliseconds)
@@ -129,13 +130,14 @@ final class Publisher {
   }
 
   /// The offsets that the transaction commits, with metadata. If it is not its flush's last, it repeats the
-  /// committed offsets, to prove that the partitions are still this worker's.
+  /// `committed` offsets, to prove that the partitions are still this worker's.
   private func committedOffsets(
     _ store: isolated FeedStore,
     _ membership: any GroupMembership,
-    _ context: Context
+    else committed: @autoclosure () -> [TopicPartitionOffset],
+    _ forgotten: [TopicPartition: Int64]
   ) -> [TopicPartition: CommittedOffset] {
-    let positions = flush?.isAtEnd == true ? covered(store) : context.resume
+    let positions = flush?.isAtEnd == true ? covered(store) : committed()
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = positions.map { position in
       let metadata = CommitMetadata(
@@ -143,7 +145,7 @@ final class Publisher {
         hasSettings: store.hasSettings(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
         // After that offset, a feed cannot mistake any remaining record for one that it has applied.
-        forgotten: context.forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
+        forgotten: forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
         author: author
       )
       return (position.topicPartition, CommittedOffset(position.offset, metadata: metadata.text))

@@ -1,4 +1,5 @@
 import Changesets
+import Diagnostics
 import Feed
 import FeedConfiguration
 import FeedKafka
@@ -7,7 +8,7 @@ import FeedStore
 import FeedTransactions
 import Glibc
 import Kafka
-import Service
+import OperatingSystem
 
 /// Polls for input and applies it.
 extension Worker {
@@ -38,7 +39,7 @@ extension Worker {
     noteBacklog(of: store)
     batch.beginSlice(until: member.schedule.dueTime)
     defer { noteIgnoredFields(of: store) }
-    if try store.apply(batch, time: .clock(clock.milliseconds())) == .flushDue { return .untilFlush }
+    if try store.apply(batch, time: .clock(environment.milliseconds())) == .flushDue { return .untilFlush }
     return batch.isUnfinished ? .slice : .everything
   }
 
@@ -69,7 +70,7 @@ extension Worker {
   /// - Returns: the ends that are after the last records.
   func coverEnds(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
     let ends = batch.ends.filter(machine.positions.isBefore)
-    for end in ends { store.cover(end, at: clock.milliseconds()) }
+    for end in ends { store.cover(end, at: environment.milliseconds()) }
     return ends
   }
 
@@ -129,6 +130,7 @@ extension Worker {
     noteLag()
     restorer.logStoppedPartitions()
     refreshOffsets(store)
+    if stop.isRequested { log.write(.shutdownStopping, "stopping; publishing pending changes") }
     return .looked(
       ends: ends,
       deadline: store.deadline,
@@ -140,7 +142,7 @@ extension Worker {
   /// Commits old, unchanged offsets again: brokers forget the offsets of topics that the group does not
   /// assign, and the offsets of idle groups.
   private func refreshOffsets(_ store: isolated FeedStore) {
-    let now = clock.milliseconds()
+    let now = environment.milliseconds()
     guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
     nextOffsetRefresh = now + Self.offsetRefreshMilliseconds
     for position in machine.positions.resume { store.cover(position, at: now) }
@@ -148,7 +150,7 @@ extension Worker {
 
   /// Informs the store whether the input is behind, after a poll that may have waited.
   func noteBacklog(of store: isolated FeedStore) {
-    let now = clock.milliseconds()
+    let now = environment.milliseconds()
     guard member.update(&backlog, at: now, after: machine.positions.read) else { return }
     store.noteBacklog(backlog.isBehind)
     if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
@@ -156,7 +158,7 @@ extension Worker {
 
   /// Records once a second the number of unpublished input records, as far as the brokers have reported.
   private func noteLag() {
-    let now = clock.milliseconds()
+    let now = environment.milliseconds()
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: machine.positions.committed), of: identity.number)
@@ -168,17 +170,6 @@ extension Worker {
 /// Handles ends of transactions for the store and the input, and polls the group during long work.
 extension Worker {
   static let seekMilliseconds: Int32 = 5_000
-
-  /// The worker's state for a call of the publisher.
-  func context(until limit: Int64 = .max) -> Publisher.Context {
-    Publisher.Context(
-      consumer: consumer,
-      transactions: machine.transactions,
-      resume: machine.positions.resume,
-      forgotten: restorer.forgotten,
-      limit: limit
-    )
-  }
 
   /// Handles a committed transaction.
   func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) -> WorkerEvent {
@@ -207,13 +198,23 @@ extension Worker {
   /// - Returns: whether the seek succeeded.
   func rewind(to positions: [TopicPartitionOffset]) -> Bool {
     member.dropInput()
+    var hasRestarted = false
+    let isDone = succeeds(.inputRewindFailed, "could not rewind the input; restoring feeds") {
+      () throws(KafkaError) in
+      // Then the feeds have to forget the records that they have taken.
+      hasRestarted = try restorer.hasRestarted(positions)
+      if !hasRestarted { try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds) }
+    }
+    return isDone && !hasRestarted
+  }
+
+  /// Whether a call of the consumer succeeds; otherwise the error is logged.
+  func succeeds(_ event: LogEvent, _ failure: String, _ call: () throws(KafkaError) -> Void) -> Bool {
     do throws(KafkaError) {
-      // The feeds have to forget the records that they have taken.
-      if try restorer.hasRestarted(positions) { return false }
-      try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
+      try call()
       return true
     } catch {
-      log.write(.inputRewindFailed, "could not rewind the input; restoring feeds", ["error": error])
+      log.write(event, failure, ["error": error])
       return false
     }
   }
@@ -272,12 +273,10 @@ extension Worker {
   /// Resumes inputs after all polled records are applied.
   func resumeInput(_ inputs: [TopicPartition]) -> WorkerEvent.Resumption {
     if batch.isUnfinished { return .postponed }
-    do throws(KafkaError) {
+    let isDone = succeeds(.inputResumeFailed, "could not resume the input; restoring feeds") {
+      () throws(KafkaError) in
       try consumer.resume(inputs)
-      return .done
-    } catch {
-      log.write(.inputResumeFailed, "could not resume the input; restoring feeds", ["error": error])
-      return .failed
     }
+    return isDone ? .done : .failed
   }
 }

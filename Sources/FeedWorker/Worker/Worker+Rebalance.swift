@@ -1,9 +1,9 @@
+import Diagnostics
 import FeedKafka
 import FeedStatus
 import FeedStore
 import FeedTransactions
 import Kafka
-import Service
 
 /// Accepts partitions that the group assigns, and gives up revoked ones, as ``WorkerMachine`` decides.
 extension Worker {
@@ -44,7 +44,10 @@ extension Worker {
     try restorer.leave(partitions, isConfirmed: !isLost, store)
     try drop(partitions, store)
     environment.status.released(partitions, by: identity.number)
-    status.update { [content = store.content] in $0.content = content }
+    status.update { [content = store.content] in
+      $0.rebalances[isLost ? .lost : .revoked, default: 0] += 1
+      $0.content = content
+    }
     if !gone.isEmpty { onEvent(.released) }
   }
 
@@ -59,16 +62,9 @@ extension Worker {
   ///
   /// - Returns: whether the seek succeeded.
   func readOn(at positions: [TopicPartitionOffset]) -> Bool {
-    do throws(KafkaError) {
+    succeeds(.inputResumeFailed, "could not resume reading after a rebalance; restoring feeds") {
+      () throws(KafkaError) in
       try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
-      return true
-    } catch {
-      log.write(
-        .inputResumeFailed,
-        "could not resume reading after a rebalance; restoring feeds",
-        ["error": error]
-      )
-      return false
     }
   }
 

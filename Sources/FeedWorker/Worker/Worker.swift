@@ -1,12 +1,12 @@
 import Changesets
-import Feed
+import Diagnostics
 package import FeedConfiguration
 package import FeedKafka
 package import FeedStatus
 import FeedStore
 package import FeedTransactions
 package import Kafka
-import Service
+import OperatingSystem
 
 /// Reads its share of the input, keeps its feeds, and publishes their changes: one consumer, one
 /// transactional producer, one store, on one thread.
@@ -47,7 +47,6 @@ package final class Worker: @unchecked Sendable {
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
-  var clock: any WorkerClients { environment.clients }
   var consumer: any GroupConsumer { member.consumer }
   var batch: KafkaBatch { member.batch }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
@@ -104,7 +103,7 @@ package final class Worker: @unchecked Sendable {
       var action = WorkerMachine.firstAction
       while action != .end {
         let event = try perform(action, store)
-        action = machine.handle(event, at: clock.milliseconds())
+        action = machine.handle(event, at: environment.milliseconds())
       }
       return report
     } catch {
@@ -113,17 +112,6 @@ package final class Worker: @unchecked Sendable {
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }
-  }
-
-  /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
-  func findTopics() throws -> TopicLayout? {
-    let wait = configuration.startupTimeoutMilliseconds
-    guard let metadata = try member.findTopics(options.topics.distinct, waitMilliseconds: wait) else {
-      return nil
-    }
-    let layout = try TopicLayout(options.topics, metadata)
-    environment.status.found(TopicChanges(options.topics, metadata))
-    return layout
   }
 
   /// Logs ids that several of the worker's partitions share. If feeds are served, their follower logs them,
@@ -143,7 +131,7 @@ package final class Worker: @unchecked Sendable {
 
   var closeTime: Int32 {
     guard let deadline = stop.deadline else { return Self.closeMilliseconds }
-    return Int32(clamping: max(100, deadline - clock.milliseconds()))
+    return Int32(clamping: max(100, deadline - environment.milliseconds()))
   }
 }
 
@@ -154,7 +142,7 @@ extension Worker {
   /// - Throws: ``DaemonError`` or `KafkaError`, if the worker cannot continue.
   func perform(_ action: WorkerAction, _ store: isolated FeedStore) throws -> WorkerEvent {
     switch action {
-    case .findTopics: return try begin()
+    case .findTopics: return try findTopics()
     case .join: try join()
     case .rejoin: try rejoin()
     case .replaceConsumer: try replaceConsumer()
@@ -166,7 +154,6 @@ extension Worker {
       status.ended(.refused)
       calls.logUndelivered()
       throw DaemonError.cannot("publish", error)
-    case .report(let notice): tell(notice)
 
     case .apply: return .applied(try applySlice(to: store))
     case .look: return look(store)
@@ -188,11 +175,18 @@ extension Worker {
     case .restoreAgain(let dropped, let restored):
       try restoreAgain(store, dropping: dropped, restoring: restored)
 
-    case .prepareProducer(let step):
-      return .called(calls.prepare(step, machine.transactions), stopDeadline: stop.deadline)
+    case .prepareProducer(let step): return prepareProducer(step)
     case .beginFlush: publisher.beginFlush(store)
     case .call(let step, let limit):
-      return .called(publisher.call(step, store, context(until: limit)), stopDeadline: stop.deadline)
+      let outcome = publisher.call(
+        step,
+        store,
+        machine,
+        consumer,
+        forgotten: restorer.forgotten,
+        until: limit
+      )
+      return .called(outcome, stopDeadline: stop.deadline)
     case .wait(let milliseconds): try calls.wait(milliseconds)
     case .confirm(let isWhole, let milliseconds):
       return confirm(store, isWhole: isWhole, milliseconds: milliseconds)
@@ -217,9 +211,14 @@ extension Worker {
     return .done
   }
 
-  private func begin() throws -> WorkerEvent {
-    guard let layout = try findTopics() else { return .topicsChecked(isStopping: true) }
-    publisher.setTopics(options, layout)
+  /// Waits for the brokers, and checks that the topics fit together.
+  private func findTopics() throws -> WorkerEvent {
+    let wait = configuration.startupTimeoutMilliseconds
+    guard let metadata = try member.findTopics(options.topics.distinct, waitMilliseconds: wait) else {
+      return .topicsChecked(isStopping: true)
+    }
+    publisher.setTopics(options, try TopicLayout(options.topics, metadata))
+    environment.status.found(TopicChanges(options.topics, metadata))
     log.write(.groupJoining, "joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
     return .topicsChecked(isStopping: false)
   }
@@ -231,20 +230,16 @@ extension Worker {
     try join()
   }
 
-  private func tell(_ notice: WorkerNotice) {
-    switch notice {
-    case .stopping:
-      log.write(.shutdownStopping, "stopping; publishing pending changes")
-    case .waitingForCoordinator(let error):
+  private func prepareProducer(_ step: TransactionMachine.Step) -> WorkerEvent {
+    let outcome = calls.prepare(step, machine.transactions)
+    if case .failed(let error) = outcome {
+      let mayPass = error.isRetriable && !error.isFatal
       log.write(
-        .transactionWaitingForCoordinator,
-        "waiting for the transaction coordinator",
+        mayPass ? .transactionWaitingForCoordinator : .transactionProducerRefused,
+        mayPass ? "waiting for the transaction coordinator" : "could not register the producer",
         ["error": error]
       )
-    case .producerRefused(let error):
-      log.write(.transactionProducerRefused, "could not register the producer", ["error": error])
-    case .revoking: status.update { $0.rebalances[.revoked, default: 0] += 1 }
-    case .lost: status.update { $0.rebalances[.lost, default: 0] += 1 }
     }
+    return .called(outcome, stopDeadline: stop.deadline)
   }
 }

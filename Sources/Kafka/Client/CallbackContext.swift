@@ -31,13 +31,13 @@ final class CallbackContext {
   var onDelivery: ((_ number: Int, Result<Int64, KafkaError>) -> Void)?
 
   /// A partition of a topic's librdkafka handle.
-  struct Place: Hashable {
+  struct HandlePartition: Hashable {
     var topic: OpaquePointer
     var partition: Int32
   }
 
   /// The offset after the last delivered record of each partition.
-  private(set) var deliveredEnds: [Place: Int64] = [:]
+  private(set) var deliveredEnds: [HandlePartition: Int64] = [:]
 
   init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
     self.log = log
@@ -63,7 +63,7 @@ final class CallbackContext {
   /// Records the offset of a delivered record, if the broker reported it.
   func noteDelivery(of message: rd_kafka_message_t) {
     guard let topic = message.rkt, message.offset >= 0 else { return }
-    deliveredEnds[Place(topic: topic, partition: message.partition)] = message.offset + 1
+    deliveredEnds[HandlePartition(topic: topic, partition: message.partition)] = message.offset + 1
   }
 
   /// Logs that a broker delays its answers; 0 when it no longer does.

@@ -99,19 +99,13 @@ extension KafkaConfiguration: ExpressibleByDictionaryLiteral {
     var configuration = self
     // librdkafka requires a group name. The consumer neither joins this group nor commits to it.
     configuration.setDefaults(["group.id": "no-group", "socket.nagle.disable": "true"])
-    try configuration.require(
-      "partition.assignment.strategy",
-      "cooperative-sticky",
-      because: "only moving partitions are revoked"
-    )
-    let reason = "offsets are committed together with their results"
-    try configuration.require("enable.auto.commit", "false", because: reason)
-    try configuration.require("enable.auto.offset.store", "false", because: reason)
-    try configuration.require(
-      "enable.partition.eof",
-      "true",
-      because: "FeedStore waits for the ends of partitions"
-    )
+    let commits = "offsets are committed together with their results"
+    let required = [
+      ("partition.assignment.strategy", "cooperative-sticky", "only moving partitions are revoked"),
+      ("enable.auto.commit", "false", commits), ("enable.auto.offset.store", "false", commits),
+      ("enable.partition.eof", "true", "FeedStore waits for the ends of partitions"),
+    ]
+    for (name, value, reason) in required { try configuration.require(name, value, because: reason) }
     if let isolationLevel { configuration["isolation.level"] = isolationLevel.rawValue }
     return configuration
   }

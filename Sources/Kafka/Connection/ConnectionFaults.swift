@@ -32,7 +32,7 @@ public final class ConnectionFaults: Sendable, Hashable {
 
     /// Without another failure for this long, a fault counts as fixed. librdkafka retries more often than that.
     static let silenceMilliseconds: Int64 = 120_000
-    /// More than a cluster's brokers, or a client's faults.
+    /// More than clusters have brokers, or clients faults.
     static let most = 1_000
 
     /// Records a failed connection.

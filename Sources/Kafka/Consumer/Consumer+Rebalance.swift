@@ -208,6 +208,10 @@ public struct Rebalance: Sendable, Hashable {
 /// place without a change. It waits briefly before that, and so does a member that gives up partitions: a member without the
 /// first round's answer by then starts over, a second later. The round after that never causes another, and for some time no
 /// other round does, so members cannot make each other join endlessly.
+///
+/// A static member also joins again after its first assignment. When a process returns, the broker answers with the assignment of
+/// the last round. If the former process ended between giving up partitions and joining again, nothing else would cause the
+/// second round, and these partitions would never have an owner.
 package struct SecondJoin: Equatable {
   /// The minimum time between two such joins of a member.
   package static let pause = Duration.seconds(3)
@@ -225,8 +229,10 @@ package struct SecondJoin: Equatable {
   /// Whether the next round is the result of such a join.
   private var isSecond = false
   private var currentPause = Self.pause
+  private let isStatic: Bool
 
-  package init() {}
+  /// - Parameter isStatic: whether the member has a `group.instance.id`.
+  package init(isStatic: Bool) { self.isStatic = isStatic }
 
   /// Partitions were given up: librdkafka joins again by itself.
   ///
@@ -248,7 +254,7 @@ package struct SecondJoin: Equatable {
       return false
     }
     if let sinceLast, sinceLast < currentPause { return false }
-    guard count == 0 else { return false }
+    guard count == 0 || isStatic && lastTime == nil else { return false }
     lastTime = now
     isSecond = true
     return true

@@ -58,7 +58,7 @@ public final class Consumer: KafkaClient {
   var hasBeenAssigned = false
   /// The topics that the group assigns; none if it is not a member of a group.
   private(set) var subscription: [String] = []
-  var secondJoin = SecondJoin()
+  var secondJoin: SecondJoin
   /// Whether to join the group again when the received rebalance is completed, and the time until which no poll returns it:
   /// `SecondJoin`.
   var joinsAgain = false
@@ -99,6 +99,7 @@ public final class Consumer: KafkaClient {
     }
     self.queue = queue
     groupID = configuration["group.id"]
+    secondJoin = SecondJoin(isStatic: configuration["group.instance.id"] != nil)
     super.init(handle)
     handle.context.consumer = self
   }

@@ -43,11 +43,13 @@ extension KafkaError {
   ///   - action: the attempted action and its target, for example `commit the offset of feeds.items [3]`.
   ///   - detail: librdkafka's message, if it is more specific than the code's text.
   ///   - client: the handle that failed.
+  ///   - requiresAbort: whether the current transaction must be aborted.
   package static func make(
     _ kind: KafkaErrorCode,
     _ action: String,
     detail: String? = nil,
-    client: OpaquePointer? = nil
+    client: OpaquePointer? = nil,
+    requiresAbort: Bool = false
   ) -> KafkaError {
     if kind == .fatal, let client, let (cause, reason) = fatalError(of: client) {
       return KafkaError(
@@ -63,7 +65,7 @@ extension KafkaError {
       message: compose(kind, action, detail),
       isRetriable: kind.isUsuallyRetriable,
       isFatal: kind == .fatal || kind == .fenced || kind == .closed,
-      requiresAbort: false
+      requiresAbort: requiresAbort
     )
   }
 

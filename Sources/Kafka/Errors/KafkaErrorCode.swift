@@ -29,6 +29,8 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let invalidArgument = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
   /// The call is not allowed in the client's state, for example a commit without a transaction.
   public static let state = Self(RD_KAFKA_RESP_ERR__STATE)
+  /// The cause is in the program, or in a service that it uses, and not in Kafka.
+  public static let application = Self(RD_KAFKA_RESP_ERR__APPLICATION)
   public static let closed = Self(RD_KAFKA_RESP_ERR__DESTROY)
   public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
   /// A newer producer with the same `transactional.id` has taken over.

@@ -266,8 +266,6 @@ public struct HeaderList {
 
   public init() {}
 
-  public var count: Int { entries.count }
-  public var isEmpty: Bool { entries.isEmpty }
   /// The size of all names and values.
   public var byteCount: Int { bytes.count }
 

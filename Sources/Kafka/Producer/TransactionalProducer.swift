@@ -139,7 +139,10 @@ public class TransactionalProducer: Producer {
     guard let handle, let index = topics.index(ofName: partition.topic, client: handle.client) else {
       return nil
     }
-    let place = CallbackContext.Place(topic: topics.pointer(at: index), partition: partition.partition)
+    let place = CallbackContext.HandlePartition(
+      topic: topics.pointer(at: index),
+      partition: partition.partition
+    )
     return handle.context.deliveredEnds[place]
   }
 

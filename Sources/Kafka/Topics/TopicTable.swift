@@ -10,8 +10,6 @@ struct TopicTable {
   /// The most recently found index, tried first: adjacent records mostly have the same topic.
   private var last = 0
 
-  var count: Int { topics.count }
-
   func name(at index: Int) -> String { topics[index].name }
 
   /// librdkafka's handle of a topic in the table.

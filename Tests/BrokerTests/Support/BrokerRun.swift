@@ -1,11 +1,12 @@
+import Diagnostics
 import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
 import ObservationSupport
+import OperatingSystem
 import Oracle
 import ProcessSupport
-import Service
 import Synchronization
 import Testing
 

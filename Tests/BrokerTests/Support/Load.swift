@@ -1,8 +1,8 @@
 import FeedStore
 import Kafka
 import ObservationSupport
+import OperatingSystem
 import Oracle
-import Service
 import Synchronization
 
 @testable import FeedKafka

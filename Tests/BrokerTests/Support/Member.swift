@@ -1,9 +1,9 @@
+import Diagnostics
 import Foundation
 import Glibc
 import ObservationSupport
 import Oracle
 import ProcessSupport
-import Service
 import Synchronization
 
 /// A daemon in a separate process: the built command.

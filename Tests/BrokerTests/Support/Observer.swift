@@ -1,7 +1,7 @@
 import FeedStore
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 
 /// Follows the output from its beginning on a separate thread, and lets tests wait for conditions.

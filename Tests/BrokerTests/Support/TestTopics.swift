@@ -1,4 +1,5 @@
 import CRdkafka
+import Diagnostics
 import FeedConfiguration
 import FeedStore
 import FeedTools
@@ -6,7 +7,7 @@ import FoundationEssentials
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import Settings
 
 @testable import FeedKafka
 
@@ -338,7 +339,8 @@ final class TopicReader {
   }
 
   /// All records at the start, and the ends: for each partition the offset after its last record, and the offset after
-  /// the transaction markers that follow it; 0 for an empty partition.
+  /// the transaction markers that follow it; 0 for an empty partition. Waits for the ends of open transactions, since a
+  /// killed member's would hide the committed records after it.
   static func contents(
     _ topics: TestTopics,
     _ names: [String],
@@ -346,7 +348,9 @@ final class TopicReader {
   ) throws -> (records: [TopicRecord], ends: [TopicPartition: Int64]) {
     let reader = try TopicReader(topics, names, isolation: isolation)
     defer { reader.close() }
-    let ends = try reader.ends()
+    let uncommitted = try TopicReader(topics, names, isolation: .readUncommitted)
+    defer { uncommitted.close() }
+    let ends = try uncommitted.ends()
     var records: [TopicRecord] = []
     let deadline = ContinuousClock.now + .seconds(600)
     while !reader.hasReached(ends) {

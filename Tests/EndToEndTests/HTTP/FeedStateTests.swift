@@ -1,9 +1,9 @@
 import ChangesetTestSupport
 import FeedHTTP
 import FeedStatus
+import HTTP
 import HTTPTestSupport
 import Kafka
-import Service
 import Testing
 
 @testable import FeedWorker
@@ -34,8 +34,10 @@ struct FeedStateTests {
     #expect(again.body.isEmpty)
     #expect(again["ETag"] == tag)
     try ground.publish(try await source.flush(("hn/é", ChangesetSource.item("y"))))
-    while try ground.ask("GET \(path)", "If-None-Match: \(tag)").status == 304 { await Task.yield() }
-    let changed = try ground.ask("GET \(path)", "If-None-Match: \(tag)")
+    let changed = try await until("the feed changes") {
+      let response = try ground.ask("GET \(path)", "If-None-Match: \(tag)")
+      return response.status == 304 ? nil : response
+    }
     #expect(changed.status == 200)
     #expect(changed["ETag"] == "\"feeds.items:1795168800000/0@2\"")
     await ground.end()
@@ -101,7 +103,7 @@ struct FeedStateTests {
     // The same id in another partition is another feed.
     try ground.publish(try await ChangesetSource().flush(("c&d=e", Self.item)), partition: 0)
     names.append("c&d=e")
-    while try !ground.ask("GET /v1/feeds").text.hasPrefix("{\"count\":8") { await Task.yield() }
+    try await until("all feeds are listed") { try ground.ask("GET /v1/feeds").text.hasPrefix("{\"count\":8") }
     let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     var path: String? = "/v1/feeds?limit=3"
     var found: [String] = []
@@ -191,8 +193,10 @@ struct FeedStateTests {
     try ground.publish(try await source.flush(("a", Self.item), ("b", Self.item)))
     _ = try await ground.ask("GET /v1/feeds/b", until: 200)
     ground.server.status.lags([TopicPartition(topic: "feeds.items", partition: 0): 7], of: 0)
-    while try !ground.ask("GET /v1/status").text.contains("\"count\":2") { await Task.yield() }
-    let text = try ground.ask("GET /v1/status").text
+    let text = try await until("both feeds count") {
+      let text = try ground.ask("GET /v1/status").text
+      return text.contains("\"count\":2") ? text : nil
+    }
     #expect(text.contains("{\"inputLag\":7,\"partition\":0,\"position\":2,"))
     #expect(text.contains("\"maxChanges\":5000"))
     #expect(text.contains("\"instance\":\"feedstore\""))

@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import FeedConfiguration
+import HTTP
 import HTTPTestSupport
-import Service
 import Testing
 
 /// Streams of changes, and reconnecting to them.

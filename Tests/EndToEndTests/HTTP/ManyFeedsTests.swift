@@ -1,7 +1,6 @@
 import ChangesetTestSupport
 import FeedConfiguration
 import HTTPTestSupport
-import Service
 import Testing
 
 /// Streams of many feeds, and windows, over HTTP.
@@ -262,7 +261,7 @@ struct ManyFeedsTests {
       try client.ask("PATCH /v1/streams/\(String(repeating: "0", count: 32))", body: "{}").status == 404
     )
     await reader.end()
-    while try client.ask(path, body: "{}").status != 404 { await Task.yield() }
+    try await until("the stream ends") { try client.ask(path, body: "{}").status == 404 }
     await ground.end()
   }
 }

@@ -1,12 +1,15 @@
+import Diagnostics
 import FeedConfiguration
 import FeedDaemon
 import FeedHTTP
 import FeedStore
+import HTTP
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Synchronization
 import Testing
 
@@ -170,7 +173,7 @@ struct OperationsTests {
       Self.expect(line, in: text)
     }
     // The service manager is notified each second.
-    while !isReady.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+    try await until("the service manager is notified that the daemon is ready") { isReady.withLock { $0 } }
     stop.request()
     let report = try await running.value
     #expect(report.counters.records == 4)
@@ -238,15 +241,15 @@ struct OperationsTests {
     with wanted: String...,
     without unwanted: String? = nil
   ) async throws -> String {
-    while url.withLock({ $0.isEmpty }) { await Task.yield() }
-    let port = try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? ""))
-    while true {
+    let port = try await until("the daemon serves") {
+      Int(url.withLock { $0 }.split(separator: ":").last ?? "")
+    }
+    return try await until("the metrics have \(wanted)") {
       let client = try HTTPTestClient(port: port)
       try client.request("GET /metrics", "Connection: close")
       let text = try client.response().text
       let isEarly = unwanted.map { text.contains($0) } ?? false
-      if !isEarly, wanted.allSatisfy({ text.contains($0) }) { return text }
-      await Task.yield()
+      return !isEarly && wanted.allSatisfy { text.contains($0) } ? text : nil
     }
   }
 

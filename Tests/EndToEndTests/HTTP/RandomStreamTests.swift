@@ -1,9 +1,9 @@
 import ChangesetTestSupport
 import Feed
 import FeedConfiguration
+import HTTP
 import HTTPTestSupport
 import Oracle
-import Service
 import Testing
 
 /// Clients that connect and disconnect at random end with the server's feeds.

@@ -1,8 +1,8 @@
 import ChangesetTestSupport
+import Diagnostics
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
-import Service
 import Synchronization
 import Testing
 

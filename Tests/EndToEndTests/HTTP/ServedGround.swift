@@ -1,12 +1,15 @@
 import ChangesetTestSupport
+import Diagnostics
 import Feed
 import FeedStatus
 import FoundationEssentials
+import HTTP
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
-import Service
+import OperatingSystem
+import Settings
 import Testing
 
 @testable import FeedConfiguration
@@ -111,10 +114,9 @@ final class ServedGround {
 
   /// Repeats a request until the response has a status.
   func ask(_ line: String, until status: Int) async throws -> HTTPTestResponse {
-    while true {
+    try await until("\(line) is answered with \(status)") {
       let response = try ask(line)
-      if response.status == status { return response }
-      await Task.yield()
+      return response.status == status ? response : nil
     }
   }
 
@@ -131,12 +133,9 @@ final class ServedGround {
 
   /// The tag of a feed's state without quotes, once the state contains a text.
   func tag(of feed: String, containing text: String) async throws -> String {
-    while true {
+    try await until("\(feed) has \(text)") {
       let response = try ask("GET /v1/feeds/\(PercentEncoding.encode(feed))")
-      if response.text.contains(text), let tag = response["ETag"] {
-        return String(tag.dropFirst().dropLast())
-      }
-      await Task.yield()
+      return response.text.contains(text) ? response["ETag"].map { String($0.dropFirst().dropLast()) } : nil
     }
   }
 

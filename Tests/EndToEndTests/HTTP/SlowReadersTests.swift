@@ -2,10 +2,11 @@ import ChangesetTestSupport
 import FeedConfiguration
 import FeedDaemon
 import FeedStore
+import HTTP
 import HTTPTestSupport
 import Kafka
 import ObservationSupport
-import Service
+import OperatingSystem
 import Synchronization
 import Testing
 
@@ -55,7 +56,7 @@ struct SlowReadersTests {
       return
     }
     try ground.produce([Self.record(0)], to: "feeds.items")
-    while try Self.ask(port, "/v1/feeds/a").status != 200 { await Task.yield() }
+    try await until("the feed is served") { try Self.ask(port, "/v1/feeds/a").status == 200 }
 
     let thread = WorkerThread(name: "slow readers")
     defer { thread.stop() }
@@ -66,9 +67,10 @@ struct SlowReadersTests {
     while let event = await iterator.next() {
       if case .committed(let counters) = event, counters.records == records + 1 { break }
     }
-    while try !Self.ask(port, "/v1/feeds/a").text.contains("\"n\":\(records),") { await Task.yield() }
-    // Each stream rejects something eventually.
-    while try Self.refused(port) < Self.readers { await Task.yield() }
+    try await until("the last record is served") {
+      try Self.ask(port, "/v1/feeds/a").text.contains("\"n\":\(records),")
+    }
+    try await until("each stream rejects a message") { try Self.refused(port) >= Self.readers }
     let status = try Self.ask(port, "/v1/status").text
     #expect(status.contains("\"streams\":\(Self.readers)"))
 
@@ -131,14 +133,12 @@ struct LargeFeedReadersTests {
       // Each receives another version, half of them as documents, half as streams.
       try await publish(items, number, revision: items + number, on: ground)
       let path = number % 2 == 0 ? "/v1/feeds/large" : "/v1/feeds/large/changes"
-      while true {
+      let client = try await until("earlier readers count as slow, and make room") {
         let client = try ground.connect(receiveBufferBytes: 4096)
         try client.request("GET \(path)")
-        // Earlier readers count as slow only after some time.
-        guard try client.head().status == 200 else { continue }
-        clients.append(client)
-        break
+        return try client.head().status == 200 ? client : nil
       }
+      clients.append(client)
       #expect(try ground.ask("GET /v1/feeds/small").status == 200)
     }
     // A client that reads is served eventually, although all others are stalled.
@@ -155,6 +155,8 @@ struct LargeFeedReadersTests {
       try await source.flush(("large", ChangesetSource.item("x\(item)", number, size: 500_000)))
     )
     let marker = "\"revision\":\(revision),"
-    while try !ground.ask("GET /v1/feeds?search=large").text.contains(marker) { await Task.yield() }
+    try await until("\(marker) is listed") {
+      try ground.ask("GET /v1/feeds?search=large").text.contains(marker)
+    }
   }
 }

@@ -1,11 +1,16 @@
+import Diagnostics
+import FeedClient
 import FeedConfiguration
 import FeedStore
+import FeedWorker
+import HTTP
 import HTTPTestSupport
 import Kafka
 import KafkaTestSupport
 import ObservationSupport
+import OperatingSystem
 import Oracle
-import Service
+import Standby
 import Synchronization
 import Testing
 
@@ -19,17 +24,12 @@ struct StandbyFollowerTests {
     let stop = StopRequest()
     private let lines = Mutex<[String]>([])
     private let url = Mutex("")
-    private let received = Mutex(0)
     private let running = Mutex<Task<DaemonReport, any Error>?>(nil)
 
     func start(_ ground: Ground) {
       let log = Ground.log { [self] line in lines.withLock { $0.append(line) } }
       let daemon = ground.daemon(stop: stop, log: log) { [self] event in
-        switch event {
-        case .serving(let address): url.withLock { $0 = address }
-        case .received(let count): received.withLock { $0 += count }
-        default: break
-        }
+        if case .serving(let address) = event { url.withLock { $0 = address } }
       }
       running.withLock { $0 = Task { [daemon] in try await daemon.run() } }
     }
@@ -54,8 +54,9 @@ struct StandbyFollowerTests {
     }
 
     func client() async throws -> HTTPTestClient {
-      while url.withLock({ $0.isEmpty }) { await Task.yield() }
-      return try HTTPTestClient(port: try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? "")))
+      try HTTPTestClient(
+        port: try await until("it serves") { Int(url.withLock { $0 }.split(separator: ":").last ?? "") }
+      )
     }
 
     func ask(_ path: String) async throws -> HTTPTestResponse {
@@ -64,12 +65,13 @@ struct StandbyFollowerTests {
       return try client.response()
     }
 
-    /// A feed's state, once it contains a text.
-    func state(of feed: String, containing text: String) async throws {
-      while true {
-        let response = try await ask("/v1/feeds/\(feed)")
-        if response.status == 200, response.text.contains(text) { return }
-        try await Task.sleep(for: .milliseconds(10))
+    /// Waits until each feed's state contains a text.
+    func serves(_ text: String) async throws {
+      for feed in 0..<2 {
+        try await until("feed-\(feed) has \(text)") {
+          let response = try await ask("/v1/feeds/feed-\(feed)")
+          return response.status == 200 && response.text.contains(text)
+        }
       }
     }
 
@@ -111,10 +113,6 @@ struct StandbyFollowerTests {
     }
   }
 
-  private static func wait(_ isMet: () -> Bool) async throws {
-    while !isMet() { try await Task.sleep(for: .milliseconds(10)) }
-  }
-
   @Test func `every member serves every feed, and takes over what it has followed without reading it`()
     async throws
   {
@@ -123,13 +121,15 @@ struct StandbyFollowerTests {
     try ground.produce(Self.records(0..<100), to: "feeds.items")
     let (first, second) = (Member(), Member())
     first.start(ground)
-    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 99.") }
+    try await first.serves("number 99.")
 
     second.start(ground)
     // One partition moves to the second, and each follows the other's.
     for member in [first, second] {
-      try await Self.wait { member.lines(.standbyReady).contains { $0.contains("followed=1") } }
-      for feed in 0..<2 { try await member.state(of: "feed-\(feed)", containing: "number 99.") }
+      try await until("standby is ready") {
+        member.lines(.standbyReady).contains { $0.contains("followed=1") }
+      }
+      try await member.serves("number 99.")
     }
     let status = try await second.ask("/v1/status").text
     #expect(status.contains(#""standing":"up-to-date""#))
@@ -141,7 +141,7 @@ struct StandbyFollowerTests {
     // The first ends, and its partition goes to the second, which has followed it.
     let before = second.restored("standby").count
     try await first.end()
-    try await Self.wait { second.restored("standby").count > before }
+    try await until("the second restores it") { second.restored("standby").count > before }
     #expect(second.restored("standby").dropFirst(before) == [1])
     // Nothing was published in between.
     #expect(second.restored("records").dropFirst(before) == [0])
@@ -165,15 +165,15 @@ struct StandbyFollowerTests {
     try ground.produce(Self.records(0..<100), to: "feeds.items")
     let first = Member()
     first.start(ground)
-    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 99.") }
+    try await first.serves("number 99.")
     // The outcome of a commit is not known, so everything is restored again.
     try ground.cluster.pushRequestErrors(.endTxn, [.invalidProducerEpoch])
     try ground.produce(Self.records(100..<101), to: "feeds.items")
-    try await Self.wait { first.restored("standby").reduce(0, +) >= 2 }
+    try await until("both are restored") { first.restored("standby").reduce(0, +) >= 2 }
     // Of more than fifty changesets, the last ones.
     let read = first.restored("records").last ?? .max
     #expect(read < 10, "\(read) records were read")
-    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 100.") }
+    try await first.serves("number 100.")
     #expect(!(try await first.ask("/v1/status").text.contains("standby")))
     try await first.end()
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import FeedHTTP
 
 struct ChangesetHistoryTests {
-  private let feed = FeedView(FeedAddress(0, ByteText("a")))
+  private let feed = ViewAddress(FeedAddress(0, ByteText("a")))
 
   private func changeset(_ revision: UInt64, bytes: Int = 100) -> StreamedChangeset {
     .made(revision, texts: [String(repeating: " ", count: bytes)])
@@ -28,7 +28,7 @@ struct ChangesetHistoryTests {
     #expect(missed(history, after: 9) == nil)
     #expect(missed(history, after: 7, epoch: "e/2") == nil)
     // The same id and the same epoch in another partition.
-    let other = FeedView(FeedAddress(1, feed.feed.id))
+    let other = ViewAddress(FeedAddress(1, feed.feed.id))
     #expect(history.changesets(of: other, after: FeedVersion(epoch: "e/1", revision: 7)) == nil)
     history.removeAll(of: feed)
     #expect(missed(history, after: 7) == nil)
@@ -37,7 +37,7 @@ struct ChangesetHistoryTests {
 
   @Test func `the oldest changesets of all feeds are dropped first, and the limit holds`() {
     var history = ChangesetHistory(limit: 4_000)
-    let other = FeedView(FeedAddress(0, ByteText("b")))
+    let other = ViewAddress(FeedAddress(0, ByteText("b")))
     history.append(changeset(1), of: feed)
     for revision in 1...9 as ClosedRange<UInt64> {
       history.append(changeset(revision), of: other)
@@ -57,7 +57,7 @@ struct ChangesetHistoryTests {
 
   @Test func `removed changesets are not counted any more`() {
     var history = ChangesetHistory(limit: 1_000_000)
-    let other = FeedView(FeedAddress(0, ByteText("b")))
+    let other = ViewAddress(FeedAddress(0, ByteText("b")))
     history.append(changeset(1), of: other)
     for revision in 1...10_000 as ClosedRange<UInt64> {
       history.append(changeset(revision), of: feed)

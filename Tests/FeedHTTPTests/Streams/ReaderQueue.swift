@@ -1,4 +1,4 @@
-@testable import Service
+@testable import HTTP
 
 /// A stream's queue without a connection, and the messages in it.
 struct ReaderQueue {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FeedClient
 @testable import FeedHTTP
-@testable import Service
+@testable import HTTP
 
 /// The states of streams' clients, compared with plain slices of the feeds at the same revisions.
 struct StreamAgreementTests {
@@ -180,8 +180,8 @@ private struct StreamedClient {
     // Messages on their way for a feed that is removed and added again would belong to the new one.
     if !removed.isEmpty { try read(upTo: .max) }
     let change = try topic.streams.change(id, rights, removing: removed, adding: added)
-    guard let change, change.removed == removed.map(\.place),
-      Set(change.added + change.changed) == Set(added.map(\.place))
+    guard let change, change.removed == removed.map(\.viewID),
+      Set(change.added + change.changed) == Set(added.map(\.viewID))
     else {
       throw Failure(
         description: "the stream does not follow what it was asked for: \(String(describing: change))"

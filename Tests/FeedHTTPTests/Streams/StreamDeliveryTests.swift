@@ -3,12 +3,12 @@ import Testing
 
 @testable import FeedClient
 @testable import FeedHTTP
-@testable import Service
+@testable import HTTP
 
 /// The messages for a feed's readers, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
   private static let feed = FeedAddress(0, ByteText("f"))
-  private static let view = FeedView(feed)
+  private static let view = ViewAddress(feed)
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
   private let queue = ReaderQueue()
 
@@ -40,9 +40,8 @@ struct StreamDeliveryTests {
     .notice(EncodedEvent(data: Array(text.utf8)))
   }
 
-  private static func deletion(_ revision: UInt64, reborn: String? = nil) throws -> StreamStep {
-    let value = #"{"epoch":"e/1","revision":\#(revision),"base":\#(revision - 1)}"#
-    return .deletion(try #require(StreamedChangeset(deletion: Array(value.utf8))), reborn: reborn)
+  private static func deletion(_ revision: UInt64, reborn: String? = nil) -> StreamStep {
+    .deletion(.made(revision, isDeletion: true, texts: ["deletion \(revision)"]), reborn: reborn)
   }
 
   private mutating func add(
@@ -52,9 +51,9 @@ struct StreamDeliveryTests {
   ) -> (number: Int, isLagging: Bool) {
     let number = delivery.open((queue ?? self.queue).stream)
     delivery.follow(FeedRequest(feed: Self.feed.id), on: number)
-    if let place = delivery.waitingPlace(PlaceID(Self.feed.id), on: number) {
-      let version = revision.map { Self.version($0) }
-      delivery.begin(place, on: number, at: Self.feed, after: version, current: Self.standing(current))
+    let version = revision.map { Self.version($0) }
+    if let (id, view) = delivery.begin(ViewID(Self.feed.id), on: number, at: Self.feed, after: version) {
+      delivery.start(id, of: view, Self.standing(current))
     }
     return (number, delivery.streams[number]?.isLagging == true)
   }
@@ -78,7 +77,8 @@ struct StreamDeliveryTests {
     _ description: FeedDescription?,
     standing: FeedStanding = .upToDate
   ) {
-    delivery.sendUpToDate(Self.feed, standing: standing) { _ in Self.standing(description) }
+    let standings = delivery.awaitingViews(of: Self.feed).map { ($0, Self.standing(description)) }
+    delivery.sendUpToDate(Self.feed, standing: standing, standings)
   }
 
   // MARK: Start
@@ -135,10 +135,10 @@ struct StreamDeliveryTests {
     let number = delivery.open(queue.stream, id: "s")
     let version = Self.version(5)
     delivery.follow(FeedRequest(feed: Self.feed.id, version: version), on: number)
-    let place = PlaceID(Self.feed.id)
-    #expect(delivery.waitingPlace(place, on: number)?.request.version == version)
+    let place = ViewID(Self.feed.id)
+    #expect(delivery.waitingView(place, on: number)?.request.version == version)
     delivery.tell(StreamNotice.absent(Self.feed.id), of: place, on: number)
-    #expect(delivery.waitingPlace(place, on: number)?.request.version == nil)
+    #expect(delivery.waitingView(place, on: number)?.request.version == nil)
   }
 
   @Test mutating func `a version that is not in the history is not used`() {
@@ -221,24 +221,22 @@ struct StreamDeliveryTests {
     #expect(add(after: 1, current: Self.description(2)).isLagging)
   }
 
-  @Test mutating func `a deletion is not sent to readers of a later epoch`() throws {
+  @Test mutating func `a deletion is not sent to readers of a later epoch`() {
     let (_, isLagging) = add(after: 1, current: Self.description(1))
     #expect(!isLagging)
-    #expect(take(try Self.deletion(2, reborn: "e/1")) == [])
+    #expect(take(Self.deletion(2, reborn: "e/1")) == [])
     #expect(queue.drain() == [])
-    #expect(take(try Self.deletion(2, reborn: "e/2")) == [])
-    #expect(queue.drain() == [#"{"epoch":"e/1","revision":2,"base":1}"#])
+    #expect(take(Self.deletion(2, reborn: "e/2")) == [])
+    #expect(queue.drain() == ["deletion 2"])
   }
 
-  @Test mutating func `after a deletion readers are up to date, and one that reconnects is told of it`()
-    throws
-  {
+  @Test mutating func `after a deletion readers are up to date, and one that reconnects receives it`() {
     _ = add(after: 1, current: Self.description(1))
     // The client no longer has the feed, and the deletion is not delivered yet.
     sendUpToDate(nil)
     #expect(queue.drain() == [])
     #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(1)))
-    #expect(take(try Self.deletion(2)) == [])
+    #expect(take(Self.deletion(2)) == [])
     sendUpToDate(nil, standing: .catchingUp)
     #expect(queue.drain().count == 1 && delivery.awaitingNotice == [Self.feed])
     sendUpToDate(nil)
@@ -280,7 +278,7 @@ struct StreamDeliveryTests {
     _ = delivery.close(second)
     #expect(!delivery.isRead(Self.feed))
     #expect(take(Self.changeset(1)) == [])
-    #expect(delivery.placeCount == 0)
+    #expect(delivery.viewCount == 0)
   }
 
   // MARK: Up to date

@@ -2,7 +2,7 @@ import FeedClient
 import Testing
 
 @testable import FeedHTTP
-@testable import Service
+@testable import HTTP
 
 /// The messages for one reader of a stream, and when it lags.
 struct StreamReaderTests {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FeedClient
 @testable import FeedHTTP
-@testable import Service
+@testable import HTTP
 
 /// The effect of tokens' rights and expiry on streams.
 struct StreamRightsTests {
@@ -34,10 +34,12 @@ struct StreamRightsTests {
     for feed in feeds {
       let id = ByteText(feed)
       delivery.follow(FeedRequest(feed: id), on: number)
-      guard let place = delivery.waitingPlace(PlaceID(id), on: number) else { continue }
-      let current = ViewStanding(description: .made(of: feed, revision: 1, .upToDate), since: 1)
       let version = FeedVersion(epoch: "e/1", revision: 1)
-      delivery.begin(place, on: number, at: FeedAddress(0, id), after: version, current: current)
+      guard
+        let (reader, view) = delivery.begin(ViewID(id), on: number, at: FeedAddress(0, id), after: version)
+      else { continue }
+      let current = ViewStanding(description: .made(of: feed, revision: 1, .upToDate), since: 1)
+      delivery.start(reader, of: view, current)
     }
     return number
   }
@@ -55,7 +57,7 @@ struct StreamRightsTests {
     #expect(queue.drain() == [Self.forbidden("b")])
     for feed in ["a", "b"] { change(feed, 2) }
     #expect(queue.drain() == ["a2"])
-    #expect(delivery.placeCount == 1)
+    #expect(delivery.viewCount == 1)
     #expect(delivery.close(number).map(\.feed.string) == ["a"])
   }
 
@@ -72,7 +74,7 @@ struct StreamRightsTests {
     #expect(delivery.refused(on: "s", butReadableBy: .all).map(\.feed.string) == ["b"])
     #expect(delivery.refused(on: "another", butReadableBy: .all).isEmpty)
     // A feed that the stream no longer follows is forgotten.
-    #expect(delivery.unfollow(PlaceID(ByteText("b")), on: number) == nil)
+    #expect(delivery.unfollow(ViewID(ByteText("b")), on: number) == nil)
     #expect(delivery.refused(on: "s", butReadableBy: .all).isEmpty)
   }
 
@@ -150,7 +152,7 @@ struct StreamRightsTests {
     let removed = FeedRequest(feed: ByteText("0f0"))
     #expect(
       try topic.streams.change(id, Self.rights("*"), removing: [removed], adding: [])?.removed == [
-        removed.place
+        removed.viewID
       ]
     )
     #expect(drained(queue, topic) == [Self.forbidden("0f0")])

@@ -33,6 +33,7 @@ extension StreamedChangeset {
     _ revision: UInt64,
     epoch: String = "e/1",
     isReload: Bool = false,
+    isDeletion: Bool = false,
     offset: Int64? = nil,
     texts: [String]? = nil
   ) -> StreamedChangeset {
@@ -40,6 +41,7 @@ extension StreamedChangeset {
       base: FeedVersion(epoch: epoch, revision: revision - 1),
       version: FeedVersion(epoch: epoch, revision: revision),
       isReload: isReload,
+      isDeletion: isDeletion,
       offset: offset ?? Int64(revision),
       values: (texts ?? ["\(revision)"]).map { Array($0.utf8) }
     )

@@ -30,8 +30,21 @@ struct StreamStepTests {
   }
 
   @Test func `a deletion has a version, and the epoch of the feed that exists now`() {
-    let value = #"{"feed":"f","epoch":"e/0","revision":4,"base":3,"mode":"delete"}"#
-    let update = FeedUpdate.absent(feed: "f", partition: 1, changeset: Array(value.utf8))
+    let change = ReplicaChange(
+      feed: "f",
+      epochBytes: Array("e/0".utf8),
+      revision: 4,
+      base: 3,
+      mode: .delete,
+      reason: nil,
+      timeMilliseconds: 0,
+      foreignTime: nil,
+      counts: .init(),
+      difference: nil,
+      byteCount: 0
+    )
+    let changeset = FeedChangeset(change: change, values: [], partition: 1, offset: 9)
+    let update = FeedUpdate.absent(feed: "f", partition: 1, changeset: changeset)
     #expect(Self.text(update, current: nil) == "deletion e/0@4, now gone")
     #expect(Self.text(update, current: Self.description()) == "deletion e/0@4, now e/1")
   }

@@ -8,7 +8,6 @@ import Synchronization
 @testable import FeedClient
 @testable import FeedHTTP
 @testable import FeedStatus
-@testable import Service
 
 /// A changesets topic of two partitions, a client that follows it step by step, and the streams of its feeds.
 final class StreamedTopic {
@@ -164,7 +163,7 @@ final class StreamedTopic {
 
   /// The place of a feed; nil if it is not served.
   func address(of feed: String) -> FeedAddress? {
-    guard case .here(let description) = streams.feeds.place(of: ByteText(feed)) else { return nil }
+    guard case .here(let description) = streams.feeds.location(of: ByteText(feed)) else { return nil }
     return FeedAddress(description.partition, ByteText(feed))
   }
 }

@@ -1,5 +1,5 @@
 import Kafka
-import Service
+import Settings
 import Testing
 
 @testable import FeedKafka

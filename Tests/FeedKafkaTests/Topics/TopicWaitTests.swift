@@ -1,5 +1,5 @@
+import Diagnostics
 import Kafka
-import Service
 import Synchronization
 import Testing
 

@@ -19,7 +19,7 @@ import Testing
     and more: [(String, String)] = []
   ) -> RejectedCopy {
     RejectedCopy(
-      place: RejectedPlace(partition: 0, offset: 3),
+      position: RejectedPosition(partition: 0, offset: 3),
       timestampMilliseconds: 1000,
       key: key.map { Array($0.utf8) },
       value: value.map { Array($0.utf8) },
@@ -101,9 +101,9 @@ import Testing
     "1/9223372036854775807",
   ])
   func `a position is a partition and an offset`(text: String) {
-    #expect(RejectedPlace(text) == nil)
-    #expect(RejectedPlace("3/1042") == RejectedPlace(partition: 3, offset: 1042))
-    #expect(RejectedPlace("3/1042")?.description == "3/1042")
+    #expect(RejectedPosition(text) == nil)
+    #expect(RejectedPosition("3/1042") == RejectedPosition(partition: 3, offset: 1042))
+    #expect(RejectedPosition("3/1042")?.description == "3/1042")
   }
 
   @Test func `lines are safe for a terminal, and JSON has base64 for values that are not text`() {

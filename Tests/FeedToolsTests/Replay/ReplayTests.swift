@@ -6,8 +6,10 @@ import Oracle
 import Synchronization
 import Testing
 
+@testable import Diagnostics
 @testable import FeedTools
-@testable import Service
+@testable import HTTP
+@testable import Settings
 
 @Suite struct ReplayTests {
   private func randomInput(seed: UInt64, _ count: Int) -> String {

@@ -55,7 +55,7 @@ import Testing
           value: value.map { bytes.span($0) },
           headers: headers.map { bytes.span($0) },
           timestamp: nil,
-          place: VerificationPlace(source: 0, position: line.offset)
+          location: VerificationLocation(source: 0, position: line.offset)
         ),
         in: 0
       )

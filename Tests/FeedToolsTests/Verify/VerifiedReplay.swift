@@ -1,8 +1,8 @@
 import ChangesetTestSupport
+import Diagnostics
 import FeedStore
 import FeedTestSupport
 import Oracle
-import Service
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
+import Diagnostics
 import FeedStore
 import FeedTestSupport
-import Service
+import HTTP
 import Testing
 
 @testable import FeedStatus

@@ -1,4 +1,4 @@
-import Service
+import Diagnostics
 import Synchronization
 import Testing
 

@@ -1,7 +1,8 @@
+import Diagnostics
 import FeedKafka
 import FeedStore
 import Kafka
-import Service
+import Settings
 import Synchronization
 import Testing
 

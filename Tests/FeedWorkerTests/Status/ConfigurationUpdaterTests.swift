@@ -1,9 +1,10 @@
+import Diagnostics
 import FeedConfiguration
 import FeedKafka
 import FeedTestSupport
+import FeedTransactions
 import Foundation
 import Oracle
-import Service
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedTransactions
+@testable import FeedWorker
 
 struct CommitMetadataTests {
   private static let author = CommitMetadata.Author(member: "feedstore-1a2b", producer: "feeds-host 1 x-0")

@@ -1,5 +1,5 @@
 import FeedKafka
-import Service
+import Settings
 import Testing
 
 @testable import FeedTransactions

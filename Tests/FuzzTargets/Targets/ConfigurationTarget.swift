@@ -1,7 +1,7 @@
 import FeedConfiguration
 import Oracle
 
-@testable import Service
+@testable import Settings
 
 extension FuzzTarget {
   /// A configuration file, in which lines that begin with `--set ` are options.

@@ -1,4 +1,4 @@
-@testable import Service
+@testable import HTTP
 
 /// A request's head, and the gate's decision.
 struct HTTPHeadRun {

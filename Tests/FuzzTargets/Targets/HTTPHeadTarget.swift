@@ -1,7 +1,5 @@
 import Oracle
 
-@testable import Service
-
 extension FuzzTarget {
   /// The head of a request: `METHOD TARGET`, and a line for each header field.
   ///

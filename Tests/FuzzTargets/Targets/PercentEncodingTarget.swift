@@ -1,6 +1,6 @@
 import Oracle
 
-@testable import Service
+@testable import HTTP
 
 extension FuzzTarget {
   /// Any bytes.

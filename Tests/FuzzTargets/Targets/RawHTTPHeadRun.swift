@@ -1,4 +1,4 @@
-import Service
+import HTTP
 
 /// A head as raw bytes, and the verdict of the check.
 struct RawHTTPHeadRun {

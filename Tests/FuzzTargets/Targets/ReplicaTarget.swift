@@ -37,7 +37,7 @@ extension FuzzTarget {
       case .success(.applied(let change)):
         let id = ByteText(change.feed)
         try expect(after.feeds[id]?.version.revision == change.revision, "an applied revision is not there")
-      case .success(.removed(let feed)):
+      case .success(.removed(let feed, _)):
         try expect(after.feeds[ByteText(feed)] == nil, "a feed that was removed is there")
       case .success(let other):
         try expect(

@@ -63,7 +63,7 @@ extension ChangesetLine {
             value: value,
             headers: spans,
             timestamp: nil,
-            place: VerificationPlace(source: 0, position: Int64(number))
+            location: VerificationLocation(source: 0, position: Int64(number))
           ),
           in: 0
         )

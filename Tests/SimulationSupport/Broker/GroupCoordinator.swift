@@ -15,7 +15,7 @@ public final class GroupCoordinator {
   final class Member {
     let id: String
     let instanceID: String?
-    var held: [TopicPartition] = []
+    var held: [TopicPartition]
     var sessionTimeout: Int64
     var rebalanceTimeout: Int64
     var lastSeen: Int64
@@ -26,6 +26,7 @@ public final class GroupCoordinator {
     init(_ id: String, _ instanceID: String?, _ request: JoinRequest, now: Int64) {
       self.id = id
       self.instanceID = instanceID
+      held = request.held
       sessionTimeout = request.sessionTimeout
       rebalanceTimeout = request.rebalanceTimeout
       lastSeen = now
@@ -126,17 +127,17 @@ public final class GroupCoordinator {
     if let instance = request.instanceID, let old = members.first(where: { $0.instanceID == instance }) {
       if request.memberID.isEmpty {
         known = replace(old, request)
-        if state == .stable, let known {
-          // The same place for another process: nobody else notices.
-          return answer(
-            .success(JoinAnswer(memberID: known.id, generation: generation, isLeader: false, members: []))
-          )
-        }
+        // The same place for another process: the other members do not notice.
+        if state == .stable, let known { return confirm(known, answer) }
       } else if old.id != request.memberID {
         return answer(.failure(RefusedRequest(.fencedInstance)))
       }
     }
-    if known == nil {
+    if let known {
+      if state == .stable, known.id != leader, Set(known.held) == Set(request.held) {
+        return confirm(known, answer)
+      }
+    } else {
       if request.memberID.isEmpty {
         let id = "member-\(nextMember)"
         nextMember += 1
@@ -158,6 +159,12 @@ public final class GroupCoordinator {
     keep(member)
     if state != .joining { prepare() }
     completeIfAllJoined()
+  }
+
+  /// Answers a member that joins the generation that it is in, as nothing has changed.
+  private func confirm(_ member: Member, _ answer: (Result<JoinAnswer, RefusedRequest>) -> Void) {
+    keep(member)
+    answer(.success(JoinAnswer(memberID: member.id, generation: generation, isLeader: false, members: [])))
   }
 
   private func admit(_ id: String, _ request: JoinRequest) -> Member {

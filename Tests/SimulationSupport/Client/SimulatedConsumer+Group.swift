@@ -311,7 +311,7 @@ extension SimulatedConsumer {
 }
 
 /// What a consumer knows of its place in the group.
-struct GroupMember {
+struct GroupMembership {
   /// The topic that the group assigns, and those whose partitions go along.
   var topics: [String] = []
   var companions: [String] = []
@@ -322,7 +322,7 @@ struct GroupMember {
   /// When it may join again, in microseconds, and whether it need not wait for that.
   var nextJoin: Int64 = 0
   var joinsAtOnce = false
-  var secondJoin = SecondJoin()
+  var secondJoin: SecondJoin
   /// Whether the group has put the member out since it got what it holds.
   var isLost = false
   /// Whether that was while a rebalance was dealt with.

@@ -36,7 +36,7 @@ public final class SimulatedConsumer: SimulatedClient {
   private var isRebalanceTold = false
   let news: Signal
   let work: Signal
-  var membership = GroupMember()
+  var membership: GroupMembership
   /// The topics whose records were handed out, by their index.
   private var topicNames: [String] = []
   /// What each batch points to, until it is filled again.
@@ -48,6 +48,7 @@ public final class SimulatedConsumer: SimulatedClient {
 
   public init(_ network: SimulatedNetwork, _ process: SimulatedProcess, _ options: ConsumerOptions) {
     self.options = options
+    membership = GroupMembership(secondJoin: SecondJoin(isStatic: options.instanceID != nil))
     news = Signal(network.simulator)
     work = Signal(network.simulator)
     super.init(network, process, options.hasGroup ? "member" : "reader")

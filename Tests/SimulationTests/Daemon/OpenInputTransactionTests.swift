@@ -1,7 +1,9 @@
 import Changesets
+import Diagnostics
 import FeedConfiguration
 import Kafka
-import Service
+import OperatingSystem
+import Settings
 import SimulationSupport
 import Synchronization
 import Testing

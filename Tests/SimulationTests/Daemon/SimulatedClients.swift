@@ -1,8 +1,8 @@
 import CRdkafka
 import Changesets
+import Diagnostics
 import FeedKafka
 import FeedStore
-import Service
 import SimulationSupport
 
 @testable import FeedTransactions

@@ -1,16 +1,18 @@
 import Changesets
+import Diagnostics
 import FeedConfiguration
 import FeedIngest
 import FeedKafka
 import FeedStore
 import Kafka
-import Service
+import OperatingSystem
 import SimulationSupport
 
 @testable import FeedClient
 @testable import FeedStatus
 @testable import FeedTransactions
 @testable import FeedWorker
+@testable import Standby
 
 /// A daemon with one worker, in a process of its own.
 final class SimulatedMember {

@@ -12,8 +12,8 @@ import Testing
   }
 
   /// Whether it joins again, for each time it gains partitions or none.
-  private func answers(_ events: Event...) -> [Bool] {
-    var join = SecondJoin()
+  private func answers(isStatic: Bool = false, _ events: Event...) -> [Bool] {
+    var join = SecondJoin(isStatic: isStatic)
     return events.compactMap { event in
       switch event {
       case .gains(let count, let time):
@@ -53,6 +53,19 @@ import Testing
     )
   }
 
+  /// The process before it may have given up partitions, and ended before it joined again.
+  @Test func `a static member joins again after its first assignment`() {
+    #expect(
+      answers(
+        isStatic: true,
+        .gains(2, after: .zero),
+        .gains(0, after: .seconds(1)),
+        .gains(1, after: .seconds(60))
+      )
+        == [true, false, false]
+    )
+  }
+
   @Test func `after a slow round the pause is longer`() {
     #expect(
       answers(
@@ -70,7 +83,9 @@ import Testing
     print("second joins: seed \(seed)")
     var random = SplitMix64(seed: seed)
     for _ in 0..<2_000 {
-      var members = [SecondJoin](repeating: SecondJoin(), count: Int.random(in: 1...8, using: &random))
+      var members = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+        SecondJoin(isStatic: Bool.random(using: &random))
+      }
       var now = Self.start
       for _ in 0..<5 {
         let slowest = [21, 500, 4_000, 20_000].randomElement(using: &random)!

@@ -1,6 +1,7 @@
 import Kafka
-import SimulationSupport
 import Testing
+
+@testable import SimulationSupport
 
 @Suite struct SimulatedGroupTests {
   private let laboratory = Laboratory()
@@ -117,6 +118,7 @@ import Testing
       let member = laboratory.member(process, instanceID: "one")
       try member.subscribe(["in"])
       try poll(member, first)
+      try poll(member, first, seconds: 5) { _ in false }
       let generation = laboratory.cluster.group().generation
       let other = laboratory.member(process, instanceID: "one")
       try other.subscribe(["in"])
@@ -129,6 +131,31 @@ import Testing
         return fatal
       }
       #expect(fatal)
+    }
+  }
+
+  /// Its first process gives up a partition, and is killed before it joins again.
+  @Test
+  func `a static member that returns in the middle of a rebalance leaves no partition without an owner`() {
+    let first = Holdings()
+    let second = Holdings()
+    let victim = laboratory.process("victim")
+    laboratory.run { [self] process in
+      let member = laboratory.member(victim, instanceID: "one")
+      laboratory.simulator.spawn(victim) { [self] in
+        try? member.subscribe(["in"])
+        try? poll(member, first, seconds: 600) { _ in false }
+      }
+      laboratory.simulator.sleep(10_000_000)
+      #expect(first.held.count == 2)
+      victim.kill()
+      laboratory.cluster.group().members[0].assignment.removeLast()
+      let other = laboratory.member(process, instanceID: "one")
+      try other.subscribe(["in"])
+      try poll(other, second)
+      #expect(second.held.count == 1)
+      try poll(other, second, seconds: 5) { _ in false }
+      #expect(second.held.count == 2)
     }
   }
 

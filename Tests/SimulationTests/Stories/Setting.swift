@@ -3,7 +3,7 @@ import FeedConfiguration
 import FeedStore
 import IngestTestSupport
 import Oracle
-import Service
+import Settings
 
 @testable import FeedWorker
 

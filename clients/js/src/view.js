@@ -36,7 +36,7 @@ export function viewOf({ feed, epoch, revision, time, checksum, through, section
 const made = new WeakMap();
 
 /**
- * A view with checked data. `parse` is called once for each new data; what did not change is the same object as before.
+ * A view with checked data. `parse` is called once per new value; unchanged items are the same objects as before.
  * @param {(data: unknown) => any} parse @param {View} view @returns {View}
  */
 export function checkedView(parse, view) {

@@ -37,8 +37,8 @@ export interface PersistOptions {
 
 export interface FeedOptions<T = any> {
   /**
-   * Checks the data of an item: returns what the item shall have as `data`, or throws. What it throws is the `error` of that item.
-   * It is called once for each new data. Use the same function for all feeds of a kind: then they share what it returns.
+   * Checks the data of an item: returns what the item is to have as `data`, or throws the `error` of that item.
+   * It is called once per new value. Use the same function for all feeds of a kind: then they share what it returns.
    */
   parse?: (data: unknown) => T;
   /** The view to show until the newest state arrives: JSON, `JSON.stringify(view)`, or the response to `GET /v1/feeds/{id}`. */

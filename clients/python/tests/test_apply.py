@@ -2,14 +2,18 @@
 
 import itertools
 import random
+import sys
 import unittest
 
-from support import SEED, plain, section
+from support import CONFORMANCE, SEED, plain, section
 from test_optimistic import sections_of
 
 from feedstore import WHOLE
 from feedstore.apply import changes
 from feedstore.optimistic import shown
+
+sys.path.append(str(CONFORMANCE))
+from pending import Model  # noqa: E402
 
 
 def random_list(rng):
@@ -22,45 +26,15 @@ def random_list(rng):
     return [section(name, *items[begin:end], data=rng.choice([None, 5])) for name, (begin, end) in zip(names, bounds)]
 
 
-def put(names, name, at):
-    """Where `at` puts a name in a list without it."""
-    if name in names and at is None:
-        return
-    if name in names:
-        names.remove(name)
-    place = len(names) if at is None else 0 if at == "first" else names.index(at["after"]) + 1
-    names.insert(place, name)
-
-
 def applied(listed, events):
-    """Sections after events, by section and item."""
-    order = [one["id"] for one in listed]
-    sections = {one["id"]: {"data": one["data"], "items": [item["id"] for item in one["items"]]} for one in listed}
-    items = {item["id"]: {"section": one["id"], "kind": item["kind"], "data": item["data"]} for one in listed for item in one["items"]}
+    """Sections after events, by the vectors' model, which does not delete sections."""
+    model = Model([{**one, "from": 0, "of": len(one["items"])} for one in listed], {})
     for event in events:
-        op = event["op"]
-        if op == "section.upsert":
-            put(order, event["section"], event.get("at"))
-            sections.setdefault(event["section"], {"data": None, "items": []})["data"] = event.get(
-                "data", sections.get(event["section"], {}).get("data"))
-        elif op == "section.delete":
-            order.remove(event["section"])
-            for item in sections.pop(event["section"])["items"]:
-                del items[item]
-        elif op == "item.delete":
-            sections[items.pop(event["item"])["section"]]["items"].remove(event["item"])
+        if event["op"] == "section.delete":
+            model.sections.remove(model.section(event["section"]))
         else:
-            assert op == "item.upsert" or event["item"] in items, event
-            item = items.setdefault(event["item"], {"section": None, "kind": "", "data": None})
-            former, target = item["section"], event.get("section", item["section"])
-            if former not in (None, target):
-                sections[former]["items"].remove(event["item"])
-            item.update({"section": target, **{name: event[name] for name in ("kind", "data") if name in event}})
-            put(sections[target]["items"], event["item"], event.get("at"))
-    return [
-        {"id": name, "data": sections[name]["data"],
-         "items": [{"id": item, "kind": items[item]["kind"], "data": items[item]["data"]} for item in sections[name]["items"]]}
-        for name in order]
+            model.event(event)
+    return [{name: one[name] for name in ("id", "data", "items")} for one in model.sections]
 
 
 def fewest_moves(wanted, former):

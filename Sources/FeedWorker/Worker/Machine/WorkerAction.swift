@@ -19,8 +19,6 @@ enum WorkerAction: Equatable {
   case end
   /// End with an error that requires an operator.
   case fail(KafkaError)
-  /// Report to the operator: ``WorkerEvent/done``.
-  case report(WorkerNotice)
 
   // MARK: Input
 
@@ -125,16 +123,4 @@ enum WorkerEvent: Equatable {
     case postponed
     case failed
   }
-}
-
-/// A report of a decision of the machine.
-enum WorkerNotice: Equatable {
-  /// A stop was requested.
-  case stopping
-  /// The producer cannot be registered yet.
-  case waitingForCoordinator(KafkaError)
-  /// The producer cannot be registered.
-  case producerRefused(KafkaError)
-  case revoking
-  case lost
 }

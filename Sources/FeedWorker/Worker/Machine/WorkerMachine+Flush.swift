@@ -1,4 +1,3 @@
-import FeedStatus
 import FeedTransactions
 import Kafka
 
@@ -124,24 +123,16 @@ extension WorkerMachine {
       note(rebalance, at: now)
       guard self.rebalance == nil, now >= producerPauseEnd else { return loop() }
       return enter(.preparing(.calling), .prepareProducer(transactions.step))
-    case (.calling, .called(.failed(let error), _)):
-      let effect = transactions.fail(error)
-      guard case .retry(let milliseconds) = effect else {
-        return enter(.preparing(.reporting(effect)), .report(.producerRefused(error)))
-      }
-      producerPauseEnd = now + Int64(milliseconds)
-      return enter(.preparing(.reporting(effect)), .report(.waitingForCoordinator(error)))
     case (.calling, .called(.refused, _)):
       // Records are refused only in transactions.
       return nil
     case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
-      _ = transactions.take(outcome)
-      return loop()
-    case (.reporting(.lost(let wait)), .done):
-      return lose(waitMilliseconds: wait, then: .loop, at: now)
-    case (.reporting(.stop(let error)), .done):
-      return enter(.ended, .fail(error))
-    case (.reporting(.retry), .done):
+      switch transactions.take(outcome) {
+      case .lost(let wait): return lose(waitMilliseconds: wait, then: .loop, at: now)
+      case .stop(let error): return enter(.ended, .fail(error))
+      case .retry(let wait): producerPauseEnd = now + Int64(wait)
+      case .proceed, .pause, .committed, .withdrawn: break
+      }
       return loop()
     default:
       return nil

@@ -19,9 +19,8 @@ extension WorkerMachine {
       return enter(.rebalancing(.accepting), .complete(rebalance))
     case .revoking:
       partitions.leave(numbers(of: rebalance))
-      return enter(.rebalancing(.reporting), .report(.revoking))
-    case .lost:
-      return enter(.rebalancing(.reporting), .report(.lost))
+      return checkLeaving(isSecond: false)
+    case .lost: return discard()
     }
   }
 
@@ -36,8 +35,6 @@ extension WorkerMachine {
     case (.taking, .done):
       return readOn()
 
-    case (.reporting, .done) where pendingRebalance.kind == .revoking: return checkLeaving(isSecond: false)
-    case (.reporting, .done): return discard()
     case (.checking(let isSecond), .pending(let isPending)):
       if !isPending { return giveUp() }
       if !isSecond, transactions.isReady { return flush(then: .checkLeavingAgain, at: now) }

@@ -6,7 +6,7 @@ import Kafka
 ///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ (applying), or restoring ─▸ (applying)
 ///                               ▴  │              ├▸ preparing: a producer
 ///                               │  │              ├▸ flushing: transactions, until all changes are committed
-///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended
+///          any poll may bring   │  ╰▸ flushing    ╰▸ flushing ─▸ closing ─▸ ended
 ///          a rebalance: next    ╰─ rebalancing ◂── before a batch or a slice of it
 ///
 /// A plain value without clients, clock and log: ``Worker`` performs the actions, so tests need no Kafka.
@@ -112,8 +112,6 @@ struct WorkerMachine: Equatable {
     case (.restoringAgain(let next), .done):
       return go(on: next, at: now)
 
-    case (.stopping(let isPending), .done):
-      return isPending && transactions.isReady ? flush(then: .close, at: now) : go(on: .close, at: now)
     case (.closing, .done):
       return enter(.ended, .end)
     default:
@@ -159,7 +157,9 @@ struct WorkerMachine: Equatable {
       hasRejoined = true
       return enter(.rejoining, .rejoin)
     }
-    if isStopping { return enter(.stopping(isPending: deadline != nil), .report(.stopping)) }
+    if isStopping {
+      return deadline != nil && transactions.isReady ? flush(then: .close, at: now) : go(on: .close, at: now)
+    }
     guard transactions.isReady else {
       let pause = max(0, min(producerPauseEnd - now, Self.longestProducerPause))
       return enter(.preparing(.polling), .pollWithoutInput(timeoutMilliseconds: Int32(pause)))

@@ -1,6 +1,4 @@
-import FeedStatus
 import FeedTransactions
-import Kafka
 
 /// The state of a worker: the action whose result it awaits, with the data that is needed only until then.
 enum WorkerState: Equatable {
@@ -36,8 +34,6 @@ enum WorkerState: Equatable {
   case restoringAgain(Continuation)
   /// Handles a rebalance.
   case rebalancing(RebalanceStage)
-  /// A stop was requested. `isPending`: whether changes have to be published.
-  case stopping(isPending: Bool)
   /// Leaves the group.
   case closing
   /// Has ended.
@@ -48,8 +44,6 @@ enum WorkerState: Equatable {
     case polling
     /// Makes the call of ``TransactionMachine/step``.
     case calling
-    /// Reports the error of the call; then this effect follows.
-    case reporting(TransactionMachine.Effect)
   }
 
   /// A flush, from its first transaction to its last.
@@ -82,8 +76,6 @@ enum WorkerState: Equatable {
   }
 
   enum RebalanceStage: Equatable {
-    /// Reports that partitions are leaving.
-    case reporting
     /// Checks whether changes of leaving partitions are pending: before or after the attempt to publish them.
     case checking(isSecond: Bool)
     /// Drops the state of partitions.

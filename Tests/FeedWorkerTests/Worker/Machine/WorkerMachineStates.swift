@@ -61,8 +61,7 @@ enum WorkerMachineStates {
     ]
   static let toLosing = toCommitting + [called(.failed(KafkaErrors.fatal))]
   static let toPaused = toServing + [.applied(.slice), .groupServed(nil, isPaused: true)]
-  static let toRevoking = toWaiting + [polled(revoking)]
-  static let toChecking = toRevoking + [.done]
+  static let toChecking = toWaiting + [polled(revoking)]
   static let toLeaving = toChecking + [.pending(true)]
   static let toLeft = toChecking + [.pending(false)]
   static let toLost = toWaiting + [polled(lost)]
@@ -86,9 +85,6 @@ enum WorkerMachineStates {
       "preparing another producer",
       toLosing + [.done, .done, .applied(.everything), idle, polled(nil)]
     ),
-    ("preparing a producer: waiting", toRegistering + [called(.failed(KafkaErrors.retriable))]),
-    ("preparing a producer: lost", toRegistering + [called(.failed(KafkaErrors.fatal))]),
-    ("preparing a producer: refused", toRegistering + [called(.failed(KafkaErrors.permanent))]),
     ("restoring", toRestoring),
     ("flush: beginning", toFlush),
     ("flush: beginning a transaction", toBegin),
@@ -116,19 +112,17 @@ enum WorkerMachineStates {
     ("flush: pausing", toPausing),
     ("losing", toLosing),
     ("rolling back repeated input", toWaiting + [.polled(nil, repeatedInput)]),
-    ("rolling back lost partitions", toLost + [.done]),
+    ("rolling back lost partitions", toLost),
     ("rewinding", toWithdrawing + [.done]),
     ("restoring again", toLosing + [.done]),
     ("rebalance: accepting", toAccepting),
     ("rebalance: taking", toTaking),
-    ("rebalance: reporting", toRevoking),
     ("rebalance: checking", toChecking),
     ("rebalance: checking again", toCheckingAgain),
     ("rebalance: giving up", toLeft),
     ("rebalance: completing", toLeft + [.done]),
     ("rebalance: reading on", toReadingOn),
     ("rebalance: replacing the consumer", toReplacing),
-    ("stopping", toStopping),
     ("closing", [.topicsChecked(isStopping: true)]),
     ("ended", [.topicsChecked(isStopping: true), .done]),
   ]
@@ -144,7 +138,7 @@ enum WorkerMachineStates {
   private static let toCheckingAgain: [WorkerEvent] =
     toLeaving + [.done] + toConfirming.dropFirst(toBegin.count) + [.confirmed([])]
   private static let toReplacing: [WorkerEvent] =
-    toWaiting + [polled(evicted), .done, .rolledBack(wasPending: false), .done]
+    toWaiting + [polled(evicted), .rolledBack(wasPending: false), .done]
 
   /// A machine that has come that way, and the action that is under way; at time 0.
   static func machine(_ events: [WorkerEvent]) -> (machine: WorkerMachine, action: WorkerAction) {
@@ -195,8 +189,7 @@ extension WorkerAction {
   /// The event that tells what came of it; nil for those after which nothing comes.
   var eventKind: String? {
     switch self {
-    case .join, .rejoin, .replaceConsumer, .close, .report, .restoreAgain, .beginFlush, .wait, .withdraw,
-      .lose,
+    case .join, .rejoin, .replaceConsumer, .close, .restoreAgain, .beginFlush, .wait, .withdraw, .lose,
       .complete, .take, .giveUp:
       "done"
     case .findTopics: "topicsChecked"

@@ -160,15 +160,10 @@ struct WorkerMachineTests {
       actions(
         &machine,
         States.called(.failed(KafkaErrors.retriable)),
-        .done,
         .applied(.everything),
         States.idle,
         at: 50
-      )
-        == [
-          .report(.waitingForCoordinator(KafkaErrors.retriable)), .apply, .look,
-          .pollWithoutInput(timeoutMilliseconds: 10),
-        ]
+      ) == [.apply, .look, .pollWithoutInput(timeoutMilliseconds: 10)]
     )
     #expect(actions(&machine, States.polled(nil), at: 55) == [.apply])
     #expect(
@@ -299,14 +294,13 @@ struct WorkerMachineTests {
     )
     #expect(
       actions(&machine, .groupServed(States.lost, isPaused: true), .done, .done) == [
-        .lose(waitMilliseconds: 0), .restoreAgain(dropping: [0, 1], restoring: Self.items), .report(.lost),
+        .lose(waitMilliseconds: 0), .restoreAgain(dropping: [0, 1], restoring: Self.items),
+        .rollBack(repeated: nil),
       ]
     )
     #expect(
-      actions(&machine, .done, .rolledBack(wasPending: false), .done, .done, .sought(isDone: true)) == [
-        .rollBack(repeated: nil), .giveUp([0, 1], inputs: Self.items, isLost: true), .complete(States.lost),
-        .readOn([]),
-        .apply,
+      actions(&machine, .rolledBack(wasPending: false), .done, .done, .sought(isDone: true)) == [
+        .giveUp([0, 1], inputs: Self.items, isLost: true), .complete(States.lost), .readOn([]), .apply,
       ]
     )
     #expect(machine.partitions.isEmpty)
@@ -316,9 +310,8 @@ struct WorkerMachineTests {
     var machine = machine(States.toLeaving + [.done, States.called(.succeeded), .schedule(isPollDue: true)])
     #expect(actions(&machine, .groupServed(States.lost, isPaused: true)) == [.call(.abort, until: 0)])
     #expect(
-      actions(&machine, States.called(.failed(KafkaErrors.fatal)), .done, .done, .done) == [
+      actions(&machine, States.called(.failed(KafkaErrors.fatal)), .done, .done) == [
         .lose(waitMilliseconds: 0), .restoreAgain(dropping: [0, 1], restoring: [Self.items[1]]),
-        .report(.lost),
         .rollBack(repeated: nil),
       ]
     )
@@ -327,12 +320,9 @@ struct WorkerMachineTests {
   @Test func `a member that was put out unnoticed joins with another consumer`() {
     var machine = machine(States.toWaiting)
     #expect(
-      actions(&machine, States.polled(States.evicted), .done, .rolledBack(wasPending: false), .done, .done)
-        == [
-          .report(.lost), .rollBack(repeated: nil), .giveUp([0, 1], inputs: Self.items, isLost: true),
-          .replaceConsumer,
-          .apply,
-        ]
+      actions(&machine, States.polled(States.evicted), .rolledBack(wasPending: false), .done, .done) == [
+        .rollBack(repeated: nil), .giveUp([0, 1], inputs: Self.items, isLost: true), .replaceConsumer, .apply,
+      ]
     )
     #expect(machine.rebalance == nil)
   }
@@ -341,14 +331,14 @@ struct WorkerMachineTests {
     var machine = machine(States.toServing)
     #expect(
       actions(&machine, .applied(.slice), .groupServed(States.revoking, isPaused: true)) == [
-        .serveGroup(pausing: Self.items), .report(.revoking),
+        .serveGroup(pausing: Self.items), .checkPending(of: [0]),
       ]
     )
   }
 
   @Test func `a rebalance comes before a step in restoring and before a call for a producer`() {
     var restoring = machine(States.toFirstSteps)
-    #expect(actions(&restoring, States.polled(States.revoking)) == [.report(.revoking)])
+    #expect(actions(&restoring, States.polled(States.revoking)) == [.checkPending(of: [0])])
     var preparing = machine(States.toPreparing)
     #expect(actions(&preparing, States.polled(States.assigned)) == [.complete(States.assigned)])
   }
@@ -385,14 +375,13 @@ struct WorkerMachineTests {
 
   @Test func `a stop publishes what is pending, and leaves`() {
     var machine = machine(States.toStopping)
-    #expect(actions(&machine, .done) == [.beginFlush])
     let flush = States.toConfirming.dropFirst(States.toFlush.count)
     for event in flush { _ = machine.handle(event, at: 0) }
     #expect(actions(&machine, .confirmed([]), .done) == [.close, .end])
   }
 
   @Test func `a stop ends what fails at its deadline`() {
-    var machine = machine(States.toStopping + [.done, .done, States.called(.succeeded), States.notDue])
+    var machine = machine(States.toStopping + [.done, States.called(.succeeded), States.notDue])
     let failed = WorkerEvent.called(.failed(KafkaErrors.retriable), stopDeadline: 500)
     #expect(actions(&machine, failed, .done, States.notDue, at: 499).first == .wait(milliseconds: 10))
     #expect(

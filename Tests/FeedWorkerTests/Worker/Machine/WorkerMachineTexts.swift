@@ -26,7 +26,6 @@ enum WorkerMachineTexts {
       "\(state)"
     case .resuming(let next): "resuming, then \(text(next))"
     case .polling(let restores): restores ? "polling, then restore" : "polling"
-    case .preparing(.reporting(let effect)): "preparing.reporting(\(text(effect)))"
     case .preparing(let stage): "preparing.\(stage)"
     case .flushing(let flush, let stage):
       "flushing.\(text(stage))" + (flush.isLastPart ? " the last part" : "")
@@ -38,7 +37,6 @@ enum WorkerMachineTexts {
     case .restoringAgain(let next): "restoringAgain, then \(text(next))"
     case .rebalancing(.checking(let isSecond)): "rebalancing.checking\(isSecond ? " again" : "")"
     case .rebalancing(let stage): "rebalancing.\(stage)"
-    case .stopping(let isPending): isPending ? "stopping with pending changes" : "stopping"
     }
   }
 
@@ -50,17 +48,6 @@ enum WorkerMachineTexts {
     switch next {
     case .endFlush(let flush, let wait): "endFlush in \(wait) ms, then \(text(flush.next))"
     case .loop, .look, .restore, .checkLeavingAgain, .giveUp, .close: "\(next)"
-    }
-  }
-
-  private static func text(_ effect: TransactionMachine.Effect) -> String {
-    switch effect {
-    case .proceed, .committed: "\(effect)"
-    case .retry(let wait): "retry in \(wait) ms"
-    case .pause(let wait): "pause of \(wait) ms"
-    case .withdrawn(let wait): "withdrawn, \(wait) ms"
-    case .lost(let wait): "lost, \(wait) ms"
-    case .stop(let error): "stop, \(error.kind)"
     }
   }
 
@@ -105,9 +92,6 @@ enum WorkerMachineTexts {
       "\(action)"
     case .rollBack: "rollBack"
     case .fail(let error): "fail, \(error.kind)"
-    case .report(.waitingForCoordinator): "report: waitingForCoordinator"
-    case .report(.producerRefused): "report: producerRefused"
-    case .report(let notice): "report: \(notice)"
     case .poll(let timeout): "poll for \(timeout) ms"
     case .pollWithoutInput(let timeout): "pollWithoutInput for \(timeout) ms"
     case .serveGroup(let inputs): "serveGroup, pausing \(text(inputs))"

@@ -46,15 +46,15 @@ struct WorkerMachineTransitionTests {
     #expect(Set(states).count == states.count, "\(states.sorted())")
     for state in [
       "starting", "joining", "applying", "betweenSlices", "resuming", "looking", "rejoining", "polling",
-      "preparing.polling", "preparing.calling", "preparing.reporting", "restoring", "flushing.beginning",
+      "preparing.polling", "preparing.calling", "restoring", "flushing.beginning",
       "flushing.calling begin", "flushing.calling write", "flushing.calling addOffsets",
       "flushing.calling commit", "flushing.calling abort", "flushing.calling replace",
       "flushing.calling register",
       "flushing.waiting", "flushing.confirming", "flushing.withdrawing",
       "flushing.checkingSchedule", "flushing.servingGroup", "flushing.pausing", "losing", "rollingBack",
-      "rewinding", "restoringAgain", "rebalancing.reporting", "rebalancing.checking", "rebalancing.givingUp",
+      "rewinding", "restoringAgain", "rebalancing.checking", "rebalancing.givingUp",
       "rebalancing.completing", "rebalancing.accepting", "rebalancing.taking", "rebalancing.readingOn",
-      "rebalancing.replacing", "stopping", "closing", "ended",
+      "rebalancing.replacing", "closing", "ended",
     ] {
       #expect(states.contains { $0.hasPrefix(state) }, "no way leads to \(state)")
     }

@@ -50,8 +50,8 @@ struct WorkerStepTests {
 
   @Test(arguments: [nil, 50, 101, 500]) func `a request to stop comes first`(deadline: Int64?) {
     for restoreTime in [nil, 100] as [Int64?] {
-      let (state, _) = Self.state(deadline: deadline, isStopping: true, restoreTime: restoreTime)
-      #expect(state == .stopping(isPending: deadline != nil))
+      let (_, action) = Self.state(deadline: deadline, isStopping: true, restoreTime: restoreTime)
+      #expect(action == (deadline == nil ? .close : .beginFlush))
     }
   }
 

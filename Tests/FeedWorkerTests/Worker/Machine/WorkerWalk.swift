@@ -112,7 +112,7 @@ struct WorkerWalk {
     expect(machine.rebalance == outstanding, "a rebalance is noted until it is completed")
     switch action {
     case .findTopics: return .topicsChecked(isStopping: false)
-    case .join, .report: break
+    case .join: break
     case .rejoin: expect(held.isEmpty, "who has partitions does not join again")
     case .end, .fail, .close:
       expect(!isFlushing || action != .close, "the worker does not leave in the middle of a flush")

@@ -35,7 +35,7 @@ struct WorkerWalkTests {
       steps += walk.history.count
     }
     let rare = [
-      "findTopics", "join", "rejoin", "replaceConsumer", "close", "fail", "report", "apply", "look", "poll",
+      "findTopics", "join", "rejoin", "replaceConsumer", "close", "fail", "apply", "look", "poll",
       "pollWithoutInput", "checkSchedule", "serveGroup", "resumeInput", "rewind", "restore", "restoreAgain",
       "prepareProducer", "beginFlush", "call", "wait", "confirm", "withdraw", "lose", "rollBack",
       "checkPending",

@@ -183,7 +183,7 @@ class Stream:
         if not is_steady and not is_at_once:
             wait = max(min(self._retry * 2**self._failures, MOST_WAIT), after)
             self._failures = min(self._failures + 1, 16)
-        # Every wait has a random part, so that clients do not all come back in the same moment.
+        # Every wait has a random part, so that clients do not all come back at once.
         wait += self._machine.random() * max(wait / 4, _LEAST_SPREAD_SECONDS if after > 0 else 0, _AT_ONCE_SECONDS)
         self._phase, self._was_refused = "waiting", False
         self.trouble = Standing(trouble.name, trouble.reason, trouble.detail, self._machine.wall + wait)

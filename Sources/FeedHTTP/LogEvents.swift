@@ -1,0 +1,8 @@
+package import Diagnostics
+
+/// The events of the daemon's HTTP server.
+extension LogEvent {
+  package static let httpKeysLeftOut = LogEvent(.warning, "http.keys-left-out", isCounted: false)
+  package static let httpFollowerFailed = LogEvent(.error, "http.follower-failed")
+  package static let httpInstancesUnknown = LogEvent(.warning, "http.instances-unknown")
+}

@@ -1,0 +1,73 @@
+/// The metadata that a worker commits with each offset, as text:
+/// `changesets=OFFSET partitions=COUNT forgotten=OFFSET member=ID producer=ID`. Any part may be missing.
+///
+/// If a partition has sections with an order or a bound, the text is `changesets=MAX end=OFFSET …`: builds before protocol 1.1,
+/// which would lose both, then find the changesets cut, and stop the partition instead of serving it.
+struct CommitMetadata: Equatable {
+  /// The worker that has committed.
+  struct Author: Hashable {
+    /// The worker's id in the group.
+    var member: String
+    /// Its `transactional.id`.
+    var producer: String
+  }
+
+  /// A lower bound of the end of the changesets partition.
+  var changesetsEnd: Int64?
+  /// Whether the partition has sections with an order or a bound.
+  var hasSettings = false
+  /// The number of partitions of the inputs.
+  var partitions: Int32?
+  /// The topic's offsets have started over; feeds may still claim to have taken records up to this earlier offset.
+  var forgotten: Int64?
+  var author: Author?
+
+  /// Brokers accept 4096 bytes by default.
+  private static let mostAuthorBytes = 1_000
+  private static let end = "changesets="
+  private static let endWithSettings = "end="
+  private static let count = "partitions="
+  private static let forgotten = "forgotten="
+  private static let member = "member="
+  private static let producer = " producer="
+
+  var text: String {
+    var parts: [String] = []
+    if let changesetsEnd {
+      parts.append(Self.end + String(hasSettings ? .max : changesetsEnd))
+      if hasSettings { parts.append(Self.endWithSettings + String(changesetsEnd)) }
+    }
+    if let partitions { parts.append(Self.count + String(partitions)) }
+    if let forgotten { parts.append(Self.forgotten + String(forgotten)) }
+    if let author {
+      let text = Self.member + author.member + Self.producer + author.producer
+      if text.utf8.count <= Self.mostAuthorBytes { parts.append(text) }
+    }
+    return parts.joined(separator: " ")
+  }
+}
+
+extension CommitMetadata {
+  /// Reads committed metadata; ignores the metadata of other programs.
+  init(_ text: String) {
+    var rest = text[...]
+    changesetsEnd = Self.takeNumber(Self.end, from: &rest)
+    if let end = Self.takeNumber(Self.endWithSettings, from: &rest) {
+      changesetsEnd = end
+      hasSettings = true
+    }
+    partitions = Self.takeNumber(Self.count, from: &rest).flatMap { Int32(exactly: $0) }
+    forgotten = Self.takeNumber(Self.forgotten, from: &rest)
+    guard rest.hasPrefix(Self.member), let producer = rest.firstRange(of: Self.producer) else { return }
+    let member = rest[..<producer.lowerBound].dropFirst(Self.member.count)
+    guard !member.isEmpty, producer.upperBound < rest.endIndex else { return }
+    author = Author(member: String(member), producer: String(rest[producer.upperBound...]))
+  }
+
+  private static func takeNumber(_ name: String, from rest: inout Substring) -> Int64? {
+    guard rest.hasPrefix(name) else { return nil }
+    let digits = rest.dropFirst(name.count).prefix { $0 != " " }
+    rest = rest[digits.endIndex...].drop { $0 == " " }
+    return Int64(digits)
+  }
+}

@@ -1,0 +1,58 @@
+internal import CCurl
+import Glibc
+
+/// GET requests, each over a connection of its own. They block the thread. Redirects are responses.
+package enum HTTPClient {
+  /// The head is all lines before the body.
+  package typealias Response = (status: Int, head: String, body: [UInt8])
+
+  /// Why there is no response.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+  }
+
+  private static let mostBytes = 1 << 20
+  private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+  /// - Parameters:
+  ///   - url: begins with `http://` or `https://`.
+  ///   - credentials: `USER:PASSWORD`, for basic authentication.
+  ///   - authorities: the path of a file with certificates of authorities; the system's if it is nil.
+  /// - Throws: if a complete response of at most 1 MiB does not arrive in this time.
+  package static func get(
+    _ url: String,
+    _ headers: [HTTPField] = [],
+    credentials: String? = nil,
+    authorities: String? = nil,
+    within milliseconds: Int64
+  ) throws(Failure) -> Response {
+    guard isReady, url.contains("://") else { throw Failure("not a URL of a server") }
+    var fields: UnsafeMutablePointer<curl_slist>?
+    for field in headers { fields = curl_slist_append(fields, "\(field.name): \(field.value)") }
+    var head = feedstore_http_part_t(bytes: nil, size: 0, most: mostBytes)
+    var body = head
+    defer {
+      curl_slist_free_all(fields)
+      free(head.bytes)
+      free(body.bytes)
+    }
+    var status = 0
+    let code = feedstore_http_get(
+      url,
+      fields,
+      credentials,
+      authorities,
+      Int(milliseconds),
+      &head,
+      &body,
+      &status
+    )
+    guard code == CURLE_OK else { throw Failure(String(cString: curl_easy_strerror(code))) }
+    func bytes(_ part: feedstore_http_part_t) -> [UInt8] {
+      Array(UnsafeRawBufferPointer(start: part.bytes, count: part.size))
+    }
+    return (status, String(decoding: bytes(head), as: UTF8.self), bytes(body))
+  }
+}
