@@ -26,8 +26,10 @@ extension SupervisorSocket {
       let names = Set(assignments.map(name))
       unsent.removeAll { names.contains(name($0)) }
       unsent += assignments
-      guard !unsent.isEmpty, send(unsent) else { return }
+      guard !unsent.isEmpty else { return }
+      // Before the notice: the manager may request a reload as soon as it has it, and waits for the end of that reload.
       if unsent.contains("READY=1") { updater?.tell(self) }
+      guard send(unsent) else { return }
       unsent = []
     }
     let pause = min(1_000, max(1, (watchdogMilliseconds ?? .max) / 2))
