@@ -131,7 +131,8 @@ let package = Package(
       name: "FeedTools",
       dependencies: [
         "CDemoHistory", "Changesets", "Diagnostics", "Feed", "FeedClient", "FeedConfiguration", "FeedIngest",
-        "FeedKafka", "FeedStatus", "FeedStore", "FeedVerification", "Kafka", "OperatingSystem", "Settings",
+        "FeedKafka", "FeedStatus", "FeedStore", "FeedVerification", "HTTP", "Kafka", "OperatingSystem",
+        "Settings",
       ],
       swiftSettings: swiftSettings
     ),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/timex.h>
 #endif
 
 // Allocates blocks below `block_bytes` from the heap, and keeps up to `free_bytes` of free memory at the heap's top.
@@ -29,6 +30,16 @@ static inline void feedstore_malloc_extend(size_t bytes) {
 static inline void feedstore_malloc_trim(void) {
 #ifdef __GLIBC__
   malloc_trim(0);
+#endif
+}
+
+// Whether the kernel knows of a program that synchronizes the clock.
+static inline int feedstore_clock_is_synchronized(void) {
+#ifdef __GLIBC__
+  struct timex clock = {0};
+  return adjtimex(&clock) != TIME_ERROR;
+#else
+  return 1;
 #endif
 }
 

@@ -4,6 +4,7 @@
 // Swift cannot import libmicrohttpd's variadic functions. It calls all others directly.
 
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 
 // The options of a daemon.
@@ -49,6 +50,22 @@ static inline feedstore_tls_fault_t feedstore_tls_check(
   gnutls_certificate_free_credentials(credentials);
   if (fault.code > 0) fault.code = 0;
   return fault;
+}
+
+// The earliest end of the certificates in a PEM text, in seconds since 1970; -1 if it has none.
+static inline long long feedstore_tls_end(const char *pem) {
+  gnutls_datum_t text = {(unsigned char *)pem, (unsigned int)__builtin_strlen(pem)};
+  gnutls_x509_crt_t *list = NULL;
+  unsigned int count = 0;
+  long long end = -1;
+  if (gnutls_x509_crt_list_import2(&list, &count, &text, GNUTLS_X509_FMT_PEM, 0) < 0) return -1;
+  for (unsigned int index = 0; index < count; index++) {
+    long long own = (long long)gnutls_x509_crt_get_expiration_time(list[index]);
+    if (own >= 0 && (end < 0 || own < end)) end = own;
+    gnutls_x509_crt_deinit(list[index]);
+  }
+  gnutls_free(list);
+  return end;
 }
 
 static inline const char *feedstore_tls_error(int code) { return gnutls_strerror(code); }

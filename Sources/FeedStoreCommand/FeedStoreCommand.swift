@@ -11,8 +11,8 @@ import Synchronization
 enum FeedStoreCommand {
   private static var subcommands: [any Subcommand.Type] {
     [
-      RunCommand.self, ConfigCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self,
-      InspectCommand.self, IngestCommand.self,
+      RunCommand.self, ConfigCommand.self, TopicsCommand.self, DoctorCommand.self, PublishCommand.self,
+      FollowCommand.self, InspectCommand.self, IngestCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
       CompletionsCommand.self,

@@ -49,3 +49,27 @@ enum TopicsCommand: Subcommand {
     return isFit ? .done : .failed
   }
 }
+
+/// `feedstore doctor`: checks that a daemon can start and stay up.
+enum DoctorCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "doctor",
+    summary: "Checks machine, files, brokers, topics and rights before the first start.",
+    discussion: """
+      Prints a line for each check. "ok" is fine; "look" marks what works, but not well or not for long; "fails" marks what keeps \
+      the daemon from starting or working; "?" what could not be checked. Each of these lines names the remedy. The exit code is 1 \
+      if a check fails.
+
+      It writes nothing and joins no group. It reads the changesets topic once, as a start does, to compare its feeds with the memory.
+      """,
+    options: configurationOptions
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    var doctor = Doctor(configuration, log: CommandLog.make(configuration))
+    try await doctor.run()
+    StandardOutput.write(doctor.table)
+    return doctor.isFit ? .done : .failed
+  }
+}

@@ -51,10 +51,12 @@ class OperatingTests(unittest.TestCase):
         machine.path("/etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
         machine.boot_or_skip(self)
         self.port = free_port()
-        install, create, start, publish = code("Install", "sh package")
+        install, create, doctor, start, publish = code("Install", "sh package")
         self.install(install, built_package())
         self.configure(cluster.servers, ours)
         self.shell(create)
+        # It ends with 1 if a check fails.
+        self.assertIn("right to read", self.shell(doctor))
         # Without its end, the log would be followed for ever.
         self.shell(start.replace(" --follow", " --no-pager"))
         self.assertIn('"title":"Apples"', self.shell(publish).replace(" ", ""))

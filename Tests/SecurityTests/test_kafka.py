@@ -1,6 +1,7 @@
 """TLS and SASL between the command and brokers: working combinations, and the message for each failure."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -91,6 +92,7 @@ class KafkaSecurityTests(unittest.TestCase):
             self.assertEqual(daemon.stop(), 0, daemon.lines)
         check("verify", "--topic")
         check("rejects", "list")
+        check("doctor")
 
     def test_the_service_works_with_certificates_and_passwords(self):
         broker = OURS.issue("broker")
@@ -123,6 +125,23 @@ class KafkaSecurityTests(unittest.TestCase):
                     self.assertIn(remedy, line)
                 self.assertIn("startup.timeout", last)
                 self.assertNotIn("-password", result.stderr)
+
+    def test_the_doctor_names_a_refused_password_and_certificates_that_end(self):
+        rules, settings, cause, remedy = failures()["wrong password"]
+        with SecuredCluster(**rules) as cluster:
+            settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 500}
+            ended, key = OURS.issue("expired", is_expired=True)
+            settings |= {"http.enabled": "true", "http.tls.certificate": ended, "http.tls.key": key}
+            result = command.run("doctor", settings=settings | {"http.tls.clientAuthority": OURS.certificate})
+            self.assertEqual(result.returncode, 1, result.stderr)
+            lines = [re.split(" {2,}", line, maxsplit=2) for line in result.stdout.splitlines()]
+            findings = {(verdict, check): text for verdict, check, text in lines}
+            self.assertIn(cause, findings["fails", "brokers"])
+            self.assertIn(remedy, findings["fails", "brokers"])
+            self.assertIn("valid until 2020-01-02T00:00:00.000Z; renew it", findings["fails", "http.tls.certificate"])
+            # The tests' authority ends in two days.
+            self.assertIn("renew it", findings["look", "http.tls.clientAuthority"])
+            self.assertNotIn("-password", result.stdout + result.stderr)
 
     def test_the_tools_report_the_same_and_exit(self):
         tools = [("topics",), ("publish", "-"), ("follow",), ("follow", "--snapshot"), ("verify", "--topic"), ("rejects", "list")]

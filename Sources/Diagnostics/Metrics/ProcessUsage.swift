@@ -56,6 +56,9 @@ package struct ProcessUsage: Sendable, Equatable {
     return isKnown && limit.rlim_cur < rlim_t(Int.max) ? Int(limit.rlim_cur) : nil
   }
 
+  /// Whether a program such as chrony synchronizes the system's clock.
+  package static var clockIsSynchronized: Bool { feedstore_clock_is_synchronized() != 0 }
+
   private static func countDescriptors() -> Int {
     guard let folder = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(folder) }

@@ -81,6 +81,18 @@ final class TopicReader {
     )
   }
 
+  /// The current offsets of all partitions.
+  ///
+  /// - Throws: ``DaemonError`` if the topic does not exist; `KafkaError`.
+  func wholePartitions() throws -> [Int32: Range<Int64>] {
+    var ranges: [Int32: Range<Int64>] = [:]
+    for partition in 0..<(try partitionCount()) {
+      let marks = try watermarks(partition)
+      ranges[partition] = marks.low..<marks.high
+    }
+    return ranges
+  }
+
   func wait(milliseconds: Int32) throws(KafkaError) { try reader.wait(milliseconds: milliseconds) }
 
   /// Reads partitions from offsets to their ends, or until `body` returns false.

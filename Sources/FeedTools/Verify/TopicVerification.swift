@@ -29,11 +29,7 @@ final class TopicVerification {
   ///
   /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or no records arrive.
   func run(_ verifier: FaultReporter) throws {
-    var ranges: [Int32: Range<Int64>] = [:]
-    for partition in 0..<(try reader.partitionCount()) {
-      let marks = try reader.watermarks(partition)
-      ranges[partition] = marks.low..<marks.high
-    }
+    let ranges = try reader.wholePartitions()
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }
     var bytes: Int64 = 0

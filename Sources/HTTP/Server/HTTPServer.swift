@@ -360,7 +360,8 @@ package final class HTTPServer: Sendable {
     return address
   }
 
-  private static func checkOpenFiles(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+  /// Raises the limit of open files to what the connections need, as far as the system allows.
+  package static func checkOpenFiles(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
     let needed = configuration.maxConnections + 2 * HTTPConnectionTable.reserve + otherFiles
     let allowed = OpenFiles.allow(needed)
     guard allowed < needed else { return }
