@@ -84,6 +84,7 @@ package struct Daemon: Sendable {
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
     status.updater = updater
+    status.tokens = settings.tokens
     let longestSilence = settings.maxPollMilliseconds
     async let _ = supervisor?.report(status, stop, longestSilence: longestSilence, updater)
     // A server follows the topic already.

@@ -6,6 +6,7 @@ import FeedClient
 import FeedStatus
 import FeedStore
 import HTTP
+import Kafka
 import OperatingSystem
 
 /// Routes for operators and their tools (docs/monitor.md).
@@ -87,6 +88,7 @@ extension OperationRoutes {
       "ready": health.isReady,
       "reasons": health.deaths + health.obstacles,
       "reloadFailure": status.updater?.failure,
+      "tokenFailure": status.tokens?.failure,
       "workers": status.workers.map { JSONObject($0) },
       "partitions": partitions(statistics),
       "standby": status.standby.map { JSONObject($0.status) },
