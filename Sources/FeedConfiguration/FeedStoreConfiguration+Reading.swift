@@ -34,8 +34,8 @@ extension FeedStoreConfiguration {
       `fail` to stop, `continue` to log the gap and go on; see [chapter 6](protocol.md#6-delivery)
       kafka.allowPlugins: whether librdkafka may load libraries (`plugin.library.paths`, \
       `ssl.engine.location`): anyone with write access to it can then run any code
-      kafka.oauth.command: program and arguments, run without a shell, which print a [token for the \
-      brokers](tls.md#tokens-of-oauth): for `kafka.sasl.mechanism=OAUTHBEARER`
+      kafka.oauth.command: a program that prints a [token for the brokers](tls.md#tokens-of-oauth), and its \
+      arguments; run without a shell, for `kafka.sasl.mechanism=OAUTHBEARER`
       kafka.*: passed to librdkafka unchanged; properties that the guarantees depend on are refused
       standby.enabled: whether a process also follows partitions that it does not own
       standby.maxBytes: bytes of state of these partitions, besides `limits.maxStateBytes`; those that do \

@@ -38,7 +38,6 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
     try configuration.checkTopics(reader)
     try configuration.ingest.check(configuration, reader)
     try configuration.checkPlugins(reader)
-    try configuration.checkOAuth()
     return (configuration, reader.readings)
   }
 
@@ -86,6 +85,7 @@ extension KafkaSettings {
   ) throws(ConfigurationError) {
     try self.init(configuration.kafka, embedded: embedded, mayEmbed: mayEmbed)
     connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
+    try configuration.checkOAuth()
     if !configuration.oauthCommand.isEmpty {
       tokens = TokenSource(obtain: TokenCommand(configuration.oauthCommand).run)
     }

@@ -176,8 +176,7 @@ package struct Daemon: Sendable {
     guard let updater else { return }
     updater.add(
       UpdatablePart(keys: []) { [isEmbedded] configuration in
-        let kafka = configuration.kafka
-        try KafkaSettings(kafka, embedded: isEmbedded ? [] : nil, mayEmbed: true).checkProperties()
+        try KafkaSettings(configuration, embedded: isEmbedded ? [] : nil, mayEmbed: true).checkProperties()
         return nil
       }
     )

@@ -137,7 +137,7 @@ class BrokerTokenTests(unittest.TestCase):
             "HTML": ({"output": "<!doctype html><title>Sign in</title>"}, "printed neither a JWT nor JSON with access_token"),
             "1 MB": ({"output": "x" * 1_000, "times": 1_000}, "printed more than 65536 bytes"),
             "a token that has ended": ({"output": token(-60)}, "printed a token that ended at 20"),
-            "an opaque token": ({"output": "opaque"}, "whose end is unknown", "expires_in"),
+            "an opaque token": ({"output": "opaque"}, "without its end", "expires_in"),
             "an error": (
                 {"output": json.dumps({"error": "invalid_client", "error_description": f"secret: {hidden}"})},
                 "reports an error: invalid_client",
@@ -148,7 +148,7 @@ class BrokerTokenTests(unittest.TestCase):
                 with self.subTest(name):
                     issuer = self.issuer(lambda: answer)
                     settings = issuer.settings(cluster) | {"startup.timeout": 0}
-                    result = command.run("run", settings=settings)
+                    result = command.run("topics", "--check", settings=settings)
                     self.assertEqual(result.returncode, 1, result.stderr)
                     *lines, last = result.stderr.splitlines()
                     complaints = command.complaints(lines)
@@ -159,6 +159,10 @@ class BrokerTokenTests(unittest.TestCase):
                         self.assertIn(reason, last)
                     self.assertNotIn(hidden, result.stderr)
                     self.assertNotIn("eyJ", result.stderr)
+            issuer = self.issuer(lambda: {"code": 1})
+            with command.Running("run", settings=issuer.settings(cluster) | {"startup.timeout": 5000}) as daemon:
+                self.assertIn("ended with code 1", daemon.wait_for("event=kafka.token-failed"))
+                self.assertIn("there is no token", daemon.wait_for("feedstore: "))
 
     def test_a_failure_while_running_is_in_the_status_until_the_command_works_again(self):
         answers = {"is_fine": True}
@@ -231,7 +235,7 @@ class BrokerTokenTests(unittest.TestCase):
             "two sources": (given | oauth | oidc, "no other source of tokens"),
             "no source": (oauth, "kafka.oauth.command is not set"),
             "a string": (oauth | {"kafka.oauth.command": "/usr/bin/token"}, "a list of strings"),
-            "a list of others": (oauth | {"kafka.oauth.command": "[1]"}, "a list of strings"),
+            "a list of others": (oauth | {"kafka.oauth.command": "[null]"}, "a list of strings"),
         }
         for name, (settings, reason) in cases.items():
             with self.subTest(name):

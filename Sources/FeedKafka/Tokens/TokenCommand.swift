@@ -23,7 +23,8 @@ package struct TokenCommand: Sendable {
     let printed = try ProgramOutput(of: command, timeoutMilliseconds: timeoutMilliseconds, atMost: 65_536)
     do {
       if let fault = printed.fault { throw Failure(description: fault) }
-      return try Self.token(in: String(decoding: printed.output, as: UTF8.self), at: start)
+      let token = try Self.token(in: String(decoding: printed.output, as: UTF8.self), at: start)
+      return (token.value, token.end, token.end - WallClock.milliseconds())
     } catch {
       let text = Self.masked(String(decoding: printed.errors, as: UTF8.self)).suffix(1_000)
       let shown = text.isEmpty ? "" : "; on standard error: \(text)"
@@ -41,7 +42,8 @@ package struct TokenCommand: Sendable {
       let description = members["error_description"]?.text ?? ""
       throw Failure(description: "reports an error: \(masked("\(error) \(description)"))")
     }
-    guard let token = members["access_token"]?.text, token.wholeMatch(of: /[A-Za-z0-9_.~+\/-]+=*/) != nil else {
+    guard let token = members["access_token"]?.text, token.wholeMatch(of: /[A-Za-z0-9_.~+\/-]+=*/) != nil
+    else {
       let kind = text.isEmpty ? "nothing" : "neither a JWT nor JSON with access_token"
       throw Failure(description: "printed \(kind) on standard output")
     }
@@ -78,7 +80,7 @@ package struct TokenCommand: Sendable {
   /// Hides values after names such as `password`, and long words with digits, except host names and paths.
   static func masked(_ text: String) -> String {
     let named =
-      /((?:password|passwd|secret|token|credential|signature|assertion|api_?key)[\w-]{0,40}["']?(?:\s*[:=]|\s)\s*|\b(?:bearer|basic)\s+)(?:"[^"]*"?|'[^']*'?|[^\s"',;&]+)/
+      /((?:password|passwd|secret|token|signature|assertion|api[-_]?key)[\w-]{0,40}["']?\s*[:=]\s*|--[\w-]{1,40}\s+|\b(?:bearer|basic)\s+)(?:"[^"]*"?|'[^']*'?|[^\s"',;&]+)/
       .ignoresCase()
     return text.replacing(named) { "\($0.1)***" }
       .replacing(/[\w+\/=.~%-]{16,}/) { isOrdinary($0.0) ? String($0.0) : "***" }

@@ -52,7 +52,6 @@ public final class TokenSource: Sendable, Hashable {
         // Less than librdkafka's pause.
         state.next = .now + .seconds(5)
         failed.withLock { $0 = "\(error)" }
-        context.log(.error, Self.facility, "\(error)")
       }
       return state.token
     }
@@ -63,6 +62,8 @@ public final class TokenSource: Sendable, Hashable {
     }
     let isGiven = code == RD_KAFKA_RESP_ERR_NO_ERROR
     let reason = failure ?? (isGiven ? nil : text)
+    // Logged first, because the process may end when the failure is noted. The log counts repetitions by all clients.
+    if let reason { context.log(.error, Self.facility, reason) }
     context.faults.note(tokenFailure: isGiven ? nil : reason)
     // The client keeps the token that it has.
     if let reason { rd_kafka_oauthbearer_set_token_failure(client, reason) }

@@ -248,7 +248,7 @@ package struct ConfigurationReading: Sendable, Equatable {
 
   /// The value for display. A hidden value appears as its reference, if it has one.
   package var shown: String {
-    if isMasked, value != .string("") { return reference ?? ConfigurationEntry.masked }
+    if isMasked, value != .string(""), value != .array([]) { return reference ?? ConfigurationEntry.masked }
     if case .number(let number) = value { return AllowedText.text(number) }
     return value.description
   }
