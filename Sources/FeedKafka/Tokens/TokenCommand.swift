@@ -83,12 +83,10 @@ package struct TokenCommand: Sendable {
       /((?:password|passwd|secret|token|signature|assertion|api[-_]?key)[\w-]{0,40}["']?\s*[:=]\s*|--[\w-]{1,40}\s+|\b(?:bearer|basic)\s+)(?:"[^"]*"?|'[^']*'?|[^\s"',;&]+)/
       .ignoresCase()
     return text.replacing(named) { "\($0.1)***" }
-      .replacing(/[\w+\/=.~%-]{16,}/) { isOrdinary($0.0) ? String($0.0) : "***" }
+      .replacing(/[\w+\/=.~%-]{16,}/) { word in
+        let isName = word.0.contains { "/.".contains($0) } && !word.0.contains(where: \.isUppercase)
+        return isName || !word.0.contains(where: \.isNumber) ? String(word.0) : "***"
+      }
       .split(separator: "\n").joined(separator: " | ")
-  }
-
-  private static func isOrdinary(_ word: Substring) -> Bool {
-    let isName = word.contains { "/.".contains($0) } && !word.contains(where: \.isUppercase)
-    return isName || !word.contains(where: \.isNumber)
   }
 }
