@@ -137,12 +137,12 @@ package struct DaemonMetrics: Sendable {
       ["version": Release.version, "commit": Release.commit, "librdkafka": Librdkafka.version]
     )
     table["feedstore_ready"].add(health().isReady ? 1 : 0)
+    table["feedstore_broker_token_failed"].add(status.tokens?.failure == nil ? 0 : 1)
     table["feedstore_partitions_owned"].add(sum.partitions.count)
     table["feedstore_partitions_restoring"].add(sum.restoring.count)
     table["feedstore_partitions_stopped"].add(sum.stopped.count)
     table["feedstore_topics_changed"].add(status.topicChanges.count)
     table["feedstore_configuration_reload_failed"].add(status.updater?.failure == nil ? 0 : 1)
-    table["feedstore_broker_token_failed"].add(status.tokens?.failure == nil ? 0 : 1)
     table["feedstore_rebalances"].add(sum.rebalances, by: "kind")
   }
 
@@ -320,13 +320,13 @@ struct MetricTable {
   static let declared: [MetricFamily] = """
     info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
     gauge feedstore_ready Whether /readyz returns 200.
+    gauge feedstore_broker_token_failed Whether the last attempt to get a token for the brokers failed.
     gauge feedstore_workers Workers, by state.
     gauge feedstore_partitions_owned Partitions assigned to this process.
     gauge feedstore_partitions_restoring Partitions whose feeds are being restored.
     gauge feedstore_partitions_stopped Partitions whose feeds could not be restored.
     gauge feedstore_topics_changed Topics whose number of partitions has changed.
     gauge feedstore_configuration_reload_failed Whether the last reload of the configuration failed.
-    gauge feedstore_broker_token_failed Whether the last attempt to get a token for the brokers failed.
     counter feedstore_rebalances Rebalances, by what happened to the partitions; counted once per worker.
     counter feedstore_input_records Input records that were applied and committed.
     counter feedstore_input_bytes Bytes of keys and values of these records.

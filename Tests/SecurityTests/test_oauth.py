@@ -180,16 +180,16 @@ class BrokerTokenTests(unittest.TestCase):
                     return text
 
                 daemon.wait_for("restored")
-                self.assertNotIn("tokenFailure", get("/v1/status"))
+                self.assertNotIn("brokerTokenFailure", get("/v1/status"))
                 self.assertIn("\nfeedstore_broker_token_failed 0\n", get("/metrics"))
                 answers["is_fine"] = False
                 daemon.wait_for("event=kafka.token-failed")
-                self.assertIn("no network", json.loads(get("/v1/status"))["tokenFailure"])
+                self.assertIn("no network", json.loads(get("/v1/status"))["brokerTokenFailure"])
                 self.assertIn("\nfeedstore_broker_token_failed 1\n", get("/metrics"))
                 answers["is_fine"] = True
                 # The second run begins after the first has been noted.
                 issuer.wait_for_runs(issuer.runs + 3)
-                self.assertNotIn("tokenFailure", get("/v1/status"))
+                self.assertNotIn("brokerTokenFailure", get("/v1/status"))
                 cluster.cut()
                 others = self.issuer(lambda: {"output": token()})
                 self.publish(others.settings(cluster))
