@@ -38,6 +38,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // What Swift's module of glibc leaves out.
     .target(name: "CEpoll"),
+    .target(name: "CProgram"),
     .systemLibrary(name: "CMalloc"),
     // A header about bytes of JSON, inlined.
     .systemLibrary(name: "CTextMarks"),
@@ -54,7 +55,7 @@ let package = Package(
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
     .target(name: "Queues", swiftSettings: swiftSettings),
-    .target(name: "OperatingSystem", dependencies: ["CZlib"], swiftSettings: swiftSettings),
+    .target(name: "OperatingSystem", dependencies: ["CProgram", "CZlib"], swiftSettings: swiftSettings),
     .target(name: "Diagnostics", dependencies: ["CMalloc", "OperatingSystem"], swiftSettings: swiftSettings),
     .target(name: "Settings", dependencies: ["OperatingSystem", "Spelling"], swiftSettings: swiftSettings),
     .target(

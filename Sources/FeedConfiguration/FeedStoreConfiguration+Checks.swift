@@ -49,6 +49,23 @@ extension FeedStoreConfiguration {
     }
   }
 
+  /// Rejects OAUTHBEARER without a source of tokens, and a command for another mechanism.
+  func checkOAuth() throws(ConfigurationError) {
+    let values = Dictionary(kafka.map { ($0.name, $0.value.lowercased()) }) { $1 }
+    let isUsed =
+      (values["sasl.mechanisms"] ?? values["sasl.mechanism"]) == "oauthbearer"
+      && values["security.protocol"]?.hasPrefix("sasl_") == true
+    // librdkafka's own sources.
+    let hasOther =
+      values["sasl.oauthbearer.method"] == "oidc" || values["enable.sasl.oauthbearer.unsecure.jwt"] == "true"
+    guard oauthCommand.isEmpty ? !isUsed || hasOther : isUsed && !hasOther else {
+      throw ConfigurationError(
+        "kafka.oauth.command is \(oauthCommand.isEmpty ? "not set" : "set"), and it goes with kafka.sasl.mechanism OAUTHBEARER, "
+          + "kafka.security.protocol sasl_ssl or sasl_plaintext, and no other source of tokens under kafka.sasl; correct these"
+      )
+    }
+  }
+
   private static let libraryNames = ["plugin.library.paths", "ssl.engine.location"]
 
   private func check(

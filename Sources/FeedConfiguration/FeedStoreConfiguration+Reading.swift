@@ -34,6 +34,8 @@ extension FeedStoreConfiguration {
       `fail` to stop, `continue` to log the gap and go on; see [chapter 6](protocol.md#6-delivery)
       kafka.allowPlugins: whether librdkafka may load libraries (`plugin.library.paths`, \
       `ssl.engine.location`): anyone with write access to it can then run any code
+      kafka.oauth.command: a program that prints a [token for the brokers](tls.md#tokens-of-oauth), and its \
+      arguments; run without a shell, for `kafka.sasl.mechanism=OAUTHBEARER`
       kafka.*: passed to librdkafka unchanged; properties that the guarantees depend on are refused
       standby.enabled: whether a process also follows partitions that it does not own
       standby.maxBytes: bytes of state of these partitions, besides `limits.maxStateBytes`; those that do \
@@ -66,6 +68,8 @@ extension FeedStoreConfiguration {
     // Read first, so that FeedStore's own keys are not passed to librdkafka.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
+    let words = "strings: a program and its arguments"
+    oauthCommand = try reader.list("kafka.oauth.command", of: words) { $0.text != nil }.compactMap(\.text)
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }

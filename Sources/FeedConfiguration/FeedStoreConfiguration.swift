@@ -15,6 +15,8 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   package var http = HTTPOptions()
   package var ingest = IngestOptions()
   package var allowsPlugins = false
+  /// The program that prints tokens for the brokers, and its arguments; empty if there is none.
+  package var oauthCommand: [String] = []
   /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
   package var kafka: [ConfigurationPair] = []
   package var logLevel = LogLevel.info
@@ -75,7 +77,7 @@ package struct StandbyOptions: Sendable, Equatable {
 }
 
 extension KafkaSettings {
-  /// Settings with the configured startup timeout; see ``init(_:embedded:mayEmbed:)``.
+  /// Settings with the configured startup timeout and source of tokens; see ``init(_:embedded:mayEmbed:)``.
   package init(
     _ configuration: FeedStoreConfiguration,
     embedded: [ConfigurationPair]? = nil,
@@ -83,5 +85,9 @@ extension KafkaSettings {
   ) throws(ConfigurationError) {
     try self.init(configuration.kafka, embedded: embedded, mayEmbed: mayEmbed)
     connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
+    try configuration.checkOAuth()
+    if !configuration.oauthCommand.isEmpty {
+      tokens = TokenSource(obtain: TokenCommand(configuration.oauthCommand).run)
+    }
   }
 }

@@ -84,6 +84,7 @@ package struct Daemon: Sendable {
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
     status.updater = updater
+    status.tokens = settings.tokens
     let longestSilence = settings.maxPollMilliseconds
     async let _ = supervisor?.report(status, stop, longestSilence: longestSilence, updater)
     // A server follows the topic already.
@@ -175,8 +176,7 @@ package struct Daemon: Sendable {
     guard let updater else { return }
     updater.add(
       UpdatablePart(keys: []) { [isEmbedded] configuration in
-        let kafka = configuration.kafka
-        try KafkaSettings(kafka, embedded: isEmbedded ? [] : nil, mayEmbed: true).checkProperties()
+        try KafkaSettings(configuration, embedded: isEmbedded ? [] : nil, mayEmbed: true).checkProperties()
         return nil
       }
     )

@@ -21,5 +21,6 @@ extension LogEvent {
     "kafka.client.connection-refused",
     isOfProcess: true
   )
+  package static let kafkaTokenFailed = LogEvent(.error, "kafka.token-failed", isOfProcess: true)
   package static let kafkaClientDebug = LogEvent(.debug, "kafka.client.debug")
 }

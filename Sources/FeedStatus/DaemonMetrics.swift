@@ -137,6 +137,7 @@ package struct DaemonMetrics: Sendable {
       ["version": Release.version, "commit": Release.commit, "librdkafka": Librdkafka.version]
     )
     table["feedstore_ready"].add(health().isReady ? 1 : 0)
+    table["feedstore_broker_token_failed"].add(status.tokens?.failure == nil ? 0 : 1)
     table["feedstore_partitions_owned"].add(sum.partitions.count)
     table["feedstore_partitions_restoring"].add(sum.restoring.count)
     table["feedstore_partitions_stopped"].add(sum.stopped.count)
@@ -319,6 +320,7 @@ struct MetricTable {
   static let declared: [MetricFamily] = """
     info feedstore_build The version of FeedStore, its commit, and the version of librdkafka.
     gauge feedstore_ready Whether /readyz returns 200.
+    gauge feedstore_broker_token_failed Whether the last attempt to get a token for the brokers failed.
     gauge feedstore_workers Workers, by state.
     gauge feedstore_partitions_owned Partitions assigned to this process.
     gauge feedstore_partitions_restoring Partitions whose feeds are being restored.

@@ -12,6 +12,7 @@ package final class DaemonStatus: Sendable {
     var served = ServedPartitions()
     var standby: (any PartitionFollower)?
     var updater: ConfigurationUpdater?
+    var tokens: TokenSource?
     var rejections = RecentRejections()
     /// Nil until a worker has found the topics.
     var topics: TopicChanges?
@@ -68,6 +69,12 @@ package final class DaemonStatus: Sendable {
   package var updater: ConfigurationUpdater? {
     get { state.withLock(\.updater) }
     set { state.withLock { $0.updater = newValue } }
+  }
+
+  /// The source of tokens for the brokers, if any.
+  package var tokens: TokenSource? {
+    get { state.withLock(\.tokens) }
+    set { state.withLock { $0.tokens = newValue } }
   }
 
   package var rejections: RecentRejections { state.withLock(\.rejections) }

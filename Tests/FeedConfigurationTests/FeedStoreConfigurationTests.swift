@@ -56,6 +56,7 @@ import Testing
     ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
     ("kafka.allowPlugins=true", { $0.allowsPlugins && $0.kafka.isEmpty }),
+    ("kafka.oauth.command=['token', '-n', 1]", { $0.oauthCommand == ["token", "-n", "1"] }),
     ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
     ("startup.timeout=1m", { $0.startupTimeoutMilliseconds == 60_000 }),
     ("workers=4", { $0.workers == 4 }),

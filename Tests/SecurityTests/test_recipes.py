@@ -5,11 +5,12 @@ import pathlib
 import re
 import ssl
 import tempfile
+import time
 import unittest
 
 import authority
 import command
-from secured_cluster import SecuredCluster
+from secured_cluster import SecuredCluster, security
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tls.md"
 
@@ -62,6 +63,13 @@ class RecipeTests(unittest.TestCase):
         password.touch(mode=0o600)
         password.write_text("change-me-please\n")
         self.check("SCRAM over TLS", mechanisms=["SCRAM-SHA-256"], users={"feedstore": "change-me-please"})
+
+    def test_tokens_of_oauth(self):
+        program = self.folder / "kafka-token"
+        token = security.token("feedstore", "secret", time.time() + 3600)
+        program.write_text(f"#!/bin/sh\n[ $1 = --audience=kafka ] && echo {token}\n")
+        program.chmod(0o700)
+        self.check("Tokens of OAuth", mechanisms=["OAUTHBEARER"], users={"feedstore": "secret"})
 
     def test_https(self):
         with SecuredCluster() as cluster:

@@ -1,17 +1,19 @@
-"""TLS, and SASL with PLAIN and SCRAM (RFC 5802, RFC 7677), as in Kafka's listeners."""
+"""TLS, and SASL with PLAIN, SCRAM (RFC 5802, RFC 7677) and OAUTHBEARER (RFC 7628), as in Kafka's listeners."""
 
 import asyncio
 import asyncio.sslproto
 import base64
 import hashlib
 import hmac
+import json
 import os
 import ssl
+import time
 
 import errors
 
 _SCRAM_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-MECHANISMS = ("PLAIN", *_SCRAM_HASHES)
+MECHANISMS = ("PLAIN", *_SCRAM_HASHES, "OAUTHBEARER")
 _ITERATIONS = 4096
 
 
@@ -72,7 +74,8 @@ class Session:
             self.is_refused = True
             return errors.UNSUPPORTED_SASL_MECHANISM, known
         users = self._security.users
-        self._exchange = _plain(users) if mechanism == "PLAIN" else _scram(users, mechanism)
+        exchanges = {"PLAIN": _plain, "OAUTHBEARER": _bearer}
+        self._exchange = exchanges[mechanism](users) if mechanism in exchanges else _scram(users, mechanism)
         next(self._exchange)
         return errors.NONE, known
 
@@ -128,6 +131,32 @@ def _scram(users, mechanism):
     if not fields["r"].endswith(nonce) or not hmac.compare_digest(hashlib.new(name, key).digest(), stored):
         raise Refusal(refusal)
     yield b"v=" + base64.b64encode(mac(mac(salted, b"Server Key"), signed)), True
+
+
+def token(user, password, end):
+    """A JSON Web Token of a user, signed with the password (HS256), that ends at a time in seconds since 1970."""
+    def encoded(raw):
+        return base64.urlsafe_b64encode(raw).rstrip(b"=")
+
+    parts = b".".join(encoded(json.dumps(part).encode()) for part in ({"alg": "HS256"}, {"sub": user, "exp": end}))
+    return (parts + b"." + encoded(hmac.digest(password.encode(), parts, "sha256"))).decode()
+
+
+def _bearer(users):
+    message = (yield).decode()
+    given = message.split("\x01auth=Bearer ", 1)[-1].split("\x01", 1)[0]
+    try:
+        payload = given.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        user, end = claims["sub"], claims["exp"]
+        is_valid = user in users and end > time.time() and hmac.compare_digest(given, token(user, users[user], end))
+    except (ValueError, KeyError, IndexError, TypeError):
+        is_valid = False
+    if is_valid:
+        yield b"", True
+    answer = json.dumps({"status": "invalid_token"})
+    yield answer.encode(), False
+    raise Refusal(answer)
 
 
 def _fields(message):

@@ -6,6 +6,7 @@ import FeedClient
 import FeedStatus
 import FeedStore
 import HTTP
+import Kafka
 import OperatingSystem
 
 /// Routes for operators and their tools (docs/monitor.md).
@@ -83,6 +84,7 @@ extension OperationRoutes {
       "version": Release.version,
       "instance": instance,
       "standing": feeds?.feeds.standing.name,
+      "brokerTokenFailure": status.tokens?.failure,
       "startedAt": Timestamp.rfc3339(milliseconds: startedAt),
       "ready": health.isReady,
       "reasons": health.deaths + health.obstacles,

@@ -90,7 +90,10 @@ extension KafkaError {
   /// A configuration error if a property is wrong, otherwise a Kafka error.
   package var configurationOrDaemonError: any Error {
     guard kind == .invalidArgument else { return DaemonError(self) }
-    let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
+    let hint =
+      message.contains("libcurl")
+      ? "use a librdkafka with libcurl, or kafka.oauth.command instead"
+      : "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
     return ConfigurationError("\(message); \(hint)")
   }
 }

@@ -17,6 +17,8 @@ package struct KafkaSettings: Sendable, Equatable {
   package var inputServers: String?
   /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
+  /// Provides the tokens of all clients (`kafka.oauth.command`).
+  package var tokens: TokenSource?
   private let properties: [ConfigurationPair]
 
   package static let defaultName = "feedstore"
@@ -248,6 +250,7 @@ package struct KafkaSettings: Sendable, Equatable {
   private static func withoutServers(_ configuration: KafkaConfiguration) -> KafkaConfiguration {
     var configuration = configuration
     for name in serverNames { configuration[name] = nil }
+    configuration.tokens = nil
     return configuration
   }
 
@@ -312,6 +315,7 @@ package struct KafkaSettings: Sendable, Equatable {
     }
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
     configuration.connectionFaults = connectionFaults
+    configuration.tokens = tokens
     configuration.setDefaults([
       "client.id": Self.defaultName,
       // Limits the reconnect backoff, because an outage is long enough already.
@@ -356,6 +360,7 @@ extension Log {
     switch level {
     // Logged in our own words.
     case .error where facility == ConnectionFaults.facility: .kafkaClientConnectionRefused
+    case .error where facility == TokenSource.facility: .kafkaTokenFailed
     // A transaction must be aborted, for example by a rebalance. Fatal errors have a higher severity.
     case .error where facility == "TXNERR": .kafkaClientWarning
     case .emergency, .alert, .critical, .error: .kafkaClientError

@@ -10,6 +10,7 @@ import Synchronization
 final class CallbackContext {
   let log: KafkaLogHandler
   let faults: ConnectionFaults
+  let tokens: TokenSource?
   private let hasCertificate: Bool
 
   /// The consumer that receives rebalances; nil for a producer.
@@ -42,6 +43,7 @@ final class CallbackContext {
   init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
     self.log = log
     faults = configuration.connectionFaults ?? ConnectionFaults()
+    tokens = configuration.tokens
     hasCertificate = configuration.hasCertificate
   }
 
@@ -118,6 +120,11 @@ final class CallbackContext {
       // librdkafka reports this in addition to the log line for the same error.
       let text = reason.map { String(cString: $0) } ?? ""
       if context.faults.isKnown(text, hasCertificate: context.hasCertificate) { return }
+      if text.hasPrefix("Failed to acquire SASL OAUTHBEARER token") {
+        // From a source of tokens it has been logged; without one, librdkafka obtains tokens itself (OIDC).
+        if context.tokens == nil { context.log(.error, TokenSource.facility, text) }
+        return
+      }
       if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue, context.faults.isFaulty { return }
       let error = KafkaError.make(
         KafkaErrorCode(rawValue: code),

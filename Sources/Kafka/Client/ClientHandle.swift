@@ -26,12 +26,16 @@ final class ClientHandle {
     if configuration["enable.ssl.certificate.verification"] != "false" {
       CallbackContext.registerVerification(on: handle)
     }
+    if configuration.tokens != nil { TokenSource.register(on: handle) }
     register(handle.pointer)
     do {
       client = try handle.makeClient(type)
     } catch {
       opaque.release()
       throw error
+    }
+    if configuration.tokens != nil {
+      rd_kafka_error_destroy(rd_kafka_sasl_background_callbacks_enable(client))
     }
     self.context = context
     self.opaque = opaque

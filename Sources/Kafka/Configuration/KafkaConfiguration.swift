@@ -20,6 +20,9 @@ public struct KafkaConfiguration: Sendable, Hashable {
   /// Receives connection errors. A client without one creates its own.
   public var connectionFaults: ConnectionFaults?
 
+  /// Provides the tokens for SASL OAUTHBEARER; nil if librdkafka obtains them, or uses another mechanism.
+  public var tokens: TokenSource?
+
   /// Whether clients have a certificate to present.
   var hasCertificate: Bool {
     ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"].contains { self[$0] != nil }
@@ -172,7 +175,8 @@ struct ConfigurationHandle: ~Copyable {
     throw .make(
       .invalidArgument,
       "set the property \(property.name) = \(shown)",
-      detail: isMasked && !isUnknown ? "its value is not valid" : text
+      detail: isMasked && !isUnknown && !text.contains("not supported in this build")
+        ? "its value is not valid" : text
     )
   }
 }

@@ -17,6 +17,8 @@ struct ConnectionFault: Hashable, Sendable {
     case mechanism(String)
     /// The broker does not know the user, or the password is wrong.
     case credentials(String)
+    /// There is no token for SASL OAUTHBEARER, or the broker does not accept it.
+    case token(String)
     /// Authentication failed for another reason.
     case authentication(String)
     case tls(String)
@@ -42,7 +44,7 @@ struct ConnectionFault: Hashable, Sendable {
   /// The error code of calls that fail because of it.
   var kind: KafkaErrorCode {
     switch cause {
-    case .onlySASL, .notSASL, .mechanism, .credentials, .authentication: .authentication
+    case .onlySASL, .notSASL, .mechanism, .credentials, .token, .authentication: .authentication
     default: .tls
     }
   }
@@ -64,6 +66,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .notSASL: "the client wants to authenticate, and the broker does not support that on this port"
     case .mechanism(let known): "the broker does not support the SASL mechanism; it supports \(known)"
     case .credentials(let text): "the broker refuses the user name or the password (\(text))"
+    case .token(let text): text
     case .authentication(let text): "authentication failed (\(text))"
     case .tls(let text): "TLS failed (\(text))"
     }
@@ -90,6 +93,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .notSASL: "set security.protocol to plaintext or ssl, or use a port of the brokers that has SASL"
     case .mechanism: "set sasl.mechanism to one of these"
     case .credentials: "check sasl.username and sasl.password"
+    case .token: "check the token's source; it must be for these brokers, and not have ended"
     case .authentication: "check sasl.mechanism, sasl.username and sasl.password"
     case .tls: "check security.protocol and the ssl.* properties, and the broker's log"
     }
@@ -180,7 +184,10 @@ extension ConnectionFault {
       let known = text.components(after: "broker's supported mechanisms: ") ?? ""
       return known.isEmpty || text.contains("not valid in current SASL state") ? .notSASL : .mechanism(known)
     }
-    if let detail = text.components(after: "SASL authentication error: ") { return .credentials(detail) }
+    if let detail = text.components(after: "SASL authentication error: ") {
+      // The answer to a token is JSON (RFC 7628).
+      return detail.hasPrefix("{") ? .token("the broker refuses the token (\(detail))") : .credentials(detail)
+    }
     return text.contains("SASL") ? .authentication(text) : nil
   }
 

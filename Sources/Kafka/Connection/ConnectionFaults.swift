@@ -100,6 +100,17 @@ public final class ConnectionFaults: Sendable, Hashable {
     }
   }
 
+  /// Records why there is no token for connections; nil if there is one.
+  func note(tokenFailure reason: String?) {
+    state.withLock { state in
+      let since = state.entries[""]?.since ?? now()
+      let cause = reason.map { ConnectionFault.Cause.token("there is no token (\($0))") }
+      state.entries[""] = cause.map {
+        .init(fault: .init(cause: $0, broker: "the brokers"), since: since, last: now())
+      }
+    }
+  }
+
   /// How to handle one of librdkafka's log lines.
   enum Line: Equatable {
     /// Log it unchanged.

@@ -93,6 +93,10 @@ import Testing
       .credentials("Authentication failed: Invalid username or password")
     ),
     (
+      "SASL authentication error: {\"status\":\"invalid_token\"} (after 5ms in state AUTH_REQ)",
+      .token("the broker refuses the token ({\"status\":\"invalid_token\"})")
+    ),
+    (
       "SASL SCRAM-SHA-256 mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's supported mechanisms: PLAIN,GSSAPI (after 0ms in state AUTH_HANDSHAKE)",
       .mechanism("PLAIN,GSSAPI")
     ),

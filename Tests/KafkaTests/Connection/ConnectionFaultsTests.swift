@@ -89,6 +89,18 @@ import Testing
     #expect(late.message.hasSuffix("(tried for 30000 ms, as startup.timeout says)"))
   }
 
+  @Test func `a missing token is a fault until there is one, however the reason is worded`() {
+    let shown = "cannot connect to the brokers: there is no token (at 12:01); check the token's source"
+    faults.note(tokenFailure: "at 12:00")
+    clock.pass(30_000)
+    faults.note(tokenFailure: "at 12:01")
+    #expect(faults.reason?.hasPrefix(shown) == true)
+    #expect(!faults.explain(Self.failure, "read").isRetriable)
+    faults.note(tokenFailure: nil)
+    #expect(faults.reason == nil)
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
   @Test func `a broker that was down meanwhile starts its time again`() {
     _ = fail("a:1")
     clock.pass(20_000)
