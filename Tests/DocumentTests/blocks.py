@@ -50,6 +50,7 @@ ELSEWHERE = {
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
     "sh compose": ("needs Docker; test_data.py checks the names of services and profiles", "docker-compose.yml"),
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),
+    "yaml values": ("is for Helm", "Tests/PackageTests/test_chart.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
     "sh npm": ("installs a package", "clients/js/test/package.test.mjs"),

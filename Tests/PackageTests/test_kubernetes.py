@@ -71,6 +71,39 @@ def resources():
     return {name: yaml.safe_load((FOLDER / name).read_text()) for name in listed}
 
 
+def check_schemas(test, objects):
+    """Compares objects with the schemas of all `VERSIONS`."""
+    with zipfile.ZipFile(WHEELS[-1]) as wheel:
+        for version in VERSIONS:
+            folder = f"kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
+            definitions = json.loads(wheel.read(f"{folder}/_definitions.json"))
+            for resource in objects:
+                group, _, api = resource["apiVersion"].rpartition("/")
+                parts = [resource["kind"].lower(), *([group.split(".")[0]] if group else []), api]
+                if resource["kind"] == "ServiceMonitor":
+                    schema = SERVICE_MONITOR
+                else:
+                    schema = json.loads(wheel.read(f"{folder}/{'-'.join(parts)}.json"))
+                resolver = jsonschema.RefResolver.from_schema(schema, store={definitions["$id"]: definitions})
+                with test.subTest(version, kind=resource["kind"]):
+                    validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+                    test.assertEqual([error.message for error in validator.iter_errors(resource)], [])
+                    # Checks that an error would be found.
+                    test.assertFalse(validator.is_valid(resource | {"spec": {"nothing": 1}, "data": 3}))
+
+
+def settings(configuration):
+    """The command's reading of a configuration in a pod."""
+    file = ROOT / ".build/tests/kubernetes.json5"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    token = file.with_name("kubernetes.token")
+    token.write_text("a-token-for-tests-of-the-configuration")
+    token.chmod(0o600)
+    file.write_text(configuration.replace("/etc/feedstore-secret/token", str(token)))
+    told = run(BINARY, "config", "--json", "--config", file, env=os.environ | {"POD_NAME": "feedstore-0"}).stdout
+    return {setting["key"]: setting.get("value") for setting in json.loads(told)["settings"]}
+
+
 class KubernetesTests(unittest.TestCase):
     def setUp(self):
         self.kinds = {resource["kind"]: resource for resource in resources().values()}
@@ -79,27 +112,11 @@ class KubernetesTests(unittest.TestCase):
 
     @unittest.skipUnless(WHEELS, "kubernetes-validate is not there; `make setup-slow-test` fetches it")
     def test_every_field_is_in_kubernetes_schemas(self):
-        with zipfile.ZipFile(WHEELS[-1]) as wheel:
-            for version in VERSIONS:
-                folder = f"kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
-                definitions = json.loads(wheel.read(f"{folder}/_definitions.json"))
-                for name, resource in resources().items():
-                    group, _, api = resource["apiVersion"].rpartition("/")
-                    parts = [resource["kind"].lower(), *([group.split(".")[0]] if group else []), api]
-                    if resource["kind"] == "ServiceMonitor":
-                        schema = SERVICE_MONITOR
-                    else:
-                        schema = json.loads(wheel.read(f"{folder}/{'-'.join(parts)}.json"))
-                    resolver = jsonschema.RefResolver.from_schema(schema, store={definitions["$id"]: definitions})
-                    with self.subTest(version, name=name):
-                        validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
-                        self.assertEqual([error.message for error in validator.iter_errors(resource)], [])
-                        # Checks that an error would be found.
-                        self.assertFalse(validator.is_valid(resource | {"spec": {"nothing": 1}, "data": 3}))
+        check_schemas(self, resources().values())
 
     def test_every_file_is_used(self):
         files = {path.name for path in FOLDER.glob("*.yaml")}
-        self.assertEqual(files, {"kustomization.yaml", *resources()})
+        self.assertEqual(files, {"kustomization.yaml", "Chart.yaml", "values.yaml", *resources()})
 
     def test_selectors_match_the_same_pods(self):
         labels = self.kinds["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
@@ -149,15 +166,7 @@ class KubernetesTests(unittest.TestCase):
 
     @unittest.skipUnless(BINARY.exists(), "`make package-binary` has not built the command")
     def test_the_command_accepts_the_configuration(self):
-        file = ROOT / ".build/tests/kubernetes.json5"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        token = file.with_name("kubernetes.token")
-        token.write_text("a-token-for-tests-of-the-configuration")
-        token.chmod(0o600)
-        configured = self.kinds["ConfigMap"]["data"]["feedstore.json5"]
-        file.write_text(re.sub(r'tokenFile: ".*"', f'tokenFile: "{token}"', configured))
-        told = run(BINARY, "config", "--json", "--config", file, env=os.environ | {"POD_NAME": "feedstore-0"}).stdout
-        values = {setting["key"]: setting.get("value") for setting in json.loads(told)["settings"]}
+        values = settings(self.kinds["ConfigMap"]["data"]["feedstore.json5"])
         self.assertEqual(values["kafka.group.instance.id"], "feedstore-0")
         self.assertEqual(values["http.advertisedUrl"], "http://feedstore-0.feedstore:8321")
 

@@ -112,7 +112,7 @@ SUITES = [
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
     dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
-    unittest("image", "PackageTests", "test_image", "test_kubernetes", "test_healthcheck"),
+    unittest("image", "PackageTests", "test_image", "test_kubernetes", "test_chart", "test_healthcheck"),
     # Builds an earlier commit.
     upgrade(),
     # Builds the client twice more, with modules that stand in for Apple's.
