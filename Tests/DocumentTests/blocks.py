@@ -52,6 +52,8 @@ ELSEWHERE = {
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
+    "sh provider": ("needs an identity provider", "Tests/SecurityTests/test_identity.py"),
+    "json claims": ("are of a token of a provider", "Tests/SecurityTests/test_identity.py"),
     "sh npm": ("installs a package", "clients/js/test/package.test.mjs"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }
