@@ -202,14 +202,14 @@ extension HTTPOptions {
       http.jwt.keys: the keys of [JSON Web Tokens](http.md#json-web-tokens) (JWKS): a file, which SIGHUP \
       reads again, or the `https` address of your [identity \
       provider](serve.md#tokens-of-your-identity-provider); empty to accept none
-      http.jwt.authority: a file in PEM with the certificate authorities of that address, instead of the \
-      system's; empty for the system's
+      http.jwt.authority: a file in PEM with the authorities that sign the certificate of that address; \
+      empty for the system's
       http.jwt.issuer: the required issuer of JSON Web Tokens (`iss`); empty for any
       http.jwt.audience: the required audience of JSON Web Tokens (`aud`); empty for any
       http.jwt.claim: the claim that has the rights of a token: a name, or a JSON pointer if it begins with \
       a slash
-      http.jwt.read: patterns of the feeds that each valid token may read, besides those in its claim; \
-      `{NAME}` stands for [a claim](http.md#rights-for-every-token)
+      http.jwt.read: patterns of the feeds that each valid token may read, in addition to the rights in its \
+      claim; `{NAME}` stands for [a claim](http.md#rights-for-every-token)
       http.jwt.write: the same for the feeds that it may write
       http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
       http.allowedOrigins: the origins whose [pages may read responses](http.md#pages-of-other-origins), \
@@ -252,20 +252,16 @@ extension HTTPOptions {
     jwtKeys = try reader.string(
       "http.jwt.keys",
       default: jwtKeys,
-      allowed:
-        "the path of a file, or an https:// address of at most 200 visible ASCII characters without a password",
+      allowed: "a file, or an https:// address of at most 200 visible ASCII characters without a password",
       where: { !$0.contains("://") || $0.hasPrefix("https://") && Self.isURL($0) && !$0.contains("@") }
     )
     jwtAuthority = try reader.string("http.jwt.authority", default: jwtAuthority)
     jwt.issuer = try reader.string("http.jwt.issuer", default: jwt.issuer)
     jwt.audience = try reader.string("http.jwt.audience", default: jwt.audience)
-    let claim = try reader.string(
-      "http.jwt.claim",
-      default: jwt.claim.text,
-      allowed: ClaimPath.allowed,
-      where: { ClaimPath($0) != nil }
-    )
-    jwt.claim = ClaimPath(claim) ?? jwt.claim
+    let claims = ClaimPath.allowed
+    jwt.claim = try reader.string("http.jwt.claim", default: jwt.claim, allowed: claims) {
+      ClaimPath($0) != nil
+    }
     jwt.read = try reader.strings("http.jwt.read", allowed: ClaimPattern.allowed, ClaimPattern.init)
     jwt.write = try reader.strings("http.jwt.write", allowed: ClaimPattern.allowed, ClaimPattern.init)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwt.leewayMilliseconds, from: 0, to: 300_000)

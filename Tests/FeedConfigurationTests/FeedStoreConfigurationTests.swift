@@ -73,7 +73,7 @@ import Testing
     ("http.jwt.authority=/ca", { $0.http.jwtAuthority == "/ca" }),
     ("http.jwt.issuer=i", { $0.http.jwt.issuer == "i" }),
     ("http.jwt.audience=a", { $0.http.jwt.audience == "a" }),
-    ("http.jwt.claim=/a/b", { $0.http.jwt.claim == ClaimPath("/a/b") }),
+    ("http.jwt.claim=/a/b", { $0.http.jwt.claim == "/a/b" }),
     ("http.jwt.read=user-{sub}/*", { $0.http.jwt.read == [ClaimPattern("user-{sub}/*")] }),
     ("http.jwt.write=[\"a\", \"b\"]", { $0.http.jwt.write == [ClaimPattern("a"), ClaimPattern("b")] }),
     ("http.jwt.leeway=2m", { $0.http.jwt.leewayMilliseconds == 120_000 }),

@@ -167,7 +167,7 @@ class ServedFeeds(unittest.TestCase):
         return self.ask(self.port, target, *arguments, **headers)
 
 
-class TokenTests(unittest.TestCase):
+class TokenTests(ServedFeeds):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))

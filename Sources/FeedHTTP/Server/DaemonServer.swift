@@ -149,12 +149,11 @@ package final class DaemonServer: Sendable {
         changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile")
       }
       if tokens.verifier != server.tokens.verifier { changed.append("http.jwt.keys") }
-      let fetched = tokens.verifier?.fetched
       let apply = { @Sendable [tokens] in
         server.replaceTokens(tokens)
-        fetched?.refresh()
+        tokens.verifier?.fetched?.refresh()
       }
-      return changed.isEmpty && fetched == nil ? nil : (changed, apply)
+      return changed.isEmpty && tokens.verifier?.fetched == nil ? nil : (changed, apply)
     }
   }
 

@@ -57,8 +57,7 @@ package enum HTTPClient {
     func bytes(_ part: feedstore_http_part_t) -> [UInt8] {
       Array(UnsafeRawBufferPointer(start: part.bytes, count: part.size))
     }
-    return (
-      status, String(decoding: bytes(head), as: UTF8.self), bytes(body), redirect.map { String(cString: $0) }
-    )
+    let next = redirect.map { String(cString: $0) }
+    return (status, String(decoding: bytes(head), as: UTF8.self), bytes(body), next)
   }
 }

@@ -11,12 +11,10 @@ package final class FetchedTokenKeys: Sendable, Equatable {
     package let url: String
     /// The number of keys that can be used.
     package fileprivate(set) var keys = 0
-    /// The time of the last fetch that succeeded; nil for never.
+    /// The last fetch that succeeded; nil for none.
     package fileprivate(set) var fetchedAt: String?
-    /// Why the last fetch failed; nil if it succeeded.
-    package fileprivate(set) var failure: String?
-    /// The unusable keys; nil for none.
-    package fileprivate(set) var leftOut: String?
+    /// Why the last fetch failed, and which keys cannot be used; nil if it is well.
+    package fileprivate(set) var failure, leftOut: String?
   }
 
   private struct State {
@@ -38,14 +36,11 @@ package final class FetchedTokenKeys: Sendable, Equatable {
   private static let retry = ExponentialBackoff<Int64>(from: 1_000, to: 60_000)
   /// The minimum between two fetches for unknown keys, which anyone can name.
   private static let pause: Int64 = 30_000
-  private static let timeout: Int64 = 10_000
-  private static let mostRedirects = 5
+  private static let (timeout, mostRedirects) = (10_000 as Int64, 5)
   static let remedy = """
     http.jwt.keys must be the address of your identity provider's keys (jwks_uri), or of its discovery document, \
     which ends in /.well-known/openid-configuration
     """
-
-  private struct Discovery: Decodable { let issuer, jwks_uri: String? }
 
   /// - Parameters:
   ///   - url: the `https` URL of a JSON Web Key Set, or of a document of OpenID Connect Discovery that leads to one.
@@ -96,8 +91,7 @@ package final class FetchedTokenKeys: Sendable, Equatable {
   ) {
     guard begin(at: now) else { return }
     let thread = SystemThread("token-keys") {
-      let result = Result { () throws(HTTPServerError) in try self.fetch() }
-      let former = self.status
+      let (former, result) = (self.status, Result { () throws(HTTPServerError) in try self.fetch() })
       self.end(result, at: MonotonicClock.milliseconds())
       report(former, self.status)
     }
@@ -140,11 +134,11 @@ package final class FetchedTokenKeys: Sendable, Equatable {
 
   private func fetch() throws(HTTPServerError) -> TokenKeys {
     let answer = try get(url)
-    guard let discovery: Discovery = try? DecodableJSON(answer).decode() else {
+    guard case .object(let document)? = try? DecodableJSON(answer).decode(ClaimValue.self) else {
       throw Self.error("\(url) did not answer with a JSON object, but perhaps with a page; \(Self.remedy)")
     }
-    guard let target = discovery.jwks_uri else { return try TokenKeys(url, published: answer) }
-    let found = discovery.issuer ?? ""
+    guard case .text(let target)? = document["jwks_uri"] else { return try TokenKeys(url, published: answer) }
+    let found = if case .text(let text)? = document["issuer"] { text } else { "" }
     guard issuer.isEmpty || found == issuer else {
       throw Self.error(
         "\(url) describes the issuer \"\(found)\", and http.jwt.issuer is \"\(issuer)\"; correct one of the two"

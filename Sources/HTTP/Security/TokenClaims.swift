@@ -7,7 +7,7 @@ package struct TokenPolicy: Sendable, Equatable {
   /// Tokens are accepted this many milliseconds before their start (`nbf`) and after their end (`exp`).
   package var leewayMilliseconds: Int64 = 5_000
   /// The claim with the rights of a single token.
-  package var claim = ClaimPath(name: "feedstore")
+  package var claim = "feedstore"
   /// The feeds that every valid token may read and write.
   package var read: [ClaimPattern] = []
   package var write: [ClaimPattern] = []
@@ -23,8 +23,8 @@ package struct TokenPolicy: Sendable, Equatable {
   }
 
   private func listed(_ name: String, in claims: ClaimValue) throws(TokenFault) -> [String] {
-    func fault(_ place: String) -> TokenFault { TokenFault("the claim \(claim.text)\(place) is not valid") }
-    guard let rights = claim.value(in: claims), rights != .null else { return [] }
+    func fault(_ place: String) -> TokenFault { TokenFault("the claim \(claim)\(place) is not valid") }
+    guard let rights = ClaimPath(claim)?.value(in: claims), rights != .null else { return [] }
     guard case .object(let members) = rights else { throw fault("") }
     guard let list = members[name], list != .null else { return [] }
     guard case .list(let values) = list else { throw fault(".\(name)") }
@@ -36,7 +36,6 @@ package struct TokenPolicy: Sendable, Equatable {
 
 /// The place of a claim: its name, or a JSON pointer (RFC 6901), which begins with a slash.
 package struct ClaimPath: Sendable, Equatable {
-  package let text: String
   private let names: [String]
 
   static let mostLevels = 8
@@ -45,19 +44,17 @@ package struct ClaimPath: Sendable, Equatable {
     quotation marks, backslashes and braces
     """
 
-  init(name: String) { (text, names) = (name, [name]) }
-
   /// - Returns: nil if it is not ``allowed``. The reason of a refusal, which has the name, cannot have all characters.
   package init?(_ text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"\\{}".utf8.contains($0) })
     else { return nil }
-    self.text = text
-    let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map {
-      String($0).replacing("~1", with: "/").replacing("~0", with: "~")
-    }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     let isPointer = text.hasPrefix("/")
-    self.names = isPointer ? names : [text]
-    if isPointer, names.count > Self.mostLevels || text.contains(/~(?![01])/) { return nil }
+    names =
+      isPointer ? parts.map { String($0).replacing("~1", with: "/").replacing("~0", with: "~") } : [text]
+    guard isPointer else { return }
+    let rest = text.replacing("~0", with: "").replacing("~1", with: "")
+    if rest.contains("~") || names.count > Self.mostLevels { return nil }
   }
 
   /// - Returns: nil if it is missing.

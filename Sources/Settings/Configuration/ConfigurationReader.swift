@@ -135,7 +135,8 @@ package struct ConfigurationReader: Sendable {
     _ make: (String) -> Element?
   ) throws(ConfigurationError) -> [Element] {
     guard let entry = ask(key, allowed) else { return note(key, [], .array([])) }
-    let value = entry.string.map { .array([.string($0)]) } ?? entry.value
+    var value = entry.value
+    if case .array = value {} else if let text = entry.string { value = .array([.string(text)]) }
     guard case .array(let values) = value else { throw refusal(key, entry) }
     let elements = values.map { $0.text.flatMap(make) }
     guard let wrong = elements.firstIndex(where: { $0 == nil }) else {

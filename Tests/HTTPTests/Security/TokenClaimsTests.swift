@@ -105,7 +105,7 @@ import Testing
 
   @Test func `rights of the claim and of every token are added`() throws {
     var policy = TokenPolicy()
-    policy.claim = try #require(ClaimPath("/resource_access/feeds"))
+    policy.claim = "/resource_access/feeds"
     policy.read = [try #require(ClaimPattern("user-{sub}/*")), try #require(ClaimPattern("org/{org}"))]
     policy.write = [try #require(ClaimPattern("user-{sub}/todo"))]
     let patterns = try policy.patterns(
