@@ -42,10 +42,7 @@ package final class FetchedTokenKeys: Sendable, Equatable {
     which ends in /.well-known/openid-configuration
     """
 
-  /// - Parameters:
-  ///   - url: the `https` URL of a JSON Web Key Set, or of a document of OpenID Connect Discovery that leads to one.
-  ///   - authority: the path of certificates of authorities; empty for the system's.
-  ///   - issuer: the required issuer of a discovery document; empty for any.
+  /// The URL of a JSON Web Key Set, or of a document of OpenID Connect Discovery, of this issuer, that leads to one.
   init(_ url: String, authority: String, issuer: String) {
     (self.url, self.authority, self.issuer) = (url, authority, issuer)
     state = Mutex(State(status: Status(url: url)))
@@ -181,7 +178,6 @@ package final class FetchedTokenKeys: Sendable, Equatable {
 
   private static func error(_ message: String) -> HTTPServerError { HTTPServerError(.tokenKeys, message) }
 
-  /// Scheme, host and port, as they are written.
   private static func host(of url: String) -> String? {
     guard isURL(url) else { return nil }
     return url.dropFirst("https://".count).prefix { !"/?#".contains($0) }.lowercased()

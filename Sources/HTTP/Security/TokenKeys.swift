@@ -70,7 +70,6 @@ struct TokenKeys: Sendable, Equatable {
   ///   - published: the text of a set that everyone can read, and that cannot have secrets; nil to read the file.
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
   init(_ source: String, published: [UInt8]? = nil) throws(HTTPServerError) {
-    let isPublished = published != nil
     let document: Document
     do {
       let text = DecodableJSON(try published ?? WholeFile.bytes(source, atMost: Self.mostBytes) ?? [])
@@ -79,14 +78,13 @@ struct TokenKeys: Sendable, Equatable {
         throw Self.error("\(source): an object has \(name.debugDescription) twice; remove one of the two")
       }
       // Knowledge of such a key is enough to sign.
-      if !isPublished, document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) {
+      if published == nil, document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) {
         try SecretFile.check(source)
       }
     } catch let error as DecodingError {
       let place = error.place.isEmpty ? "" : ", see \(error.place)"
-      let remedy =
-        isPublished
-        ? FetchedTokenKeys.remedy : "write {\"keys\":[…]} of at most \(Self.mostBytes) bytes as in RFC 7517"
+      let ownFile = "write {\"keys\":[…]} of at most \(Self.mostBytes) bytes as in RFC 7517"
+      let remedy = published == nil ? ownFile : FetchedTokenKeys.remedy
       throw Self.error("\(source) is not a set of keys\(place); \(remedy)")
     } catch {
       throw Self.error("\(error)")
@@ -101,7 +99,7 @@ struct TokenKeys: Sendable, Equatable {
       switch entry.key {
       case .success(let webKey):
         guard webKey.use ?? "sig" == "sig" || webKey.d != nil else { continue }
-        if isPublished, webKey.d != nil || webKey.kty == "oct" {
+        if published != nil, webKey.d != nil || webKey.kty == "oct" {
           fault = "everyone can read this secret or private key, and sign with it"
           break
         }
