@@ -7,9 +7,12 @@ import threading
 
 
 class IdentityProvider:
-    """A context; `answers` has what is served at each path: status, headers and content, or None to say nothing."""
+    """A context, which refuses connections before and after.
 
-    def __init__(self, authority, port=0):
+    `answers` has what is served at each path: status, headers and content, or None to say nothing.
+    """
+
+    def __init__(self, authority):
         self.answers = {}
         self.requests = []
         self._end = threading.Event()
@@ -37,7 +40,8 @@ class IdentityProvider:
             def handle_error(self, *_):
                 """Clients that end a connection early are part of the tests."""
 
-        self._server = Server(("127.0.0.1", port), Handler)
+        self._server = Server(("127.0.0.1", 0), Handler, bind_and_activate=False)
+        self._server.server_bind()
         certificate, key = authority.issue("provider")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
@@ -46,6 +50,7 @@ class IdentityProvider:
         self.url = f"https://127.0.0.1:{self.port}"
 
     def __enter__(self):
+        self._server.server_activate()
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 

@@ -3,7 +3,6 @@
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -81,29 +80,24 @@ class IdentityTests(ServedFeeds):
         self.assertEqual((self.status(NEWER), self.status(token(["news"]))), (200, 401))
 
     def test_a_daemon_without_keys_serves_those_who_need_none_and_gets_them_later(self):
-        # The port is taken, and nothing answers.
-        taken = socket.create_server(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        taken.close()
-        self.daemon, self.port, self.servers = self.start(
-            f"https://127.0.0.1:{port}/keys", **{"http.jwt.authority": self.authority.certificate}
-        )
-        line = self.daemon.wait_for("event=http.keys-not-fetched")
-        self.assertIn(f"https://127.0.0.1:{port}/keys", line)
+        provider = IdentityProvider(self.authority)
+        url = provider.url + "/keys"
+        self.daemon, self.port, self.servers = self.start(url, **{"http.jwt.authority": self.authority.certificate})
+        self.assertIn(url, self.daemon.wait_for("event=http.keys-not-fetched"))
         status, headers, problem = self.get(self.path("news"), token(["news"]))
         self.assertEqual((status, problem["code"], headers["Retry-After"]), (503, "keys-unavailable", "1"))
         self.assertEqual((self.status(OPERATOR), self.status("another-secret")), (200, 401))
         status, _, ready = self.get("/readyz")
         self.assertEqual((status, [reason["code"] for reason in ready["reasons"]]), (503, ["token-keys"]))
-        self.assertIn(f"https://127.0.0.1:{port}/keys", ready["detail"])
+        self.assertIn(url, ready["detail"])
         fetched = self.fetched()
         self.assertEqual((fetched["keys"], "fetchedAt" in fetched, self.metric()), (0, False, 1))
-        with IdentityProvider(self.authority, port) as provider:
+        with provider:
             provider.serve_keys(FIRST)
             self.daemon.wait_for("event=http.keys-fetched")
             self.assertEqual((self.status(token(["news"])), self.get("/readyz")[0], self.metric()), (200, 200, 0))
         # The keys stay.
-        self.fails(f"https://127.0.0.1:{port}/keys: ")
+        self.fails(url + ": ")
         self.assertEqual((self.status(token(["news"])), self.get("/readyz")[0], self.metric()), (200, 200, 1))
         self.assertIn("fetchedAt", self.fetched())
 
