@@ -62,6 +62,12 @@ package struct DaemonHealth: Equatable {
     obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
   }
 
+  /// Tokens cannot be verified, because their keys were never fetched.
+  package mutating func noteTokenKeys(_ failure: String?) {
+    let detail = "the keys of tokens have not been fetched yet" + (failure.map { ": \($0)" } ?? "")
+    obstacles.append(Reason(code: "token-keys", detail: detail))
+  }
+
   var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 

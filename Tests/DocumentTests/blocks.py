@@ -53,6 +53,8 @@ ELSEWHERE = {
     "yaml values": ("is for Helm", "Tests/PackageTests/test_chart.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
+    "sh provider": ("needs an identity provider", "Tests/SecurityTests/test_identity.py"),
+    "json claims": ("are of a token of a provider", "Tests/SecurityTests/test_identity.py"),
     "sh npm": ("installs a package", "clients/js/test/package.test.mjs"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }

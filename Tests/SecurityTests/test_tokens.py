@@ -109,22 +109,17 @@ class Stream:
         raise AssertionError(f"the stream ended without {event} of {feed}: {seen}")
 
 
-class TokenTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.keys = cls.folder / "keys.json"
-        write_keys(cls.keys, [web_key(key, name) for name, key in KEYS.items()])
-        _, cls.port, cls.servers = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
+class ServedFeeds(unittest.TestCase):
+    """Daemons with feeds, and requests to them."""
 
     @classmethod
-    def start(cls, keys, **settings):
+    def start(cls, keys, *words, **settings):
         """A daemon with the feeds, its port and its broker's address."""
         settings = {
             "http.enabled": "true", "http.port": 0, "coalesce.window": 0, "http.jwt.keys": keys,
             "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", "http.jwt.leeway": 0, **settings,
         }
-        daemon = cls.enterClassContext(command.Running("run", "--embedded", settings=settings, limit=1200))
+        daemon = cls.enterClassContext(command.Running("run", "--embedded", *words, settings=settings, limit=1200))
         port = int(daemon.wait_for("url=http://127.0.0.1:").split("url=http://127.0.0.1:")[1].split()[0])
         servers = next((line for line in daemon.lines if line.startswith("127.0.0.1:")), None) or daemon.wait_for("127.0.0.1:")
         for feed in FEEDS:
@@ -170,6 +165,15 @@ class TokenTests(unittest.TestCase):
 
     def get(self, target, *arguments, **headers):
         return self.ask(self.port, target, *arguments, **headers)
+
+
+class TokenTests(ServedFeeds):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.keys = cls.folder / "keys.json"
+        write_keys(cls.keys, [web_key(key, name) for name, key in KEYS.items()])
+        _, cls.port, cls.servers = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
 
     # Tokens
 

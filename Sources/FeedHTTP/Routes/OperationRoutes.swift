@@ -89,6 +89,7 @@ extension OperationRoutes {
       "ready": health.isReady,
       "reasons": health.deaths + health.obstacles,
       "reloadFailure": status.updater?.failure,
+      "tokenKeys": counters().tokenKeys,
       "workers": status.workers.map { JSONObject($0) },
       "partitions": partitions(statistics),
       "standby": status.standby.map { JSONObject($0.status) },

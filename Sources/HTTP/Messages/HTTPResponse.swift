@@ -127,7 +127,7 @@ package struct HTTPRefusal: HTTPRefusing {
   package static let forbidden = HTTPRefusal(
     403,
     "forbidden",
-    "this needs a token that allows to read it: see read in its claim feedstore"
+    "this needs a token that allows to read it: see the rights of its claims"
   )
 }
 

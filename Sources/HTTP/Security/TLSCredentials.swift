@@ -19,11 +19,11 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
   ///   - clientAuthority: if given, only clients with a certificate signed by one of these authorities are accepted.
   /// - Throws: ``HTTPServerError`` with the code `certificate`, `key` or `clientAuthority`.
   package init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
-    self.certificate = try Self.read(certificate, .certificate, marker: "-----BEGIN CERTIFICATE-----")
+    self.certificate = try Self.read(certificate, .certificate)
     self.key = try Self.readKey(key)
     self.clientAuthority =
       if let clientAuthority {
-        try Self.read(clientAuthority, .clientAuthority, marker: "-----BEGIN CERTIFICATE-----")
+        try Self.read(clientAuthority, .clientAuthority)
       } else {
         nil
       }
@@ -63,10 +63,10 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
     }
   }
 
-  private static func read(
+  static func read(
     _ path: String,
     _ code: HTTPServerError.Code,
-    marker: String
+    marker: String = "-----BEGIN CERTIFICATE-----"
   ) throws(HTTPServerError) -> [UInt8] {
     let bytes = try Result { () throws(FileError) in try WholeFile.bytes(path, atMost: most) }
       .mapError { HTTPServerError(code, $0.description) }.get()

@@ -112,6 +112,7 @@ package final class HTTPServer: Sendable {
 
   package var counters: HTTPCounters {
     var counters = counterStore.read()
+    counters.tokenKeys = tokens.verifier?.fetched?.status
     counters.openConnections = connections.count
     let streams = streams.all
     counters.openStreams = streams.count

@@ -134,6 +134,24 @@ package struct ConfigurationReader: Sendable {
     return note(key, values, entry.value)
   }
 
+  /// A list of strings that `make` accepts, empty by default. One string is a list with this string.
+  package mutating func strings<Element>(
+    _ key: String,
+    allowed: String,
+    _ make: (String) -> Element?
+  ) throws(ConfigurationError) -> [Element] {
+    guard let entry = ask(key, allowed) else { return note(key, [], .array([])) }
+    var value = entry.value
+    if case .array = value {} else if let text = entry.string { value = .array([.string(text)]) }
+    guard case .array(let values) = value else { throw refusal(key, entry) }
+    let elements = values.map { $0.text.flatMap(make) }
+    guard let wrong = elements.firstIndex(where: { $0 == nil }) else {
+      return note(key, elements.compactMap(\.self), value)
+    }
+    let message = "\(key)[\(wrong)] is \(values[wrong].description); allowed: \(allowed)"
+    throw ConfigurationError(message, place: entry.place)
+  }
+
   /// All keys under a prefix that were not requested, as text and sorted by name: a section that is passed on
   /// unchanged.
   ///
