@@ -68,8 +68,7 @@ extension FeedStoreConfiguration {
     // Read first, so that FeedStore's own keys are not passed to librdkafka.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
-    let words = "strings: a program and its arguments"
-    oauthCommand = try reader.list("kafka.oauth.command", of: words) { $0.text != nil }.compactMap(\.text)
+    oauthCommand = try reader.strings("kafka.oauth.command", allowed: "a list of a program and its arguments") { $0 }
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }

@@ -179,6 +179,17 @@ class IdentityTests(ServedFeeds):
         self.succeeds()
         self.assertEqual(self.status(token(["news"])), 200)
 
+    def test_the_doctor_fetches_the_keys(self):
+        provider = self.enterContext(IdentityProvider(self.authority))
+        settings = {
+            "http.enabled": "true", "http.jwt.keys": provider.url + "/keys", "http.jwt.authority": self.authority.certificate,
+            "kafka.bootstrap.servers": "127.0.0.1:1", "startup.timeout": 500,
+        }
+        for keys, finding in (((), "fails  tokens"), ((FIRST, {"kid": "typeless"}), "ok     tokens"), ((FIRST, {"kid": "typeless"}), "look   tokens")):
+            provider.serve_keys(*keys)
+            lines = command.run("doctor", settings=settings).stdout.splitlines()
+            self.assertTrue(any(line.startswith(finding) and provider.url in line for line in lines), lines)
+
     def test_a_wrong_address_is_refused_at_the_start(self):
         for settings, text in (
             ({"http.jwt.keys": "http://127.0.0.1/keys"}, "an https:// address"),

@@ -109,15 +109,22 @@ package struct Doctor: Sendable {
 
   private mutating func checkServer() {
     let http = configuration.http
-    findings += [
+    var leftOut: String?
+    findings.append(
       .of("tokens") {
         let tokens = try http.acceptedTokens()
-        if let keys = tokens.verifier?.leftOut { return "keys cannot be used: \(keys)" }
+        let fetched = tokens.verifier?.fetched?.fetchOnce()
+        if let failure = fetched?.failure { throw ConfigurationError(failure) }
+        leftOut = tokens.verifier?.leftOut ?? fetched?.leftOut
+        if let fetched { return "\(fetched.keys) keys from \(fetched.url)" }
         return tokens.bearer == nil && tokens.verifier == nil
           ? "none; requests need no token" : "they can be used"
-      },
-      .of("HTTPS") { try http.tlsCredentials() == nil ? "off" : "certificate and key fit together" },
-    ]
+      }
+    )
+    if let leftOut { note(.look, "tokens", "keys cannot be used: \(leftOut)") }
+    findings.append(
+      .of("HTTPS") { try http.tlsCredentials() == nil ? "off" : "certificate and key fit together" }
+    )
     for (key, path) in [("certificate", http.tlsCertificate), ("clientAuthority", http.tlsClientAuthority)]
     where !path.isEmpty {
       checkEnd(of: path, "http.tls.\(key)")

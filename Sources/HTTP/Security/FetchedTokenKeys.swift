@@ -88,12 +88,17 @@ package final class FetchedTokenKeys: Sendable, Equatable {
   ) {
     guard begin(at: now) else { return }
     let thread = SystemThread("token-keys") {
-      let (former, result) = (self.status, Result { () throws(HTTPServerError) in try self.fetch() })
-      self.end(result, at: MonotonicClock.milliseconds())
-      report(former, self.status)
+      let former = self.status
+      report(former, self.fetchOnce())
     }
     thread?.detach()
     if thread == nil { end(.failure(Self.error("\(url): no thread can be started")), at: now) }
+  }
+
+  /// Fetches the keys, and waits for them.
+  package func fetchOnce() -> Status {
+    end(Result { () throws(HTTPServerError) in try fetch() }, at: MonotonicClock.milliseconds())
+    return status
   }
 
   func begin(at now: Int64) -> Bool {
