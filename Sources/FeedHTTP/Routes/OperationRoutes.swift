@@ -6,6 +6,7 @@ import FeedClient
 import FeedStatus
 import FeedStore
 import HTTP
+import Kafka
 import OperatingSystem
 
 /// Routes for operators and their tools (docs/monitor.md).
@@ -81,6 +82,7 @@ extension OperationRoutes {
     ]
     return [
       "version": Release.version,
+      "librdkafka": Librdkafka.version,
       "instance": instance,
       "standing": feeds?.feeds.standing.name,
       "startedAt": Timestamp.rfc3339(milliseconds: startedAt),
