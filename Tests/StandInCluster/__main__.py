@@ -14,7 +14,8 @@ import versions
 _DESCRIPTION = """
 Brokers that behave like Apache Kafka's where it matters for exactly-once processing: transactions that are open, committed or
 aborted, markers that come late, producers that are fenced, groups that rebalance. All is in memory, and nothing is replicated.
-With a command, runs that: FEEDSTORE_TEST_BOOTSTRAP is where the brokers are, FEEDSTORE_TEST_RESTART a command that restarts them.
+With a command, runs that: FEEDSTORE_TEST_BOOTSTRAP is where the brokers are, FEEDSTORE_TEST_RESTART a command that restarts them,
+FEEDSTORE_TEST_KAFKA the release of Kafka (--kafka).
 Without, runs until it is stopped.
 """
 
@@ -67,6 +68,7 @@ async def _serve(options):
         command = options.command[1:] if options.command[0] == "--" else options.command
         environment = os.environ | {
             "FEEDSTORE_TEST_BOOTSTRAP": servers,
+            "FEEDSTORE_TEST_KAFKA": options.kafka,
             "FEEDSTORE_TEST_RESTART": f"'{sys.executable}' '{os.path.abspath(sys.argv[0])}' --restart {port}",
         }
         process = await asyncio.create_subprocess_exec(*command, env=environment)
