@@ -22,7 +22,7 @@ class Suite:
     uses_cluster: bool = False
     # Whether it disturbs others that use the same cluster.
     restarts_brokers: bool = False
-    # The release of Kafka as which the stand-in answers, also if there is a cluster.
+    # The release of Kafka for which the stand-in stands, even if there is a cluster.
     kafka: str = ""
 
     def command_line(self, bootstrap):
@@ -113,8 +113,9 @@ SUITES = [
 
 
 def on_kafka(version):
-    """The suites in which clients meet a broker's versions, on a stand-in of that release."""
-    chosen = [suite for suite in SUITES if suite.name in ("broker", "restart", "security", "stand-in")]
+    """The suites in which clients depend on the versions of requests, on a stand-in for that release."""
+    chosen = [suite for suite in SUITES if suite.name in ("broker", "restart", "stand-in")]
+    chosen.append(unittest("security", "SecurityTests", "test_kafka"))
     return [
         dataclasses.replace(suite, name=f"{suite.name}-{version}", kafka=version, restarts_brokers=False) for suite in chosen
     ]

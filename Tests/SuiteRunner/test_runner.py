@@ -1,6 +1,7 @@
 """The runner's promises for suites that fail, hang, or leave processes behind, and for the busy loops."""
 
 import asyncio
+import dataclasses
 import os
 import pathlib
 import select
