@@ -118,7 +118,7 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "g-one-1")
   }
 
-  @Test func `a call of the producer does not wait for a dropped broker for ever, unless the user sets another time`() throws {
+  @Test func `a call of the producer does not wait for ever for a dropped broker`() throws {
     let producer = try settings([:]).transactionalProducer(worker(), slowInARow: 0)
     #expect(producer["connections.max.idle.ms"] == (Librdkafka.dropsBrokers ? "10000" : nil))
     let given = try settings(["connections.max.idle.ms": "0"]).transactionalProducer(worker(), slowInARow: 0)
