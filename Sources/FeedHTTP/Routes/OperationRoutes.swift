@@ -82,6 +82,7 @@ extension OperationRoutes {
     ]
     return [
       "version": Release.version,
+      "librdkafka": Librdkafka.version,
       "instance": instance,
       "standing": feeds?.feeds.standing.name,
       "brokerTokenFailure": status.tokens?.failure,
