@@ -204,6 +204,8 @@ extension HTTPOptions {
       http.jwt.issuer: the required issuer of JSON Web Tokens (`iss`); empty for any
       http.jwt.audience: the required audience of JSON Web Tokens (`aud`); empty for any
       http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
+      http.public: patterns of the ids of feeds that everyone may [read without a token](http.md#access), \
+      separated by spaces; `*` stands for any text. [Caches may keep them](poll.md)
       http.allowedOrigins: the origins whose [pages may read responses](http.md#pages-of-other-origins), \
       separated by spaces
       http.tls.certificate: a file in PEM with the certificate for HTTPS, followed by intermediate ones; \
@@ -245,6 +247,7 @@ extension HTTPOptions {
     jwtIssuer = try reader.string("http.jwt.issuer", default: jwtIssuer)
     jwtAudience = try reader.string("http.jwt.audience", default: jwtAudience)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwtLeewayMilliseconds, from: 0, to: 300_000)
+    server.publicFeeds = try reader.string("http.public", default: "").split(separator: " ").map { String($0) }
     allowedOrigins = try reader.string(
       "http.allowedOrigins",
       default: allowedOrigins,

@@ -12,6 +12,8 @@ struct FeedRoutes: Sendable {
   /// Writes the clients' events; nil if writing is off.
   let writer: EventWriter?
   let rejections: @Sendable () -> RecentRejections
+  /// The feeds that may be read without a token.
+  var publicFeeds: NamePatterns { streams.publicFeeds }
 
   private static let json = ["application/json"]
   private static let defaultLimit = 100
@@ -19,10 +21,11 @@ struct FeedRoutes: Sendable {
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
     let (json, stream) = (Self.json, ["text/event-stream"])
+    let changed = stream + ["application/x-ndjson"]
     let contentBytes = streams.limits.maxRequestBytes
     router.add("/v1/feeds", produces: json) { try list($0) }
     router.add("/v1/feeds/{feed}", produces: json) { try state($0) }
-    router.add("/v1/feeds/{feed}/changes", produces: stream) { try changes($0) }
+    router.add("/v1/feeds/{feed}/changes", produces: changed) { try changes($0) }
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { try open($0) }
     router.add("/v1/streams/{stream}", method: .patch, produces: json, contentBytes: contentBytes) {
       try change($0)
@@ -112,7 +115,7 @@ struct FeedRoutes: Sendable {
   // MARK: One feed
 
   /// A feed that this instance serves.
-  private struct Found {
+  struct Found {
     let feed: FeedAddress
     let description: FeedDescription
     /// Further partitions with a feed of the same id.
@@ -128,7 +131,7 @@ struct FeedRoutes: Sendable {
   }
 
   /// The feed in a request; nil if it does not exist.
-  private func find(_ request: HTTPRequest) throws -> Found? {
+  func find(_ request: HTTPRequest) throws -> Found? {
     let id = ByteText(request.parameters["feed"] ?? "")
     let partition = try partition(of: request)
     switch feeds.location(of: id, in: partition) {
@@ -159,36 +162,46 @@ struct FeedRoutes: Sendable {
     try request.checkQuery("partition", "sections", "first", "from", "count")
     let window = try asked(request).window
     guard let found = try find(request) else { throw unknown(request) }
-    guard found.description.standing != .mustRefetch else {
-      throw HTTPRefusal.unavailable(
-        "stale",
-        "the feed is stale, because changesets are missing; it is served again after its next reload"
-      )
-    }
+    try checkStanding(found.description)
     // Answered before encoding anything, if the client already has this version.
     let version = FeedVersion(found.description).text
     var response: HTTPResponse
     if !found.isAmbiguous, request.isKnown(entityTag: version) {
       response = .unchanged(entityTag: version)
     } else {
-      guard let reload = feeds.reloads.current(of: ViewAddress(found.feed, window))?.reload else {
-        throw unknown(request)
-      }
-      guard feeds.reloads.makeRoom(for: reload) else {
-        let detail = "too many bytes are queued for slow readers; try again later"
-        throw HTTPRefusal.unavailable("too-much-waits", detail)
-      }
+      let reload = try reload(of: ViewAddress(found.feed, window), request)
       let tag = found.isAmbiguous ? nil : reload.version.text
       response = HTTPResponse(contentType: "application/json", content: reload.document, entityTag: tag)
       if !found.isAmbiguous { response.cacheControl = "no-cache" }
       response.onTransfer = { reload.lend(to: $0, byteCount: $1) }
     }
+    if publicFeeds.match(request.parameters["feed"] ?? ""), !found.isAmbiguous {
+      response.cacheControl = "public, no-cache"
+    }
+    // For the header that says whether the client may write.
+    response.varies += ", Authorization"
     response.headers = found.headers
     return response
   }
 
+  func checkStanding(_ feed: FeedDescription) throws {
+    guard feed.standing == .mustRefetch else { return }
+    let detail = "the feed is stale, because changesets are missing; it is served again after its next reload"
+    throw HTTPRefusal.unavailable("stale", detail)
+  }
+
+  /// The state of a view, if there is room to send it.
+  func reload(of view: ViewAddress, _ request: HTTPRequest) throws -> FeedReload {
+    guard let reload = feeds.reloads.current(of: view)?.reload else { throw unknown(request) }
+    guard feeds.reloads.makeRoom(for: reload) else {
+      let detail = "too many bytes are queued for slow readers; try again later"
+      throw HTTPRefusal.unavailable("too-much-waits", detail)
+    }
+    return reload
+  }
+
   /// The requested view of a feed, without its partition.
-  private func asked(_ request: HTTPRequest) throws -> FeedRequest {
+  func asked(_ request: HTTPRequest) throws -> FeedRequest {
     do throws(ContentFault) {
       return try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
     } catch {
@@ -198,17 +211,17 @@ struct FeedRoutes: Sendable {
 
   private func changes(_ request: HTTPRequest) throws -> HTTPResponse {
     try checkRights(request)
-    try request.checkQuery("partition", "sections", "first", "from", "count", "lastEventId")
+    if let after = request.queryValue("after") { return try poll(request, after: after) }
+    try request.checkQuery("partition", "sections", "first", "from", "count", "lastEventId", "after")
+    guard request.mediaType == "text/event-stream" else {
+      throw invalidParameter("application/x-ndjson needs after, which is missing")
+    }
     var asked = try asked(request)
     try checkWindows(of: [asked], request.rights)
     let version = lastVersion(request)
     guard let found = try find(request) else {
       // Other codes would stop a browser's EventSource for good, although the feed may be created again.
-      let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
-      guard let version,
-        let feed = partitions.lazy.map({ FeedAddress($0, asked.feed) })
-          .first(where: { streams.hasDeletion(of: $0, after: version) })
-      else { throw unknown(request) }
+      guard let feed = try deleted(request, asked, after: version) else { throw unknown(request) }
       asked.version = version
       return .events { [streams, asked] stream in streams.open(stream, asked, at: feed) }
     }
@@ -218,6 +231,14 @@ struct FeedRoutes: Sendable {
     }
     response.headers += found.headers
     return response
+  }
+
+  /// The feed, if its deletion follows on a version; nil otherwise.
+  func deleted(_ request: HTTPRequest, _ asked: FeedRequest, after version: FeedVersion?) throws -> FeedAddress? {
+    guard let version else { return nil }
+    let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
+    return partitions.lazy.map { FeedAddress($0, asked.feed) }
+      .first { streams.hasDeletion(of: $0, after: version) }
   }
 
   // MARK: Streams of many feeds
@@ -271,7 +292,7 @@ struct FeedRoutes: Sendable {
     return requests
   }
 
-  private func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
+  func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
     guard !streams.admits(requests, rights) else { return }
     throw HTTPRefusal.unavailable(
       "too-many-windows",
@@ -281,7 +302,7 @@ struct FeedRoutes: Sendable {
 
   // MARK: Feeds that are not served here
 
-  private func unknown(_ request: HTTPRequest) -> HTTPRefusal {
+  func unknown(_ request: HTTPRequest) -> HTTPRefusal {
     let feed = request.parameters["feed"] ?? ""
     let numbers = feeds.partitions.sorted().map { String($0) }.joined(separator: ", ")
     let place = numbers.isEmpty ? "no partitions" : "the partitions \(numbers)"

@@ -20,6 +20,10 @@ final class FeedStreams: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
   let delivery: Mutex<StreamDelivery>
+  /// The requests that wait for changes, besides the streams.
+  let polls = ChangePolls()
+  /// The feeds that may be read without a token.
+  let publicFeeds: NamePatterns
   /// A reader may need an up-to-date notice.
   let noticeSignal = Signal()
   /// Work is due later.
@@ -45,6 +49,7 @@ final class FeedStreams: Sendable {
     self.feeds = feeds
     self.limits = limits
     client = feeds.client
+    publicFeeds = NamePatterns(limits.server.publicFeeds)
     reloads = feeds.reloads
     delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.maxHistoryBytes))
   }
@@ -68,6 +73,7 @@ final class FeedStreams: Sendable {
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
+    polls.wakeAll()
   }
 
   func description(of feed: FeedAddress) -> FeedDescription? {
@@ -277,6 +283,25 @@ final class FeedStreams: Sendable {
     }
   }
 
+  // MARK: Polls
+
+  /// Keeps a window open between the requests for its changes.
+  func keepOpen(_ view: ViewAddress) {
+    // Opened before its standing is read.
+    client.subscriptions.open([view])
+    let isNew = delivery.withLock { $0.lease(view, at: MonotonicClock.milliseconds()) }
+    if isNew { lookSignal.yield() } else { client.subscriptions.close([view]) }
+  }
+
+  /// The changes of a view after a version, up to `http.maxStreamBytes`, as lines of JSON.
+  ///
+  /// - Returns: the lines, with the version to which they lead, or none yet; nil if they are not known.
+  func changes(of view: ViewAddress, after version: FeedVersion) -> (lines: [UInt8], version: FeedVersion?)? {
+    withStanding(of: view) { [limit = limits.server.maxStreamQueueBytes] in
+      $0.changes(of: view, after: version, limit: limit, $1)
+    }
+  }
+
   // MARK: Changes
 
   /// Delivers one update from the client.
@@ -303,6 +328,7 @@ final class FeedStreams: Sendable {
     }
     if isDue { lookSignal.yield() }
     noticeSignal.yield()
+    polls.wake(feed.id)
   }
 
   // MARK: Ends
@@ -334,6 +360,7 @@ final class FeedStreams: Sendable {
     } else if !waiting.isEmpty {
       lookSignal.yield()
     }
+    polls.wake(feed.id)
   }
 
   static let absence = "the feed no longer exists"
@@ -367,6 +394,7 @@ final class FeedStreams: Sendable {
 
   /// Runs due work at most once a second, until the task is cancelled.
   func keepLooking() async {
+    defer { polls.stop() }
     for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
       look()
@@ -380,6 +408,8 @@ final class FeedStreams: Sendable {
     let (ended, requests) = delivery.withLock { $0.expire(at: now) }
     close(requests)
     for stream in ended { stream.close() }
+    polls.expire(at: now)
+    client.subscriptions.close(delivery.withLock { $0.endLeases(at: MonotonicClock.milliseconds()) })
     let (unsettled, totals) = delivery.withLock { delivery in
       defer { (delivery.unsettled, delivery.awaitingTotals) = ([], []) }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
@@ -392,12 +422,14 @@ final class FeedStreams: Sendable {
         $0.sendTotals(of: feed, $1)
       }
       for number in lagging { serve(number) }
+      polls.wake(feed.id)
     }
     for (id, reader) in unsettled {
       settle(reader.viewID(of: id), on: reader.stream)
       serve(reader.stream)
     }
-    if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
+    let isDue = delivery.withLock { !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max || !$0.leases.isEmpty }
+    if isDue || !polls.isEmpty { lookSignal.yield() }
   }
 }
 

@@ -63,11 +63,12 @@ export class Connection {
 
   /**
    * @param {readonly string[]} urls
-   * @param {Pick<import('../types/index.js').FeedStoreOptions, 'token' | 'share'> & Partial<Environment>} [options]
+   * @param {Pick<import('../types/index.js').FeedStoreOptions, 'token' | 'share' | 'transport'> & Partial<Environment>} [options]
    * @param {() => void} [onUser] Called when the tokens are another user's.
    */
   constructor(urls, options, onUser = () => {}) {
-    const { token, share, ...environment } = options ?? {};
+    const { token, share, transport = 'stream', ...environment } = options ?? {};
+    if (transport !== 'stream' && transport !== 'poll') throw new TypeError(`transport is 'stream' or 'poll', not ${JSON.stringify(transport)}`);
     this.urls = urls;
     /** @type {Environment} */
     this.environment = {
@@ -81,14 +82,27 @@ export class Connection {
     };
     this.#ask = token;
     this.onUser = onUser;
-    const { page, fetch } = this.environment;
+    const { page, fetch: own } = this.environment;
+    /** @type {Promise<any> | undefined} */
+    let polls;
+    if (transport === 'poll') {
+      this.environment.fetch = async (url, request) => {
+        if (!isOfStream(url)) return own(url, request);
+        polls ??= import('./poll.js').then(({ Polls }) => new Polls(this.environment, own)).catch((error) => {
+          polls = undefined;
+          throw error;
+        });
+        return (await polls).fetch(url, request);
+      };
+    }
+    const { fetch } = this.environment;
     if (!page.document) return;
     for (const name of wakeUps) page.addEventListener?.(name, this.#wake);
     if (share === false || !page.navigator?.locks || !page.BroadcastChannel) return;
     /** @type {Promise<any> | undefined} */
     let loading;
     this.environment.fetch = async (url, request) => {
-      if (!/\/v1\/streams\b/.test(url)) return fetch(url, request);
+      if (!isOfStream(url)) return fetch(url, request);
       await (loading ??= import('./shared-connection.js').then((it) => { this.shared = new it.SharedConnection(this, fetch, share); }, () => {}));
       return (this.shared ?? { fetch }).fetch(url, request);
     };
@@ -254,6 +268,9 @@ export class Connection {
     return stream;
   }
 }
+
+/** @param {string} url */
+const isOfStream = (url) => /\/v1\/streams\b/.test(url);
 
 /** @param {any} one @param {any} other */
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);

@@ -1,0 +1,271 @@
+/**
+ * Streams made of single requests, for networks that break streams, and for caches that share responses.
+ *
+ * It takes the place of `fetch` for streams: for each view it asks for the changes after a version, and again at the address that the answer
+ * names. What arrives becomes messages of a stream, so all else works as with a stream.
+ *
+ * This module is loaded when it is needed. It imports nothing, so that bundlers make one chunk of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * A view that is asked for.
+ * - `address`: the query of its next request.
+ * - `version`: what was reached; null while only a state fits.
+ * - `tries`: how often in a row there was no content.
+ * - `idle`: how often its requests have brought nothing further since the last change.
+ * - `told`: what was said in place of content.
+ * - `refusal`: the last answer, if it was that the feed is not available yet.
+ *
+ * @typedef {{ entry: any, address: string, version: string | null, tries: number, idle: number, told: string, refusal: Response | null,
+ *   end: AbortController }} View
+ */
+
+/** The server answers after at most 30 s. */
+const patience = 50_000;
+const longestWait = 30_000;
+/** An answer without changes that arrives earlier comes from a cache. After so many, the client waits. */
+const soon = 1000;
+const mostIdle = 5;
+
+const encoder = new TextEncoder();
+
+/** @param {any} entry @param {string | null} [version] Without one, the state is asked for. */
+function addressOf({ partition, sections = [], first, from, count }, version) {
+  const values = Object.entries({ after: version ?? '', partition, first, from, count }).filter(([, value]) => value !== undefined);
+  return String(new URLSearchParams([...values, ...sections.map((/** @type {string} */ id) => ['sections', id])])).replaceAll('+', '%20');
+}
+
+/** @param {string | null} version @returns {[string, number]} */
+const partsOf = (version) => [version?.replace(/@\d+$/, '') ?? '', Number(/\d*$/.exec(version ?? ''))];
+
+/** @param {number} status @param {any} value */
+const answer = (status, value) => new Response(JSON.stringify(value), { status });
+
+export class Polls {
+  /** @type {Map<string, PolledStream>} */
+  #streams = new Map();
+  #opened = 0;
+  #environment;
+  #fetch;
+
+  /** @param {Environment} environment @param {Environment['fetch']} fetch @typedef {import('./connection.js').Environment} Environment */
+  constructor(environment, fetch) {
+    this.#environment = environment;
+    this.#fetch = fetch;
+  }
+
+  /** @param {string} url @param {any} request @returns {Promise<Response>} */
+  async fetch(url, { body, headers, signal }) {
+    const [, instance = '', name] = /^(.*)\/v1\/streams(?:\/(.*))?$/.exec(url) ?? [];
+    const content = JSON.parse(body);
+    if (name !== undefined) return this.#streams.get(name)?.change(content, headers) ?? answer(404, {});
+    const id = `poll${++this.#opened}`;
+    const stream = new PolledStream(instance, this.#environment, this.#fetch, headers);
+    this.#streams.set(id, stream);
+    signal.addEventListener('abort', () => {
+      stream.fail(signal.reason);
+      this.#streams.delete(id);
+    });
+    return stream.open(id, content.feeds);
+  }
+}
+
+class PolledStream {
+  /** @type {Map<string, View>} By name. */
+  #views = new Map();
+  /** @type {Uint8Array[]} What was not read yet. */
+  #queue = [];
+  /** @type {(value?: any) => void} Goes on with a read that waits. */
+  #wake = () => {};
+  /** @type {any} Why it has ended. */
+  #error;
+  #hasEnded = false;
+  #headers;
+  #url;
+  #environment;
+  #fetch;
+
+  /** @param {string} url @param {Environment} environment @param {Environment['fetch']} fetch @param {any} headers */
+  constructor(url, environment, fetch, headers) {
+    this.#url = url;
+    this.#environment = environment;
+    this.#fetch = fetch;
+    this.#headers = headers;
+  }
+
+  /** @param {string} name @param {any[]} feeds @returns {Promise<any>} */
+  async open(name, feeds) {
+    this.#emit('stream', '', { stream: name });
+    const refusal = await this.#begin(feeds, 'feeds');
+    if (this.#hasEnded) throw this.#error;
+    if (refusal) return refusal;
+    const read = async () => {
+      while (this.#queue.length === 0 && !this.#hasEnded) await new Promise((resolve) => { this.#wake = resolve; });
+      if (this.#queue.length === 0 && this.#error) throw this.#error;
+      return { done: this.#queue.length === 0, value: this.#queue.shift() };
+    };
+    // Some programs' fetch has no streams.
+    return { ok: true, status: 200, headers: new Headers({ 'Content-Type': 'text/event-stream' }), body: { getReader: () => ({ read }) } };
+  }
+
+  /** @param {{ add?: any[], remove?: any[] }} change @param {any} headers */
+  async change({ add = [], remove = [] }, headers) {
+    if (this.#hasEnded) return answer(404, {});
+    this.#headers = headers;
+    for (const { view } of remove) this.#end(view);
+    for (const { view, feed } of add) {
+      const told = this.#views.get(view)?.told ?? 'forbidden';
+      this.#end(view);
+      if (told !== 'forbidden') this.#emit('must-refetch', view, { feed, reason: 'the stream was asked for it again' });
+    }
+    // The token may be a newer one.
+    const refused = [...this.#views.values()].filter(({ told }) => told === 'forbidden').map(({ entry }) => entry);
+    return await this.#begin([...add, ...refused], 'add') ?? answer(200, {});
+  }
+
+  /** @param {any} [error] Why it ends, and its requests. */
+  fail(error) {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#error = error;
+    for (const view of this.#views.keys()) this.#end(view);
+    this.#wake();
+  }
+
+  /** @param {string} view */
+  #end(view) {
+    this.#views.get(view)?.end.abort();
+    this.#views.delete(view);
+  }
+
+  /** @param {string} name @param {string} view @param {any} value Or the text of a JSON object with members. */
+  #emit(name, view, value) {
+    const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
+    this.#queue.push(encoder.encode(`event: ${name}\ndata: {${view && `"view":${JSON.stringify(view)},`}${text.slice(1)}\n\n`));
+    this.#wake();
+  }
+
+  /**
+   * Asks for views for the first time, and waits for all answers, which come at once: so what is invalid is said with the request.
+   * @param {any[]} entries @param {string} list @returns {Promise<Response | null | undefined>} A refusal.
+   */
+  async #begin(entries, list) {
+    const begun = entries.map((entry) => {
+      const version = entry.epoch === undefined ? null : `${entry.epoch}@${entry.revision}`;
+      const address = addressOf(entry, version) + (version ? '&wait=0' : '');
+      /** @type {View} */
+      const view = { entry, address, version, tries: 0, idle: 0, told: '', refusal: null, end: new AbortController() };
+      this.#end(entry.view);
+      this.#views.set(entry.view, view);
+      return view;
+    });
+    const refusals = await Promise.all(begun.map((view) => this.#ask(view).catch((error) => { this.fail(error); })));
+    const wrong = refusals.findIndex((refusal) => refusal?.status === 400);
+    const problem = await refusals[wrong]?.json().catch(() => undefined);
+    if (problem) return answer(400, { ...problem, member: `${list}[${wrong}]` });
+    const isNothing = list === 'feeds' && begun.every(({ refusal }) => refusal);
+    const refusal = refusals.find(Boolean) ?? (isNothing ? begun[0]?.refusal : null);
+    if (!refusal) for (const view of begun) this.#follow(view);
+    return refusal;
+  }
+
+  /** @param {View} view */
+  async #follow(view) {
+    const { setTimer, clearTimer, random } = this.#environment;
+    const { signal } = view.end;
+    while (!signal.aborted && view.told !== 'forbidden') {
+      const waits = Math.max(view.tries, view.idle - mostIdle);
+      if (waits > 0) {
+        await new Promise((resolve) => {
+          const timer = setTimer(() => resolve(null), Math.min(1500 * 2 ** waits, longestWait) * (1 + random() / 4));
+          signal.addEventListener('abort', () => resolve(clearTimer(timer)));
+        });
+      }
+      try {
+        // The stream is opened again, and that says why it cannot be.
+        if (!signal.aborted && await this.#ask(view)) this.fail();
+      } catch (error) {
+        if (!signal.aborted) this.fail(error);
+      }
+    }
+  }
+
+  /**
+   * One request, and what follows from its answer.
+   * @param {View} view @returns {Promise<Response | undefined>} A response that ends the stream.
+   */
+  async #ask(view) {
+    const { now, setTimer, clearTimer } = this.#environment;
+    const { entry: { feed, view: name }, address, end: { signal } } = view;
+    const [headers, began, controller] = [this.#headers, now(), new AbortController()];
+    const abort = () => controller.abort();
+    signal.addEventListener('abort', abort);
+    const timer = setTimer(abort, patience);
+    let [response, text] = /** @type {any[]} */ ([]);
+    try {
+      const { Authorization } = headers;
+      // The browser's cache may answer, too.
+      response = await this.#fetch(`${this.#url}/v1/feeds/${encodeURIComponent(feed)}/changes?${address}`, {
+        headers: { Accept: 'application/x-ndjson', ...(Authorization && { Authorization }) }, signal: controller.signal,
+      });
+      text = await response.text();
+    } finally {
+      clearTimer(timer);
+      signal.removeEventListener('abort', abort);
+    }
+    if (signal.aborted) return undefined;
+    if (response.status !== 200) return this.#refuse(view, new Response(text, response), text, headers);
+    const next = /<\?([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1];
+    if (next === undefined) throw new TypeError('the answer has no header Link; proxies must let it pass');
+    const version = new URLSearchParams(next).get('after');
+    const [isState, lines] = [/^after=(&|$)/.test(address), text.split('\n').filter(Boolean)];
+    const [[epoch, revision], [epochBefore, revisionBefore]] = [partsOf(version), partsOf(view.version)];
+    // Changes lead further, and so does a state if the changes up to it are not known. A state past caches counts in any case.
+    if (lines.length > 0 && epoch === epochBefore && revision <= revisionBefore && !/cursor=.*wait/.test(address)) {
+      const reason = `a cache has answered with revision ${revision}, which is not newer than ${revisionBefore}; the state is asked for past it`;
+      console.warn(`feedstore: ${feed}: ${reason}`);
+      this.#emit('must-refetch', name, { feed, reason });
+      view.idle += 1;
+      view.address = `${addressOf(view.entry)}&cursor=${now()}&wait=0`;
+      return undefined;
+    }
+    for (const line of lines) this.#emit(/"mode":/.test(line) ? 'message' : 'window', name, line);
+    const isSoon = lines.length === 0 && now() - began < soon;
+    const idle = isSoon ? view.idle + 1 : isState ? view.idle : 0;
+    Object.assign(view, { version, address: next, told: '', tries: 0, idle, refusal: null });
+    const partition = response.headers.get('feedstore-partition');
+    // Also without changes: it keeps the stream alive.
+    this.#emit('up-to-date', name, { feed, epoch, revision, ...(partition && { partition: Number(partition) }) });
+    return undefined;
+  }
+
+  /** @param {View} view @param {Response} response @param {string} text @param {any} headers Of the request. @returns {Response | undefined} */
+  #refuse(view, response, text, headers) {
+    const { entry, entry: { feed, view: name } } = view;
+    const { status } = response;
+    /** @type {any} */
+    let problem;
+    try { problem = JSON.parse(text); } catch { /* It is a proxy's. */ }
+    const tell = (/** @type {string} */ word, /** @type {any} */ value) => {
+      if (view.told !== word) this.#emit(word, name, { feed, ...value });
+      Object.assign(view, { told: word, version: null, address: addressOf(entry), tries: view.tries + 1 });
+    };
+    if (status === 409 && problem?.code === 'must-refetch') {
+      this.#emit('must-refetch', name, { feed, reason: problem.detail });
+      // The version stays, so that a state from before is noticed.
+      Object.assign(view, { address: addressOf(entry), idle: view.idle + 1 });
+    } else if (status === 404 && problem?.code === 'unknown-feed') tell('absent', { reason: problem.code });
+    else if (status === 410 && problem?.code === 'moved') tell('moved', { url: problem.url });
+    else if (status === 403 && problem?.code === 'forbidden') tell('forbidden', { reason: 'not-allowed' });
+    else if (status === 503 && problem?.code) Object.assign(view, { tries: view.tries + 1, refusal: response });
+    else if (status !== 401) return response;
+    // With a newer token it is sent again.
+    else if (headers === this.#headers) {
+      for (const { entry: other } of this.#views.values()) this.#emit('forbidden', other.view, { feed: other.feed, reason: 'token-expired' });
+      return response;
+    }
+    return undefined;
+  }
+}
