@@ -53,9 +53,10 @@ final class ChangePolls: Sendable {
 
   /// Answers requests that have waited long enough, and those whose tokens have expired.
   ///
-  /// - Parameter now: in milliseconds since 1970.
-  func expire(at now: Int64) {
-    let time = MonotonicClock.milliseconds()
+  /// - Parameters:
+  ///   - now: in milliseconds since 1970.
+  ///   - time: in milliseconds of `MonotonicClock`.
+  func expire(at now: Int64, _ time: Int64 = MonotonicClock.milliseconds()) {
     for (feed, groups) in waiting.withLock({ $0 ?? [:] }) {
       for (address, group) in groups where group.end <= time { give(group.empty, feed, address) }
     }

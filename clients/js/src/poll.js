@@ -179,8 +179,9 @@ class PolledStream {
       const waits = Math.max(view.tries, view.idle - mostIdle);
       if (waits > 0) {
         await new Promise((resolve) => {
-          const timer = setTimer(() => resolve(null), Math.min(1500 * 2 ** waits, longestWait) * (1 + random() / 4));
-          signal.addEventListener('abort', () => resolve(clearTimer(timer)));
+          const end = () => resolve(clearTimer(timer));
+          const timer = setTimer(() => resolve(signal.removeEventListener('abort', end)), Math.min(1500 * 2 ** waits, longestWait) * (1 + random() / 4));
+          signal.addEventListener('abort', end);
         });
       }
       try {
