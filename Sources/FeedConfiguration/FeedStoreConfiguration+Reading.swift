@@ -247,7 +247,8 @@ extension HTTPOptions {
     jwtIssuer = try reader.string("http.jwt.issuer", default: jwtIssuer)
     jwtAudience = try reader.string("http.jwt.audience", default: jwtAudience)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwtLeewayMilliseconds, from: 0, to: 300_000)
-    server.publicFeeds = try reader.string("http.public", default: "").split(separator: " ").map { String($0) }
+    let patterns = try reader.string("http.public", default: "").split(separator: " ").map { String($0) }
+    if !patterns.isEmpty { server.publicFeeds = NamePatterns(patterns) }
     allowedOrigins = try reader.string(
       "http.allowedOrigins",
       default: allowedOrigins,

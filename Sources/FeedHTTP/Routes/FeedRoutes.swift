@@ -12,20 +12,17 @@ struct FeedRoutes: Sendable {
   /// Writes the clients' events; nil if writing is off.
   let writer: EventWriter?
   let rejections: @Sendable () -> RecentRejections
-  /// The feeds that may be read without a token.
-  var publicFeeds: NamePatterns { streams.publicFeeds }
-
   private static let json = ["application/json"]
+  static let jsonLines = "application/x-ndjson"
   private static let defaultLimit = 100
 
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
     let (json, stream) = (Self.json, ["text/event-stream"])
-    let changed = stream + ["application/x-ndjson"]
     let contentBytes = streams.limits.maxRequestBytes
     router.add("/v1/feeds", produces: json) { try list($0) }
     router.add("/v1/feeds/{feed}", produces: json) { try state($0) }
-    router.add("/v1/feeds/{feed}/changes", produces: changed) { try changes($0) }
+    router.add("/v1/feeds/{feed}/changes", produces: stream + [Self.jsonLines]) { try changes($0) }
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { try open($0) }
     router.add("/v1/streams/{stream}", method: .patch, produces: json, contentBytes: contentBytes) {
       try change($0)
@@ -160,44 +157,46 @@ struct FeedRoutes: Sendable {
   private func state(_ request: HTTPRequest) throws -> HTTPResponse {
     try checkRights(request)
     try request.checkQuery("partition", "sections", "first", "from", "count")
-    let window = try asked(request).window
+    var response = try state(request, asked(request).window)
+    if isPublic(request), response.entityTag != nil { response.cacheControl = "public, no-cache" }
+    // For the header that says whether the client may write.
+    response.varies += ", Authorization"
+    return response
+  }
+
+  /// Whether everyone may read the feed.
+  func isPublic(_ request: HTTPRequest) -> Bool {
+    streams.limits.server.publicFeeds?.match(request.parameters["feed"] ?? "") == true
+  }
+
+  func state(_ request: HTTPRequest, _ window: FeedWindow?) throws -> HTTPResponse {
     guard let found = try find(request) else { throw unknown(request) }
-    try checkStanding(found.description)
+    guard found.description.standing != .mustRefetch else {
+      throw HTTPRefusal.unavailable(
+        "stale",
+        "the feed is stale, because changesets are missing; it is served again after its next reload"
+      )
+    }
     // Answered before encoding anything, if the client already has this version.
     let version = FeedVersion(found.description).text
     var response: HTTPResponse
     if !found.isAmbiguous, request.isKnown(entityTag: version) {
       response = .unchanged(entityTag: version)
     } else {
-      let reload = try reload(of: ViewAddress(found.feed, window), request)
+      guard let reload = feeds.reloads.current(of: ViewAddress(found.feed, window))?.reload else {
+        throw unknown(request)
+      }
+      guard feeds.reloads.makeRoom(for: reload) else {
+        let detail = "too many bytes are queued for slow readers; try again later"
+        throw HTTPRefusal.unavailable("too-much-waits", detail)
+      }
       let tag = found.isAmbiguous ? nil : reload.version.text
       response = HTTPResponse(contentType: "application/json", content: reload.document, entityTag: tag)
       if !found.isAmbiguous { response.cacheControl = "no-cache" }
       response.onTransfer = { reload.lend(to: $0, byteCount: $1) }
     }
-    if publicFeeds.match(request.parameters["feed"] ?? ""), !found.isAmbiguous {
-      response.cacheControl = "public, no-cache"
-    }
-    // For the header that says whether the client may write.
-    response.varies += ", Authorization"
     response.headers = found.headers
     return response
-  }
-
-  func checkStanding(_ feed: FeedDescription) throws {
-    guard feed.standing == .mustRefetch else { return }
-    let detail = "the feed is stale, because changesets are missing; it is served again after its next reload"
-    throw HTTPRefusal.unavailable("stale", detail)
-  }
-
-  /// The state of a view, if there is room to send it.
-  func reload(of view: ViewAddress, _ request: HTTPRequest) throws -> FeedReload {
-    guard let reload = feeds.reloads.current(of: view)?.reload else { throw unknown(request) }
-    guard feeds.reloads.makeRoom(for: reload) else {
-      let detail = "too many bytes are queued for slow readers; try again later"
-      throw HTTPRefusal.unavailable("too-much-waits", detail)
-    }
-    return reload
   }
 
   /// The requested view of a feed, without its partition.
@@ -221,8 +220,8 @@ struct FeedRoutes: Sendable {
     let version = lastVersion(request)
     guard let found = try find(request) else {
       // Other codes would stop a browser's EventSource for good, although the feed may be created again.
-      guard let feed = try deleted(request, asked, after: version) else { throw unknown(request) }
       asked.version = version
+      guard let feed = try deleted(request, asked) else { throw unknown(request) }
       return .events { [streams, asked] stream in streams.open(stream, asked, at: feed) }
     }
     asked.version = found.isAmbiguous ? nil : version
@@ -233,12 +232,13 @@ struct FeedRoutes: Sendable {
     return response
   }
 
-  /// The feed, if its deletion follows on a version; nil otherwise.
-  func deleted(_ request: HTTPRequest, _ asked: FeedRequest, after version: FeedVersion?) throws -> FeedAddress? {
-    guard let version else { return nil }
+  /// The feed whose deletion follows on the client's version; nil if there is none.
+  func deleted(_ request: HTTPRequest, _ asked: FeedRequest) throws -> FeedAddress? {
+    guard let version = asked.version else { return nil }
     let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
-    return partitions.lazy.map { FeedAddress($0, asked.feed) }
-      .first { streams.hasDeletion(of: $0, after: version) }
+    return partitions.lazy.map { FeedAddress($0, asked.feed) }.first {
+      streams.hasDeletion(of: $0, after: version)
+    }
   }
 
   // MARK: Streams of many feeds
@@ -292,7 +292,7 @@ struct FeedRoutes: Sendable {
     return requests
   }
 
-  func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
+  private func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
     guard !streams.admits(requests, rights) else { return }
     throw HTTPRefusal.unavailable(
       "too-many-windows",

@@ -5,88 +5,63 @@ import Synchronization
 
 /// The requests that wait for changes of feeds (docs/poll.md). No thread waits; each update of a feed wakes its requests.
 ///
-/// Requests for one address share one attempt and one response. Connections bound their number.
+/// Requests for one address share attempts and the response. The limit on connections bounds their number.
 final class ChangePolls: Sendable {
-  /// What the requests for one address wait for.
+  /// The requests for one address.
   struct Group: Sendable {
-    /// Returns a response as soon as there is one.
+    /// Returns the response, once there is one.
     let attempt: @Sendable () -> HTTPResponse?
     /// The response if there is none in time.
-    let empty: HTTPResponse
+    let otherwise: HTTPResponse
     /// In milliseconds of `MonotonicClock`.
     let end: Int64
-    var polls: [Poll] = []
-  }
-
-  struct Poll: Sendable {
-    let response: HTTPLaterResponse
-    /// The expiry of the client's token, in milliseconds since 1970; nil for never.
-    let expires: Int64?
+    var waiting: [HTTPLaterResponse] = []
   }
 
   /// By feed and address; nil once the server stops.
-  private let waiting = Mutex<[ByteText: [String: Group]]?>([:])
-
-  var isEmpty: Bool { waiting.withLock { $0?.isEmpty != false } }
-
-  /// Makes a request wait.
-  ///
-  /// - Parameter group: the group, if the request is the first for its address.
-  func add(_ poll: Poll, of feed: ByteText, at address: String, _ group: Group) {
-    let isWaiting = waiting.withLock { waiting in
-      waiting?[feed, default: [:]][address, default: group].polls.append(poll)
-      return waiting != nil
-    }
-    guard isWaiting else { return poll.response.give(Self.stopping) }
-    // The feed may have changed since the request was tried.
-    if let response = group.attempt() { give(response, feed, address) }
-  }
-
-  /// Answers the requests for a feed that can be answered now.
-  func wake(_ feed: ByteText) {
-    for (address, group) in waiting.withLock({ $0?[feed] ?? [:] }) {
-      if let response = group.attempt() { give(response, feed, address) }
-    }
-  }
-
-  func wakeAll() { for feed in waiting.withLock({ Array(($0 ?? [:]).keys) }) { wake(feed) } }
-
-  /// Answers requests that have waited long enough, and those whose tokens have expired.
-  ///
-  /// - Parameters:
-  ///   - now: in milliseconds since 1970.
-  ///   - time: in milliseconds of `MonotonicClock`.
-  func expire(at now: Int64, _ time: Int64 = MonotonicClock.milliseconds()) {
-    for (feed, groups) in waiting.withLock({ $0 ?? [:] }) {
-      for (address, group) in groups where group.end <= time { give(group.empty, feed, address) }
-    }
-    let expired = waiting.withLock { waiting in
-      var expired: [Poll] = []
-      for (feed, groups) in waiting ?? [:] {
-        for (address, group) in groups where group.polls.contains(where: { $0.expires ?? .max <= now }) {
-          expired += group.polls.filter { $0.expires ?? .max <= now }
-          waiting?[feed]?[address]?.polls.removeAll { $0.expires ?? .max <= now }
-        }
-      }
-      return expired
-    }
-    for poll in expired { poll.response.give(HTTPRefusal.tokenExpired.response) }
-  }
-
-  /// Answers all requests, and those that follow at once.
-  func stop() {
-    let all = waiting.withLock { $0.take() ?? [:] }
-    for poll in all.values.flatMap(\.values).flatMap(\.polls) { poll.response.give(Self.stopping) }
-  }
-
-  private func give(_ response: HTTPResponse, _ feed: ByteText, _ address: String) {
-    let group = waiting.withLock { waiting in
-      let group = waiting?[feed]?.removeValue(forKey: address)
-      if waiting?[feed]?.isEmpty == true { waiting?[feed] = nil }
-      return group
-    }
-    for poll in group?.polls ?? [] { poll.response.give(response) }
-  }
-
+  private let groups = Mutex<[ByteText: [String: Group]]?>([:])
   private static let stopping = HTTPRefusal.unavailable("stopping", "this instance stops; ask again").response
+
+  var isEmpty: Bool { groups.withLock { $0?.isEmpty != false } }
+
+  /// - Parameter group: is used for the first request for its address.
+  func add(_ response: HTTPLaterResponse, to group: Group, of feed: ByteText, at address: String) {
+    let isWaiting = groups.withLock { groups in
+      groups?[feed, default: [:]][address, default: group].waiting.append(response)
+      return groups != nil
+    }
+    if !isWaiting { return response.give(Self.stopping) }
+    // The feed may have changed since the request was tried.
+    if group.attempt() != nil { wake(feed) }
+  }
+
+  /// Answers the requests that can be answered now.
+  ///
+  /// - Parameter feed: nil for all.
+  func wake(_ feed: ByteText?) { answer(feed) { $0.attempt() } }
+
+  /// Answers the requests that have waited long enough.
+  func expire(at now: Int64 = MonotonicClock.milliseconds()) {
+    answer(nil) { $0.end <= now ? $0.otherwise : nil }
+  }
+
+  /// Answers all requests, and later ones at once.
+  func stop() {
+    let all = groups.withLock { $0.take() ?? [:] }
+    for waiting in all.values.flatMap(\.values).flatMap(\.waiting) { waiting.give(Self.stopping) }
+  }
+
+  private func answer(_ feed: ByteText?, _ respond: (Group) -> HTTPResponse?) {
+    for feed in feed.map({ [$0] }) ?? groups.withLock({ Array(($0 ?? [:]).keys) }) {
+      for (address, group) in groups.withLock({ $0?[feed] ?? [:] }) {
+        guard let response = respond(group) else { continue }
+        let answered = groups.withLock { groups in
+          let group = groups?[feed]?.removeValue(forKey: address)
+          if groups?[feed]?.isEmpty == true { groups?[feed] = nil }
+          return group?.waiting ?? []
+        }
+        for waiting in answered { waiting.give(response) }
+      }
+    }
+  }
 }

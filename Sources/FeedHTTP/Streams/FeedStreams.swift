@@ -22,8 +22,6 @@ final class FeedStreams: Sendable {
   let delivery: Mutex<StreamDelivery>
   /// The requests that wait for changes, besides the streams.
   let polls = ChangePolls()
-  /// The feeds that may be read without a token.
-  let publicFeeds: NamePatterns
   /// A reader may need an up-to-date notice.
   let noticeSignal = Signal()
   /// Work is due later.
@@ -49,7 +47,6 @@ final class FeedStreams: Sendable {
     self.feeds = feeds
     self.limits = limits
     client = feeds.client
-    publicFeeds = NamePatterns(limits.server.publicFeeds)
     reloads = feeds.reloads
     delivery = Mutex(StreamDelivery(maxHistoryBytes: limits.maxHistoryBytes))
   }
@@ -73,7 +70,7 @@ final class FeedStreams: Sendable {
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
-    polls.wakeAll()
+    polls.wake(nil)
   }
 
   func description(of feed: FeedAddress) -> FeedDescription? {
@@ -216,6 +213,33 @@ final class FeedStreams: Sendable {
 
   private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
 
+  /// The changesets of a feed after a version, up to `http.maxStreamBytes`, as lines of JSON.
+  ///
+  /// - Returns: no version if there are none yet; nil if they are not known.
+  func changes(of feed: FeedAddress, after version: FeedVersion) -> (lines: [UInt8], version: FeedVersion?)? {
+    let view = ViewAddress(feed)
+    let missed = withStanding(of: view) { delivery, current in
+      guard let current = current?.version, current.epoch == version.epoch,
+        current.revision <= version.revision
+      else { return delivery.history.changesets(of: view, after: version) }
+      // A reader of another instance may be ahead.
+      return []
+    }
+    guard let missed else { return nil }
+    var (lines, reached): ([UInt8], FeedVersion?) = ([], nil)
+    for changeset in missed {
+      // Outside of strings, JSON may have line breaks.
+      let added = changeset.values.flatMap { $0.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 } + [0x0A] }
+      // A first changeset beyond the limit is replaced by the state.
+      guard lines.count + added.count <= limits.server.maxStreamQueueBytes else {
+        return reached.map { (lines, $0) }
+      }
+      lines += added
+      reached = changeset.version
+    }
+    return (lines, reached)
+  }
+
   /// Whether a reader that reconnects can receive the deletion of its feed.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
@@ -280,25 +304,6 @@ final class FeedStreams: Sendable {
       let standings = views.map { ($0, client.subscriptions.standing(of: $0, withTotals: withTotals)) }
       let result = delivery.withLock { $0.feeds[feed]?.steps == steps ? body(&$0, standings) : nil }
       if let result { return result }
-    }
-  }
-
-  // MARK: Polls
-
-  /// Keeps a window open between the requests for its changes.
-  func keepOpen(_ view: ViewAddress) {
-    // Opened before its standing is read.
-    client.subscriptions.open([view])
-    let isNew = delivery.withLock { $0.lease(view, at: MonotonicClock.milliseconds()) }
-    if isNew { lookSignal.yield() } else { client.subscriptions.close([view]) }
-  }
-
-  /// The changes of a view after a version, up to `http.maxStreamBytes`, as lines of JSON.
-  ///
-  /// - Returns: the lines, with the version to which they lead, or none yet; nil if they are not known.
-  func changes(of view: ViewAddress, after version: FeedVersion) -> (lines: [UInt8], version: FeedVersion?)? {
-    withStanding(of: view) { [limit = limits.server.maxStreamQueueBytes] in
-      $0.changes(of: view, after: version, limit: limit, $1)
     }
   }
 
@@ -408,8 +413,7 @@ final class FeedStreams: Sendable {
     let (ended, requests) = delivery.withLock { $0.expire(at: now) }
     close(requests)
     for stream in ended { stream.close() }
-    polls.expire(at: now)
-    client.subscriptions.close(delivery.withLock { $0.endLeases(at: MonotonicClock.milliseconds()) })
+    polls.expire()
     let (unsettled, totals) = delivery.withLock { delivery in
       defer { (delivery.unsettled, delivery.awaitingTotals) = ([], []) }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
@@ -422,13 +426,12 @@ final class FeedStreams: Sendable {
         $0.sendTotals(of: feed, $1)
       }
       for number in lagging { serve(number) }
-      polls.wake(feed.id)
     }
     for (id, reader) in unsettled {
       settle(reader.viewID(of: id), on: reader.stream)
       serve(reader.stream)
     }
-    let isDue = delivery.withLock { !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max || !$0.leases.isEmpty }
+    let isDue = delivery.withLock { !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }
     if isDue || !polls.isEmpty { lookSignal.yield() }
   }
 }

@@ -45,8 +45,6 @@ struct StreamDelivery {
   var nextExpiry = Int64.max
   /// Feeds with readers that may need an up-to-date notice.
   private(set) var awaitingNotice: Set<FeedAddress> = []
-  /// Windows that are requested without a stream, and the times in milliseconds until which they count as open.
-  var leases: [ViewAddress: Int64] = [:]
   /// Feeds with changed windows, perhaps only in their totals.
   var awaitingTotals: Set<FeedAddress> = []
 
@@ -144,11 +142,7 @@ struct StreamDelivery {
   mutating func remove(_ id: ReaderID, of view: ViewAddress) {
     streams[id.stream]?.forget(id, of: view.feed.id)
     self[view]?[id] = nil
-    removeUnused(view)
-  }
-
-  mutating func removeUnused(_ view: ViewAddress) {
-    guard self[view]?.readers.isEmpty == true, leases[view] == nil else { return }
+    guard self[view]?.readers.isEmpty == true else { return }
     self[view] = nil
     if view.window != nil { history.removeAll(of: view) }
     if feeds[view.feed]?.views.isEmpty == true { feeds[view.feed] = nil }
@@ -185,7 +179,6 @@ struct StreamDelivery {
         for (view, change) in changes.map({ (ViewAddress(feed, $0), $1) }) where self[view] != nil {
           history.append(change, of: view)
           self[view]?.totals = change.totals
-          self[view]?.totalsVersion = change.version
           lagging += visit(view, newest: change.offset) { $0.take(change) }
         }
       }
@@ -352,7 +345,6 @@ struct StreamDelivery {
         continue
       }
       self[view]?.totals = totals
-      self[view]?.totalsVersion = current.version
       let event = StreamNotice.window(feed.id, current.version, totals)
       lagging += visit(view) { $0.notify(event) }
     }

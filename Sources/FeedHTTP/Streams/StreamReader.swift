@@ -110,12 +110,7 @@ enum StreamNotice {
   ///
   /// - Parameter totals: the member `window` of the window's changesets.
   static func window(_ feed: ByteText, _ version: FeedVersion, _ totals: [UInt8]) -> EncodedEvent {
-    EncodedEvent(name: "window", data: windowText(feed, version, totals))
-  }
-
-  static func windowText(_ feed: ByteText, _ version: FeedVersion, _ totals: [UInt8]) -> [UInt8] {
-    let members = "\(members(version)),\(String(decoding: totals, as: UTF8.self))"
-    return Array("{\"feed\":\(quoted(feed.string)),\(members)}".utf8)
+    event("window", feed, ",\(members(version)),\(String(decoding: totals, as: UTF8.self))")
   }
 
   private static func members(_ version: FeedVersion) -> String {

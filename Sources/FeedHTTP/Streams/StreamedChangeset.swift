@@ -78,11 +78,6 @@ extension StreamedChangeset {
     return version.revision >= self.version.revision
   }
 
-  /// The JSON texts, one for each part.
-  func texts(for reader: FeedVersion?) -> [[UInt8]] {
-    window.map { [$0.text(base: reader?.revision ?? 0)] } ?? values
-  }
-
   /// The messages, encoded on first use. Only the last one has the id: a reader with only some parts resumes before all
   /// of them.
   ///
@@ -91,7 +86,7 @@ extension StreamedChangeset {
     let revision = window == nil ? 0 : reader?.revision ?? 0
     return messages.encoded.withLock { encoded in
       if let events = encoded[revision] { return events }
-      let texts = texts(for: reader)
+      let texts = window.map { [$0.text(base: revision)] } ?? values
       var events = texts.enumerated().map { index, text in
         let isLast = index == texts.count - 1
         return EncodedEvent(id: isLast ? version.text : nil, data: text)

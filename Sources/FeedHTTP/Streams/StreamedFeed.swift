@@ -31,8 +31,6 @@ struct StreamedView: Sendable {
   var awaiting: Set<ReaderID> = []
   /// The last totals that the readers received.
   var totals: [UInt8]?
-  /// The version at which they last changed.
-  var totalsVersion: FeedVersion?
 
   subscript(id: ReaderID) -> StreamReader? {
     get { readers[id] }

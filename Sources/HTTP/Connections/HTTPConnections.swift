@@ -87,7 +87,8 @@ final class HTTPExchange {
       return try admission.handler(admission.request)
     } catch let refusal as any HTTPRefusing {
       // With a token the client may be allowed.
-      return rights.isAnonymous && refusal.response.status == 403 ? TokenFault.missing.response : refusal.response
+      return rights.isAnonymous && refusal.response.status == 403
+        ? TokenFault.missing.response : refusal.response
     } catch {
       return .problem(status: 500, code: "internal", detail: "\(error)")
     }

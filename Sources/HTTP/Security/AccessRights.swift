@@ -2,6 +2,7 @@
 package struct AccessRights: Sendable {
   /// The rights of a client that needs no token, or has the server's own.
   package static let all = AccessRights(read: ["*"], write: ["*"])
+  static let none = AccessRights(read: [], write: [])
 
   /// The expiry of its token, in milliseconds since 1970; nil for never.
   package let expires: Int64?
@@ -10,7 +11,7 @@ package struct AccessRights: Sendable {
   /// Whether the client has sent no token, although there are tokens.
   var isAnonymous = false
   /// The feeds that everyone may read.
-  var publicFeeds = NamePatterns([])
+  var publicFeeds: NamePatterns?
   private let read: NamePatterns
   private let write: NamePatterns
 
@@ -32,13 +33,13 @@ package struct AccessRights: Sendable {
     subject == other.subject && (expires == nil) == (other.expires == nil)
   }
 
-  package func mayRead(_ feed: String) -> Bool { publicFeeds.match(feed) || read.match(feed) }
+  package func mayRead(_ feed: String) -> Bool { publicFeeds?.match(feed) == true || read.match(feed) }
 
   package func mayWrite(_ feed: String) -> Bool { write.match(feed) }
 }
 
 /// Patterns of names, compared byte by byte: `*` matches any text, other bytes match themselves.
-package struct NamePatterns: Sendable {
+package struct NamePatterns: Sendable, Equatable {
   /// Whether one of them is `*`.
   let matchesAll: Bool
   /// The patterns without a star.

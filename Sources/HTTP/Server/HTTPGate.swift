@@ -71,10 +71,9 @@ struct HTTPGate: Sendable {
     guard tokens.isEmpty else {
       if isOpen { return .all }
       let authorization = head.header("Authorization")
-      guard let publicFeeds else { return try tokens.rights(authorization, at: now) }
-      var rights = AccessRights(read: [], write: [])
-      if authorization == nil { rights.isAnonymous = true } else { rights = try tokens.rights(authorization, at: now) }
-      rights.publicFeeds = publicFeeds
+      let isAnonymous = authorization == nil && publicFeeds != nil
+      var rights = isAnonymous ? .none : try tokens.rights(authorization, at: now)
+      (rights.publicFeeds, rights.isAnonymous) = (publicFeeds, isAnonymous)
       return rights
     }
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain

@@ -71,7 +71,7 @@ package final class HTTPServer: Sendable {
     var gate = HTTPGate(router: router, limits: configuration.head)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
     gate.origins = configuration.allowedOrigins
-    if !configuration.publicFeeds.isEmpty { gate.publicFeeds = NamePatterns(configuration.publicFeeds) }
+    gate.publicFeeds = configuration.publicFeeds
     self.gate = gate
     connections = HTTPConnections(configuration)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)

@@ -5,6 +5,7 @@ import HTTPTestSupport
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedHTTP
 @testable import FeedWorker
 
@@ -19,30 +20,41 @@ struct PollTests {
     return String(link.dropFirst(2).prefix { $0 != ">" })
   }
 
-  @Test func `the answers lead from the state to each change`() async throws {
-    let ground = try ServedGround { $0.server.publicFeeds = ["a*"] }
+  /// A server that knows the changes of the feed `a` from now on: its reader has received one.
+  private func followed(_ change: (inout HTTPOptions) -> Void = { _ in }) async throws -> ServedGround {
+    let ground = try ServedGround(change)
     try ground.publish(try await source.flush(("a", ChangesetSource.item("x"))))
+    let reader = try await ground.follow("a")
+    _ = try await reader.nextChangeset()
+    try ground.publish(try await source.flush(("a", ChangesetSource.item("y"))))
+    _ = try await reader.nextChangeset()
+    await reader.end()
+    return ground
+  }
+
+  @Test func `the answers lead from the state to each change`() async throws {
+    let ground = try await followed { $0.server.publicFeeds = NamePatterns(["a*"]) }
     let state = try await ground.ask("GET /v1/feeds/a/changes?after=", until: 200)
     #expect(state.text == (try ground.ask("GET /v1/feeds/a")).text)
     #expect(state["Content-Type"] == "application/x-ndjson" && state["Cache-Control"] == "public, max-age=1")
     #expect(state["Vary"] == "Accept-Encoding" && state["Feedstore-Writable"] == nil)
     let address = try next(state)
-    #expect(address == "after=feeds.items%3A1795168800000%2F0%401")
+    #expect(address == "after=feeds.items%3A1795168800000%2F0%402")
     var lines: [String] = []
-    for item in ["y", "z"] {
+    for item in ["z", "w"] {
       let records = try await source.flush(("a", ChangesetSource.item(item)))
       lines += ServedGround.values(records)
       try ground.publish(records)
     }
-    _ = try await ground.tag(of: "a", containing: "\"z\"")
+    _ = try await ground.tag(of: "a", containing: "\"w\"")
     let changes = try await until("both changes arrived") {
       let response = try ground.ask("GET /v1/feeds/a/changes?\(address)")
-      return response.text.contains("\"z\"") ? response : nil
+      return response.text.contains("\"w\"") ? response : nil
     }
     #expect(changes.text == lines.map { $0 + "\n" }.joined())
     #expect(changes["Cache-Control"] == "public, max-age=10, stale-while-revalidate=10")
     let tag = try #require(changes["ETag"])
-    #expect(tag == "\"feeds.items:1795168800000/0@3\"")
+    #expect(tag == "\"feeds.items:1795168800000/0@4\"")
     #expect(try ground.ask("GET /v1/feeds/a/changes?\(address)", "If-None-Match: \(tag)").status == 304)
     let last = try next(changes)
     let nothing = try ground.ask("GET /v1/feeds/a/changes?\(last)&wait=0")
@@ -51,7 +63,7 @@ struct PollTests {
     // A request that waits is answered by the next change.
     let waiting = try ground.connect()
     try waiting.request("GET /v1/feeds/a/changes?\(last)")
-    let records = try await source.flush(("a", ChangesetSource.item("w")))
+    let records = try await source.flush(("a", ChangesetSource.item("v")))
     try ground.publish(records)
     #expect(try await EventReader(waiting).response().text == ServedGround.values(records)[0] + "\n")
     await ground.end()
@@ -66,7 +78,10 @@ struct PollTests {
     #expect(refused["Cache-Control"] == "no-store" && refused["Vary"] == "Accept-Encoding, Authorization")
     #expect(try next(refused) == "after=&first=3")
     #expect(try ground.ask("GET /v1/feeds/b/changes?after=").status == 404)
-    for query in ["after=a", "after=a@-1", "after=&cursor=x", "after=&cursor=-1", "after=&wait=1", "after=&lastEventId=a@1", "cursor=1"] {
+    for query in [
+      "after=a", "after=a@-1", "after=&cursor=x", "after=&cursor=-1", "after=&wait=1",
+      "after=&lastEventId=a@1", "cursor=1",
+    ] {
       let response = try ground.ask("GET /v1/feeds/a/changes?\(query)")
       #expect(response.status == 400 && response.text.contains("invalid-parameter"), "\(query)")
     }
@@ -76,8 +91,7 @@ struct PollTests {
   }
 
   @Test func `a deletion is a change, after which a request waits`() async throws {
-    let ground = try ServedGround()
-    try ground.publish(try await source.flush(("a", ChangesetSource.item("x"))))
+    let ground = try await followed()
     let address = try next(try await ground.ask("GET /v1/feeds/a/changes?after=", until: 200))
     let deletion = try await source.flush(("a", "{\"op\":\"feed.delete\"}"))
     try ground.publish(deletion)
@@ -90,35 +104,29 @@ struct PollTests {
     await ground.end()
   }
 
-  @Test func `a window's changes are sent, and its totals`() async throws {
-    let ground = try ServedGround()
-    for item in ["x", "y"] { try ground.publish(try await source.flush(("a", ChangesetSource.item(item)))) }
-    _ = try await ground.tag(of: "a", containing: "\"y\"")
-    let state = try ground.ask("GET /v1/feeds/a/changes?after=&first=2")
-    let address = try next(state)
-    #expect(address.hasSuffix("&first=2"))
-    // The window is open from the first request after a version on.
+  @Test func `a window is sent as a whole when its feed has changed`() async throws {
+    let ground = try await followed()
+    let address = try next(try ground.ask("GET /v1/feeds/a/changes?after=&first=1"))
+    #expect(address == "after=feeds.items%3A1795168800000%2F0%402&first=1")
     #expect(try ground.ask("GET /v1/feeds/a/changes?\(address)&wait=0").body.isEmpty)
-    try ground.publish(try await source.flush(("a", ChangesetSource.item("x", 7))))
-    let changed = try await EventReader(waiting(ground, address)).response()
-    #expect(changed.text.contains("\"mode\":\"reconfigure\"") && changed.text.contains("\"window\":[{"))
+    let waiting = try ground.connect()
+    try waiting.request("GET /v1/feeds/a/changes?\(address)")
     try ground.publish(try await source.flush(("a", ChangesetSource.item("z"))))
-    let totals = try await EventReader(waiting(ground, try next(changed))).response()
-    #expect(totals.text.contains("\"of\":3") && !totals.text.contains("\"mode\""))
-    #expect(try next(totals) == "after=feeds.items%3A1795168800000%2F0%404&first=2")
+    let changed = try await EventReader(waiting).response()
+    #expect(changed.text.contains("\"mode\":\"reload\"") && changed.text.contains("\"of\":3"))
+    #expect(changed.text == (try ground.ask("GET /v1/feeds/a?first=1")).text)
+    #expect(try next(changed) == "after=feeds.items%3A1795168800000%2F0%403&first=1")
     await ground.end()
-  }
-
-  private func waiting(_ ground: ServedGround, _ query: String) throws -> HTTPTestClient {
-    let client = try ground.connect()
-    try client.request("GET /v1/feeds/a/changes?\(query)")
-    return client
   }
 
   @Test func `everyone may read public feeds, and nothing else`() async throws {
     let secret = "a-token-of-the-tests"
-    let ground = try ServedGround(token: try BearerToken(secret)) { $0.server.publicFeeds = ["news/*"] }
-    try ground.publish(try await source.flush(("news/a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
+    let ground = try ServedGround(token: try BearerToken(secret)) {
+      $0.server.publicFeeds = NamePatterns(["news/*"])
+    }
+    try ground.publish(
+      try await source.flush(("news/a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x")))
+    )
     let state = try await ground.ask("GET /v1/feeds/news%2Fa", until: 200)
     #expect(state["Cache-Control"] == "public, no-cache")
     #expect(state["Vary"] == "Accept, Accept-Encoding, Authorization")
@@ -132,7 +140,9 @@ struct PollTests {
       #expect(refused["Cache-Control"] == "no-store")
       #expect(try ground.ask("GET \(path)", "Authorization: Bearer \(secret)").status == 200, "\(path)")
     }
-    #expect(try ground.ask("GET /v1/feeds/news%2Fa", "Authorization: Bearer another-token-of-theirs").status == 401)
+    #expect(
+      try ground.ask("GET /v1/feeds/news%2Fa", "Authorization: Bearer another-token-of-theirs").status == 401
+    )
     let private_ = try ground.ask("GET /v1/feeds/b/changes?after=", "Authorization: Bearer \(secret)")
     #expect(private_["Cache-Control"] == "no-store" && private_["Vary"] == "Accept-Encoding, Authorization")
     #expect(try ground.ask("POST /v1/feeds/news%2Fa/events", "Content-Length: 0").status == 401)
@@ -154,11 +164,11 @@ struct ChangePollsTests {
     init() throws {
       var router = HTTPRouter()
       router.add("/wait") { [self] request in
-        let expires = request.queryValue("expires").flatMap { Int64($0) }
+        let end = request.queryValue("end").flatMap { Int64($0) } ?? .max
+        let otherwise = Self.response("nothing")
         return .later { response in
-          let poll = ChangePolls.Poll(response: response, expires: expires)
-          let group = ChangePolls.Group(attempt: { self.attempt() }, empty: Self.response("nothing"), end: 1_000)
-          self.polls.add(poll, of: Self.feed, at: request.query[0].value, group)
+          let group = ChangePolls.Group(attempt: { self.attempt() }, otherwise: otherwise, end: end)
+          self.polls.add(response, to: group, of: Self.feed, at: request.query[0].value)
           self.continuation.yield()
         }
       }
@@ -212,20 +222,16 @@ struct ChangePollsTests {
     ground.end()
   }
 
-  @Test func `a request ends with its interval, its token, or the server`() async throws {
+  @Test func `a request ends in time, or with the server`() async throws {
     let ground = try Ground()
-    let clients = try await ground.clients("at=1", "at=1&expires=500")
-    ground.polls.expire(at: 499, 999)
-    #expect(!ground.polls.isEmpty)
-    ground.polls.expire(at: 500, 999)
-    let refused = try clients[1].response()
-    #expect(refused.status == 401 && refused.text.contains("invalid-token"))
-    ground.polls.expire(at: 500, 1_000)
+    let clients = try await ground.clients("at=1&end=1000", "at=2")
+    ground.polls.expire(at: 999)
+    ground.polls.expire(at: 1_000)
     #expect(try clients[0].response().text == "nothing")
-    let last = try await ground.clients("at=3")[0]
+    #expect(!ground.polls.isEmpty)
     ground.polls.stop()
-    #expect(try last.response().text.contains("\"stopping\""))
-    #expect(try await ground.clients("at=4")[0].response().status == 503)
+    #expect(try clients[1].response().text.contains("\"stopping\""))
+    #expect(try await ground.clients("at=3")[0].response().status == 503)
     ground.end()
   }
 }

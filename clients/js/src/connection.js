@@ -83,16 +83,12 @@ export class Connection {
     this.#ask = token;
     this.onUser = onUser;
     const { page, fetch: own } = this.environment;
-    /** @type {Promise<any> | undefined} */
-    let polls;
+    let polls = /** @type {any} */ (null);
     if (transport === 'poll') {
       this.environment.fetch = async (url, request) => {
         if (!isOfStream(url)) return own(url, request);
-        polls ??= import('./poll.js').then(({ Polls }) => new Polls(this.environment, own)).catch((error) => {
-          polls = undefined;
-          throw error;
-        });
-        return (await polls).fetch(url, request);
+        const { Polls } = await import('./poll.js');
+        return (polls ??= new Polls(this.environment, own)).fetch(url, request);
       };
     }
     const { fetch } = this.environment;

@@ -2,34 +2,23 @@
  * Streams made of single requests, for networks that break streams, and for caches that share responses.
  *
  * It takes the place of `fetch` for streams: for each view it asks for the changes after a version, and again at the address that the answer
- * names. What arrives becomes messages of a stream, so all else works as with a stream.
- *
- * This module is loaded when it is needed. It imports nothing, so that bundlers make one chunk of it.
+ * names. What arrives becomes messages of a stream. It imports nothing, so that bundlers make one chunk of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 /**
- * A view that is asked for.
- * - `address`: the query of its next request.
- * - `version`: what was reached; null while only a state fits.
- * - `tries`: how often in a row there was no content.
- * - `idle`: how often its requests have brought nothing further since the last change.
- * - `told`: what was said in place of content.
- * - `refusal`: the last answer, if it was that the feed is not available yet.
- *
+ * A view that is asked for: the query of its next request, what it has, how often in a row there was no content, how often its requests have
+ * brought nothing further since the last change, what was said in place of content, and an answer that the feed is not available yet.
  * @typedef {{ entry: any, address: string, version: string | null, tries: number, idle: number, told: string, refusal: Response | null,
  *   end: AbortController }} View
+ * @typedef {import('./connection.js').Environment} Environment
  */
 
-/** The server answers after at most 30 s. */
-const patience = 50_000;
-const longestWait = 30_000;
-/** An answer without changes that arrives earlier comes from a cache. After so many, the client waits. */
-const soon = 1000;
+/** Milliseconds: the server answers after at most 30,000, and an answer without changes that arrives before `soon` comes from a cache. */
+const [patience, longestWait, soon] = [50_000, 30_000, 1000];
+/** After so many answers in a row that bring nothing further, the client waits. */
 const mostIdle = 5;
-
-const encoder = new TextEncoder();
 
 /** @param {any} entry @param {string | null} [version] Without one, the state is asked for. */
 function addressOf({ partition, sections = [], first, from, count }, version) {
@@ -50,7 +39,7 @@ export class Polls {
   #environment;
   #fetch;
 
-  /** @param {Environment} environment @param {Environment['fetch']} fetch @typedef {import('./connection.js').Environment} Environment */
+  /** @param {Environment} environment @param {Environment['fetch']} fetch */
   constructor(environment, fetch) {
     this.#environment = environment;
     this.#fetch = fetch;
@@ -100,14 +89,13 @@ class PolledStream {
     this.#emit('stream', '', { stream: name });
     const refusal = await this.#begin(feeds, 'feeds');
     if (this.#hasEnded) throw this.#error;
-    if (refusal) return refusal;
     const read = async () => {
       while (this.#queue.length === 0 && !this.#hasEnded) await new Promise((resolve) => { this.#wake = resolve; });
       if (this.#queue.length === 0 && this.#error) throw this.#error;
       return { done: this.#queue.length === 0, value: this.#queue.shift() };
     };
     // Some programs' fetch has no streams.
-    return { ok: true, status: 200, headers: new Headers({ 'Content-Type': 'text/event-stream' }), body: { getReader: () => ({ read }) } };
+    return refusal ?? { ok: true, status: 200, headers: new Headers({ 'Content-Type': 'text/event-stream' }), body: { getReader: () => ({ read }) } };
   }
 
   /** @param {{ add?: any[], remove?: any[] }} change @param {any} headers */
@@ -127,9 +115,8 @@ class PolledStream {
 
   /** @param {any} [error] Why it ends, and its requests. */
   fail(error) {
-    if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#error = error;
+    this.#error ??= error;
     for (const view of this.#views.keys()) this.#end(view);
     this.#wake();
   }
@@ -143,14 +130,11 @@ class PolledStream {
   /** @param {string} name @param {string} view @param {any} value Or the text of a JSON object with members. */
   #emit(name, view, value) {
     const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
-    this.#queue.push(encoder.encode(`event: ${name}\ndata: {${view && `"view":${JSON.stringify(view)},`}${text.slice(1)}\n\n`));
+    this.#queue.push(new TextEncoder().encode(`event: ${name}\ndata: {${view && `"view":${JSON.stringify(view)},`}${text.slice(1)}\n\n`));
     this.#wake();
   }
 
-  /**
-   * Asks for views for the first time, and waits for all answers, which come at once: so what is invalid is said with the request.
-   * @param {any[]} entries @param {string} list @returns {Promise<Response | null | undefined>} A refusal.
-   */
+  /** @param {any[]} entries @param {string} list @returns {Promise<Response | null | undefined>} A refusal, after all answers, which come at once. */
   async #begin(entries, list) {
     const begun = entries.map((entry) => {
       const version = entry.epoch === undefined ? null : `${entry.epoch}@${entry.revision}`;
@@ -162,11 +146,10 @@ class PolledStream {
       return view;
     });
     const refusals = await Promise.all(begun.map((view) => this.#ask(view).catch((error) => { this.fail(error); })));
-    const wrong = refusals.findIndex((refusal) => refusal?.status === 400);
+    const wrong = refusals.findIndex((it) => it?.status === 400);
     const problem = await refusals[wrong]?.json().catch(() => undefined);
     if (problem) return answer(400, { ...problem, member: `${list}[${wrong}]` });
-    const isNothing = list === 'feeds' && begun.every(({ refusal }) => refusal);
-    const refusal = refusals.find(Boolean) ?? (isNothing ? begun[0]?.refusal : null);
+    const refusal = refusals.find(Boolean) ?? (list === 'feeds' && begun.every((view) => view.refusal) ? begun[0]?.refusal : null);
     if (!refusal) for (const view of begun) this.#follow(view);
     return refusal;
   }
@@ -193,10 +176,7 @@ class PolledStream {
     }
   }
 
-  /**
-   * One request, and what follows from its answer.
-   * @param {View} view @returns {Promise<Response | undefined>} A response that ends the stream.
-   */
+  /** @param {View} view @returns {Promise<Response | undefined>} A response that ends the stream. */
   async #ask(view) {
     const { now, setTimer, clearTimer } = this.#environment;
     const { entry: { feed, view: name }, address, end: { signal } } = view;
@@ -217,7 +197,7 @@ class PolledStream {
       signal.removeEventListener('abort', abort);
     }
     if (signal.aborted) return undefined;
-    if (response.status !== 200) return this.#refuse(view, new Response(text, response), text, headers);
+    if (response.status !== 200) return this.#refuse(view, new Response(text, response), headers);
     const next = /<\?([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1];
     if (next === undefined) throw new TypeError('the answer has no header Link; proxies must let it pass');
     const version = new URLSearchParams(next).get('after');
@@ -228,13 +208,11 @@ class PolledStream {
       const reason = `a cache has answered with revision ${revision}, which is not newer than ${revisionBefore}; the state is asked for past it`;
       console.warn(`feedstore: ${feed}: ${reason}`);
       this.#emit('must-refetch', name, { feed, reason });
-      view.idle += 1;
-      view.address = `${addressOf(view.entry)}&cursor=${now()}&wait=0`;
+      Object.assign(view, { idle: view.idle + 1, address: `${addressOf(view.entry)}&cursor=${Math.floor(now() / 1000)}&wait=0` });
       return undefined;
     }
-    for (const line of lines) this.#emit(/"mode":/.test(line) ? 'message' : 'window', name, line);
-    const isSoon = lines.length === 0 && now() - began < soon;
-    const idle = isSoon ? view.idle + 1 : isState ? view.idle : 0;
+    for (const line of lines) this.#emit('message', name, line);
+    const idle = lines.length === 0 && now() - began < soon ? view.idle + 1 : isState ? view.idle : 0;
     Object.assign(view, { version, address: next, told: '', tries: 0, idle, refusal: null });
     const partition = response.headers.get('feedstore-partition');
     // Also without changes: it keeps the stream alive.
@@ -242,13 +220,11 @@ class PolledStream {
     return undefined;
   }
 
-  /** @param {View} view @param {Response} response @param {string} text @param {any} headers Of the request. @returns {Response | undefined} */
-  #refuse(view, response, text, headers) {
+  /** @param {View} view @param {Response} response @param {any} headers Of the request. @returns {Promise<Response | undefined>} */
+  async #refuse(view, response, headers) {
     const { entry, entry: { feed, view: name } } = view;
     const { status } = response;
-    /** @type {any} */
-    let problem;
-    try { problem = JSON.parse(text); } catch { /* It is a proxy's. */ }
+    const problem = await response.clone().json().catch(() => undefined);
     const tell = (/** @type {string} */ word, /** @type {any} */ value) => {
       if (view.told !== word) this.#emit(word, name, { feed, ...value });
       Object.assign(view, { told: word, version: null, address: addressOf(entry), tries: view.tries + 1 });

@@ -118,14 +118,14 @@ export class StreamServer {
       const isSpoilt = this.spoilsAll || this.#spoilt.delete(id);
       if (feed.sections === undefined && version !== after) {
         values.push({ feed: id, epoch, revision: feed.revision, base: feed.revision - 1, mode: 'delete', ...feed.head, checksum: '00000000' });
-      } else if (after === '') {
+      } else if (after === '' || (rest.length > 0 && feed.epoch === epoch && version !== after)) {
         values.push({ ...this.#head(feed, window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, window) });
       } else if (feed.epoch !== epoch || !feed.states.has(revision)) {
         return answer(409, { code: 'must-refetch', detail: 'not known' });
       } else if (version !== after && feed.sections !== undefined) {
         const before = feed.states.get(revision);
         const place = { window, version: { epoch, revision }, totals: this.#totals({ sections: before }, window) };
-        const stream = { event: (name, value) => { if (name === 'window') values.push({ ...value, view: undefined }); }, message: (_, value) => values.push(value) };
+        const stream = { event: () => {}, message: (_, value) => values.push(value) };
         this.#step(stream, place, feed, before);
       }
       if (values.length > 0) return lines(isSpoilt ? values.map((value) => ({ ...value, checksum: '00000002' })) : values, version);
