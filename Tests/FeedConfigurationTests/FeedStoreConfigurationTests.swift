@@ -72,6 +72,7 @@ import Testing
     ("http.jwt.issuer=i", { $0.http.jwtIssuer == "i" }),
     ("http.jwt.audience=a", { $0.http.jwtAudience == "a" }),
     ("http.jwt.leeway=2m", { $0.http.jwtLeewayMilliseconds == 120_000 }),
+    ("http.public=news/* b", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
     ("http.allowedOrigins=https://a.example", { $0.http.allowedOrigins == "https://a.example" }),
     ("http.tls.certificate=/c", { $0.http.tlsCertificate == "/c" }),
     ("http.tls.key=/k", { $0.http.tlsKey == "/k" }),
