@@ -31,8 +31,8 @@ CHANGES = 10
 class Reader:
     """Follows a feed with one connection for each request, as the page says."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self, port, number):
+        self.port, self.number = port, number
         self.replica = Replica("news")
         self.address = "after="
         self.reached = asyncio.Condition()
@@ -40,7 +40,9 @@ class Reader:
     async def request(self):
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
-            writer.write(f"GET /v1/feeds/news/changes?{self.address} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+            # Clients differ in what they accept.
+            accepted = f"Accept-Encoding: identity;q=0.{self.number % 5 + 1}"
+            writer.write(f"GET /v1/feeds/news/changes?{self.address} HTTP/1.0\r\nHost: localhost\r\n{accepted}\r\n\r\n".encode())
             head, _, content = (await reader.read()).partition(b"\r\n\r\n")
             return head.decode(), content.decode()
         finally:
@@ -139,7 +141,7 @@ class CacheTests(unittest.TestCase):
         asyncio.run(self.run_readers())
 
     async def run_readers(self):
-        readers = [Reader(self.cache) for _ in range(READERS)]
+        readers = [Reader(self.cache, number) for number in range(READERS)]
         following = [asyncio.ensure_future(reader.follow()) for reader in readers]
         failed = asyncio.ensure_future(asyncio.wait(following, return_when=asyncio.FIRST_COMPLETED))
 
