@@ -86,9 +86,9 @@ export class Connection {
     let polls = /** @type {any} */ (null);
     if (transport === 'poll') {
       this.environment.fetch = async (url, request) => {
-        if (!isOfStream(url)) return own(url, request);
-        const { Polls } = await import('./poll.js');
-        return (polls ??= new Polls(this.environment, own)).fetch(url, request);
+        if (!/\/v1\/streams\b/.test(url)) return own(url, request);
+        const { pollingFetch } = await import('./poll.js');
+        return (polls ??= pollingFetch(this.environment, own))(url, request);
       };
     }
     const { fetch } = this.environment;
@@ -98,7 +98,7 @@ export class Connection {
     /** @type {Promise<any> | undefined} */
     let loading;
     this.environment.fetch = async (url, request) => {
-      if (!isOfStream(url)) return fetch(url, request);
+      if (!/\/v1\/streams\b/.test(url)) return fetch(url, request);
       await (loading ??= import('./shared-connection.js').then((it) => { this.shared = new it.SharedConnection(this, fetch, share); }, () => {}));
       return (this.shared ?? { fetch }).fetch(url, request);
     };
@@ -264,9 +264,6 @@ export class Connection {
     return stream;
   }
 }
-
-/** @param {string} url */
-const isOfStream = (url) => /\/v1\/streams\b/.test(url);
 
 /** @param {any} one @param {any} other */
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);

@@ -32,33 +32,24 @@ const partsOf = (version) => [version?.replace(/@\d+$/, '') ?? '', Number(/\d*$/
 /** @param {number} status @param {any} value */
 const answer = (status, value) => new Response(JSON.stringify(value), { status });
 
-export class Polls {
+/** @param {Environment} environment @param {Environment['fetch']} fetch @returns {(url: string, request: any) => Promise<Response>} A `fetch` of streams. */
+export function pollingFetch(environment, fetch) {
   /** @type {Map<string, PolledStream>} */
-  #streams = new Map();
-  #opened = 0;
-  #environment;
-  #fetch;
-
-  /** @param {Environment} environment @param {Environment['fetch']} fetch */
-  constructor(environment, fetch) {
-    this.#environment = environment;
-    this.#fetch = fetch;
-  }
-
-  /** @param {string} url @param {any} request @returns {Promise<Response>} */
-  async fetch(url, { body, headers, signal }) {
+  const streams = new Map();
+  let opened = 0;
+  return async (url, { body, headers, signal }) => {
     const [, instance = '', name] = /^(.*)\/v1\/streams(?:\/(.*))?$/.exec(url) ?? [];
     const content = JSON.parse(body);
-    if (name !== undefined) return this.#streams.get(name)?.change(content, headers) ?? answer(404, {});
-    const id = `poll${++this.#opened}`;
-    const stream = new PolledStream(instance, this.#environment, this.#fetch, headers);
-    this.#streams.set(id, stream);
+    if (name !== undefined) return streams.get(name)?.change(content, headers) ?? answer(404, {});
+    const id = `poll${++opened}`;
+    const stream = new PolledStream(instance, environment, fetch, headers);
+    streams.set(id, stream);
     signal.addEventListener('abort', () => {
       stream.fail(signal.reason);
-      this.#streams.delete(id);
+      streams.delete(id);
     });
     return stream.open(id, content.feeds);
-  }
+  };
 }
 
 class PolledStream {
