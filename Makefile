@@ -4,13 +4,13 @@
 PACKAGES := libcurl4-gnutls-dev libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 DEMO_PACKAGES := nodejs node-react node-react-dom
 TEST_PACKAGES := $(DEMO_PACKAGES) esbuild node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography \
+  chromium chromium-driver python3-selenium valgrind openssl nginx python3-jwt python3-cryptography \
   mypy python3-pip python3-setuptools python3-venv python3-wheel
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev
 # What `make benchmark` compares with, for `ONLY=ordered` and `ONLY=fanout`.
-BENCHMARK_PACKAGES := redis-server nginx libnginx-mod-nchan
+BENCHMARK_PACKAGES := redis-server libnginx-mod-nchan
 # What `make docs` needs in addition.
 DOCS_PACKAGES := mkdocs mkdocs-material
 SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db systemd systemd-container util-linux zsh

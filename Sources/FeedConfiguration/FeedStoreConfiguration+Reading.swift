@@ -215,6 +215,8 @@ extension HTTPOptions {
       claim; `{NAME}` stands for [a claim](http.md#rights-for-every-token)
       http.jwt.write: the same for the feeds that it may write
       http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
+      http.public: patterns of the ids of feeds that everyone may [read without a token](http.md#access); \
+      `*` stands for any text. [Caches may keep them](poll.md)
       http.allowedOrigins: the origins whose [pages may read responses](http.md#pages-of-other-origins), \
       separated by spaces
       http.tls.certificate: a file in PEM with the certificate for HTTPS, followed by intermediate ones; \
@@ -268,6 +270,8 @@ extension HTTPOptions {
     jwt.read = try reader.strings("http.jwt.read", allowed: ClaimPattern.allowed, ClaimPattern.init)
     jwt.write = try reader.strings("http.jwt.write", allowed: ClaimPattern.allowed, ClaimPattern.init)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwt.leewayMilliseconds, from: 0, to: 300_000)
+    let patterns = try reader.strings("http.public", allowed: "patterns of the ids of feeds") { $0 }
+    if !patterns.isEmpty { server.publicFeeds = NamePatterns(patterns) }
     allowedOrigins = try reader.string(
       "http.allowedOrigins",
       default: allowedOrigins,

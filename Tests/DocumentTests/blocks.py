@@ -29,6 +29,7 @@ TESTED = {
     "json answer": "test_data.py compares its fields with those that run.py reads",
     "json5": "test_data.py has the command read it as a configuration",
     "nginx location": "test_data.py follows a stream through an nginx with it",
+    "nginx cache": "test_cache.py follows a feed with many readers through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
     "js file": "test_shell.py writes it into the file that it names, for the blocks after it",
     "jsx react": "BrowserTests run it, with a daemon",

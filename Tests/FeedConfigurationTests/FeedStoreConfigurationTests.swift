@@ -78,6 +78,7 @@ import Testing
     ("http.jwt.read=user-{sub}/*", { $0.http.jwt.read == [ClaimPattern("user-{sub}/*")] }),
     ("http.jwt.write=[\"a\", \"b\"]", { $0.http.jwt.write == [ClaimPattern("a"), ClaimPattern("b")] }),
     ("http.jwt.leeway=2m", { $0.http.jwt.leewayMilliseconds == 120_000 }),
+    ("http.public=['news/*', b]", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
     ("http.allowedOrigins=https://a.example", { $0.http.allowedOrigins == "https://a.example" }),
     ("http.tls.certificate=/c", { $0.http.tlsCertificate == "/c" }),
     ("http.tls.key=/k", { $0.http.tlsKey == "/k" }),

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import secrets
 import tempfile
 import time
@@ -396,6 +397,18 @@ class TokenTests(ServedFeeds):
         again, _ = self.stream(token(["news"]), "news", epoch=version["epoch"], revision=version["revision"])
         event, data = next(iter(again))
         self.assertEqual((event, data["base"], item in json.dumps(data)), ("message", version["revision"], True))
+
+    def test_a_request_that_waits_for_changes_ends_with_its_token(self):
+        status, headers, _ = self.ask(self.port, self.path("news") + "/changes?after=", token(["news"]))
+        self.assertEqual((status, headers["Cache-Control"]), (200, "no-store"))
+        address = re.search(r"<\?(.*)>", headers["Link"]).group(1)
+        # It may also end before, with the 30 s of all requests.
+        while status == 200:
+            with self.open(self.port, f"{self.path('news')}/changes?{address}", token(["news"], seconds=4)) as response:
+                status, headers, text = response.status, response.headers, response.read()
+        problem = json.loads(text)
+        self.assertEqual((status, problem["code"], problem["detail"]), (401, "invalid-token", "the token has expired"))
+        self.assertIn("the token has expired", headers["WWW-Authenticate"])
 
     def test_a_new_token_of_the_server_ends_only_the_streams_of_the_former(self):
         file = self.folder / "token"

@@ -20,6 +20,8 @@ final class FeedStreams: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
   let delivery: Mutex<StreamDelivery>
+  /// The requests that wait for changes, besides the streams.
+  let polls = ChangePolls()
   /// A reader may need an up-to-date notice.
   let noticeSignal = Signal()
   /// Work is due later.
@@ -68,6 +70,7 @@ final class FeedStreams: Sendable {
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
+    polls.wake(nil)
   }
 
   func description(of feed: FeedAddress) -> FeedDescription? {
@@ -210,6 +213,33 @@ final class FeedStreams: Sendable {
 
   private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
 
+  /// The changesets of a feed after a version, up to `http.maxStreamBytes`, as lines of JSON.
+  ///
+  /// - Returns: no version if there are none yet; nil if they are not known.
+  func changes(of feed: FeedAddress, after version: FeedVersion) -> (lines: [UInt8], version: FeedVersion?)? {
+    let view = ViewAddress(feed)
+    let missed = withStanding(of: view) { delivery, current in
+      guard let current = current?.version, current.epoch == version.epoch,
+        current.revision <= version.revision
+      else { return delivery.history.changesets(of: view, after: version) }
+      // A reader of another instance may be ahead.
+      return []
+    }
+    guard let missed else { return nil }
+    var (lines, reached): ([UInt8], FeedVersion?) = ([], nil)
+    for changeset in missed {
+      // Outside of strings, JSON may have line breaks.
+      let added = changeset.values.flatMap { $0.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 } + [0x0A] }
+      // A first changeset beyond the limit is replaced by the state.
+      guard lines.count + added.count <= limits.server.maxStreamQueueBytes else {
+        return reached.map { (lines, $0) }
+      }
+      lines += added
+      reached = changeset.version
+    }
+    return (lines, reached)
+  }
+
   /// Whether a reader that reconnects can receive the deletion of its feed.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
@@ -303,6 +333,7 @@ final class FeedStreams: Sendable {
     }
     if isDue { lookSignal.yield() }
     noticeSignal.yield()
+    polls.wake(feed.id)
   }
 
   // MARK: Ends
@@ -334,6 +365,7 @@ final class FeedStreams: Sendable {
     } else if !waiting.isEmpty {
       lookSignal.yield()
     }
+    polls.wake(feed.id)
   }
 
   static let absence = "the feed no longer exists"
@@ -367,6 +399,7 @@ final class FeedStreams: Sendable {
 
   /// Runs due work at most once a second, until the task is cancelled.
   func keepLooking() async {
+    defer { polls.stop() }
     for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
       look()
@@ -380,6 +413,7 @@ final class FeedStreams: Sendable {
     let (ended, requests) = delivery.withLock { $0.expire(at: now) }
     close(requests)
     for stream in ended { stream.close() }
+    polls.expire()
     let (unsettled, totals) = delivery.withLock { delivery in
       defer { (delivery.unsettled, delivery.awaitingTotals) = ([], []) }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
@@ -397,7 +431,8 @@ final class FeedStreams: Sendable {
       settle(reader.viewID(of: id), on: reader.stream)
       serve(reader.stream)
     }
-    if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
+    let isDue = delivery.withLock { !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }
+    if isDue || !polls.isEmpty { lookSignal.yield() }
   }
 }
 

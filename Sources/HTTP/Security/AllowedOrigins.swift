@@ -3,7 +3,7 @@ package struct AllowedOrigins: Sendable, Equatable {
   private let all: Set<String>
 
   private static let exposed = [
-    "ETag", "Location", "Retry-After", "Feedstore-Partition", "Feedstore-Other-Partitions",
+    "ETag", "Location", "Retry-After", "Link", "Feedstore-Partition", "Feedstore-Other-Partitions",
     "Feedstore-Writable", "Preference-Applied",
   ].joined(separator: ", ")
   private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"

@@ -15,11 +15,16 @@ export interface FeedStoreOptions {
    * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
    */
   share?: string | false;
+  /**
+   * `stream`, by default: one response that does not end, for all feeds. `poll`: a request for each feed and change, which caches can answer, and
+   * which passes proxies that break streams.
+   */
+  transport?: 'stream' | 'poll';
   /** How many milliseconds a view is kept after its last listener has left, and shown to those who listen to it again; 30,000 by default. */
   keep?: number;
   /** Stores the last views of some feeds in IndexedDB, and shows them at the next start until the newest arrive. */
   persist?: PersistOptions;
-  /** In place of the global one, such as that of `expo/fetch` in React Native. It must stream responses. */
+  /** In place of the global one, such as that of `expo/fetch` in React Native. For streams it must stream responses. */
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
