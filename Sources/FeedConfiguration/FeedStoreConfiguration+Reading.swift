@@ -68,7 +68,8 @@ extension FeedStoreConfiguration {
     // Read first, so that FeedStore's own keys are not passed to librdkafka.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
-    oauthCommand = try reader.strings("kafka.oauth.command", allowed: "a list of a program and its arguments") { $0 }
+    oauthCommand = try reader.strings("kafka.oauth.command", allowed: "a list of a program and its arguments")
+    { $0 }
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }

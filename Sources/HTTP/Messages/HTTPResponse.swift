@@ -132,7 +132,7 @@ package struct HTTPRefusal: HTTPRefusing {
   package static let forbidden = HTTPRefusal(
     403,
     "forbidden",
-    "this needs a token that allows to read it: see the rights of its claims"
+    "this needs a token with the right to read it: see its claims"
   )
 }
 
