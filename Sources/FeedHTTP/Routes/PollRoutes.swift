@@ -83,7 +83,7 @@ extension FeedRoutes {
     let (request, asked) = (poll.request, poll.asked)
     let found = try find(request)
     guard let feed = try found?.feed ?? deleted(request, asked) else { throw unknown(request) }
-    // Without a choice of the partition, the version could be that of another feed.
+    // Without a choice of the partition, the version could belong to another feed.
     let partition = found?.isAmbiguous == true ? feed.partition : nil
     let refetch = poll.next(after: nil, partition: partition)
     var (response, age) = (HTTPResponse(status: 200), Self.briefly)

@@ -308,7 +308,7 @@ package final class HTTPServer: Sendable {
   private func asksForStream(_ head: UnsafeRawBufferPointer) -> Bool {
     guard HTTPServerConfiguration.isSmall(head) else { return false }
     let line = head.prefix { $0 != UInt8(ascii: "\r") }.split(separator: UInt8(ascii: " "))
-    // Whoever polls needs the connection again.
+    // A client that polls uses the connection again.
     guard line.count == 3, !String(decoding: line[1], as: UTF8.self).contains("after="),
       let parts = PathPattern.decodedParts(
         of: String(decoding: line[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)

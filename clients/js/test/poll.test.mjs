@@ -133,7 +133,7 @@ test('a cache with an older version is noticed, said, and passed by, without a l
   const { fetch } = scene.server;
   const kept = new Map();
   let count = 0;
-  // It keeps the first state for good, and for a while answers each request for changes with changes of before.
+  // It keeps the first state for good, and for a while answers each request for changes with older changes.
   let isFaulty = true;
   scene.server.fetch = async (url, request) => {
     count += 1;
@@ -158,7 +158,7 @@ test('a cache with an older version is noticed, said, and passed by, without a l
   scene.server.change(([section]) => section.items.pop());
   await scene.pass(40_000);
   assert.deepEqual([feed.view.revision, feed.view.standing.name], [3, 'live']);
-  // The changes are not known any more, and the cache has the state of before: it is passed by.
+  // The changes are not known any more, and the cache has an older state, which the client bypasses.
   warned.length = 0;
   scene.server.publish('f', sectionsOf(1), { epoch: 't/0', revision: 9 });
   scene.server.feeds.get('f').states.delete(3);
