@@ -170,23 +170,34 @@ class PolledStream {
   /** @param {View} view @returns {Promise<Response | undefined>} A response that ends the stream. */
   async #ask(view) {
     const { now, setTimer, clearTimer } = this.#environment;
-    const { entry: { feed, view: name }, address, end: { signal } } = view;
-    const [headers, began, controller] = [this.#headers, now(), new AbortController()];
-    const abort = () => controller.abort();
-    signal.addEventListener('abort', abort);
-    const timer = setTimer(abort, patience);
-    let [response, text] = /** @type {any[]} */ ([]);
-    try {
-      const { Authorization } = headers;
-      // The browser's cache may answer, too.
-      response = await this.#fetch(`${this.#url}/v1/feeds/${encodeURIComponent(feed)}/changes?${address}`, {
-        headers: { Accept: 'application/x-ndjson', ...(Authorization && { Authorization }) }, signal: controller.signal,
-      });
-      text = await response.text();
-    } finally {
-      clearTimer(timer);
-      signal.removeEventListener('abort', abort);
-    }
+    const { entry, entry: { feed, view: name }, address, end: { signal } } = view;
+    const [headers, began] = [this.#headers, now()];
+    let isLate = false;
+    const send = async (/** @type {string} */ query) => {
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      signal.addEventListener('abort', abort);
+      const timer = setTimer(() => {
+        isLate = true;
+        abort();
+      }, patience);
+      try {
+        const { Authorization } = headers;
+        // The browser's cache may answer, too.
+        const response = await this.#fetch(`${this.#url}/v1/feeds/${encodeURIComponent(feed)}/changes?${query}`, {
+          headers: { Accept: 'application/x-ndjson', ...(Authorization && { Authorization }) }, signal: controller.signal,
+        });
+        return { response, text: await response.text() };
+      } finally {
+        clearTimer(timer);
+        signal.removeEventListener('abort', abort);
+      }
+    };
+    const { response, text } = await send(address).catch((error) => {
+      if (!isLate || signal.aborted) throw error;
+      // It may have waited for one of the browser's connections.
+      return send(`${address}&wait=0`);
+    });
     if (signal.aborted) return undefined;
     if (response.status !== 200) return this.#refuse(view, new Response(text, response), headers);
     const next = /<\?([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1];
@@ -202,10 +213,14 @@ class PolledStream {
       Object.assign(view, { idle: view.idle + 1, address: `${addressOf(view.entry)}&cursor=${Math.floor(now() / 1000)}&wait=0` });
       return undefined;
     }
+    const [partition, others] = ['feedstore-partition', 'feedstore-other-partitions'].map((it) => response.headers.get(it));
+    if (isState && others) {
+      entry.partition = Number(partition);
+      this.#emit('other-partitions', name, { feed, partition: entry.partition, otherPartitions: others.split(',').map(Number) });
+    }
     for (const line of lines) this.#emit('message', name, line);
     const idle = lines.length === 0 && now() - began < soon ? view.idle + 1 : isState ? view.idle : 0;
     Object.assign(view, { version, address: next, told: '', tries: 0, idle, refusal: null });
-    const partition = response.headers.get('feedstore-partition');
     // Also without changes: it keeps the stream alive.
     this.#emit('up-to-date', name, { feed, epoch, revision, ...(partition && { partition: Number(partition) }) });
     return undefined;
@@ -231,8 +246,14 @@ class PolledStream {
     else if (status !== 401) return response;
     // With a newer token it is sent again.
     else if (headers === this.#headers) {
-      for (const { entry: other } of this.#views.values()) this.#emit('forbidden', other.view, { feed: other.feed, reason: 'token-expired' });
-      return response;
+      const views = [...this.#views.values()];
+      if (headers.Authorization) {
+        for (const { entry: other } of views) this.#emit('forbidden', other.view, { feed: other.feed, reason: 'token-expired' });
+        return response;
+      }
+      tell('forbidden', { reason: 'not-allowed' });
+      // Without a token, other feeds may be public.
+      if (views.every(({ told }) => told === 'forbidden')) return response;
     }
     return undefined;
   }

@@ -125,6 +125,81 @@ test('tokens: a newer one is used, and a feed may be forbidden', async () => {
   await scene.close();
 });
 
+test('without a token, feeds that are not public are refused alone', async () => {
+  const scene = sceneOf();
+  const { fetch } = scene.server;
+  const isRefused = new Set(['g']);
+  scene.server.fetch = (url, request) => {
+    const feed = /feeds\/(\w)\/changes/.exec(url)?.[1];
+    return isRefused.has(feed) ? new Response('{"code":"token-needed","detail":"send a token"}', { status: 401 }) : fetch(url, request);
+  };
+  for (const id of ['g', 'h']) scene.server.publish(id, sectionsOf(1));
+  const [feed, other, later] = ['f', 'g', 'h'].map((id) => scene.store.feed(id));
+  for (const each of [feed, other]) scene.listen(each);
+  await scene.pass();
+  assert.deepEqual([feed.view.standing.name, other.view.standing.reason], ['live', 'forbidden']);
+  isRefused.add('h');
+  scene.listen(later);
+  scene.server.change(([section]) => section.items.pop());
+  await scene.pass(40_000);
+  assert.deepEqual([feed.view.revision, feed.view.standing.name, later.view.standing.reason], [2, 'live', 'forbidden']);
+  // Without any public feed, a token is needed.
+  isRefused.add('f');
+  await scene.pass(40_000);
+  assert.equal(feed.view.standing.reason, 'token-needed');
+  isRefused.clear();
+  await scene.pass(60_000);
+  assert.deepEqual([feed, other, later].map(({ view }) => view.standing.name), ['live', 'live', 'live']);
+  await scene.close();
+});
+
+test('a request that has waited for a connection too long is sent again', async () => {
+  const scene = sceneOf();
+  const feed = scene.store.feed('f');
+  const { fetch } = scene.server;
+  let isBusy = true;
+  scene.server.fetch = async (url, request) => {
+    const { signal } = request;
+    if (isBusy && !/after=(&|$)|wait=0/.test(url)) {
+      scene.server.requests.push({ url });
+      await new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
+    }
+    return fetch(url, request);
+  };
+  const { updates } = scene.listen(feed);
+  await scene.pass(49_000);
+  scene.server.change(([section]) => section.items.pop());
+  updates.length = askedOf(scene).length = 0;
+  await scene.pass(2000);
+  assert.deepEqual([feed.view.revision, updates.map(({ kind }) => kind)], [2, ['changed']]);
+  assert.deepEqual(askedOf(scene), ['after=t/0@1&wait=0', 'after=t/0@2']);
+  // If there is no answer to that either, the stream ends.
+  scene.server.isDown = true;
+  await scene.pass(51_000);
+  assert.equal(feed.view.standing.reason, 'disconnected');
+  isBusy = scene.server.isDown = false;
+  await scene.pass(40_000);
+  assert.equal(feed.view.standing.name, 'live');
+  await scene.close();
+});
+
+test('of feeds with one id, one is followed, and the view says so', async () => {
+  const scene = sceneOf();
+  const { fetch } = scene.server;
+  scene.server.fetch = async (url, request) => {
+    const response = await fetch(url, request);
+    if (!url.endsWith('after=')) return response;
+    const headers = { Link: '<?after=t%2F0%401&partition=2>; rel="next"', 'Feedstore-Partition': '2', 'Feedstore-Other-Partitions': '4, 5' };
+    return new Response(await response.text(), { headers });
+  };
+  const feed = scene.store.feed('f');
+  scene.listen(feed);
+  await scene.pass();
+  assert.deepEqual(askedOf(scene), ['after=', 'after=t/0@1&partition=2']);
+  assert.match(feed.view.standing.detail, /partitions 2, 4, 5 have feeds of this id/);
+  await scene.close();
+});
+
 test('a cache with an older version is noticed, said, and passed by, without a loop', async () => {
   const warned = [];
   const warn = console.warn;
