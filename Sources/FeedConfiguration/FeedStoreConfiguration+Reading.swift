@@ -243,7 +243,7 @@ extension HTTPOptions {
       the slowest readers are disconnected
       http.maxFeedsPerStream: most feeds of one stream, counting each \
       [view](http.md#several-views-of-a-feed) of a feed
-      http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams
+      http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams and polls
       http.maxWindowItems: most items of each section that a window shows
       http.maxRequestBytes: most bytes of a request's content
       http.writes.enabled: whether clients may [write events](http.md#post-v1feedsidevents)

@@ -72,7 +72,10 @@ class CacheTests(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4 * READERS + 1000)), hard))
-        settings = {"http.enabled": "true", "http.port": 0, "http.writes.enabled": "true", "http.public": "news", "coalesce.window": 0}
+        self.token = "a-token-of-the-tests"
+        settings = {
+            "http.enabled": "true", "http.port": 0, "http.token": self.token, "http.writes.enabled": "true", "http.public": "news", "coalesce.window": 0,
+        }
         daemon = self.start(FEEDSTORE, "run", "--embedded", *[f"--set={key}={value}" for key, value in settings.items()])
         listening = re.compile(r"http://127\.0\.0\.1:(\d+)")
         output = Output(daemon.stdout)
@@ -104,9 +107,10 @@ class CacheTests(unittest.TestCase):
         self.addCleanup(stop)
         return process
 
-    def ask(self, method, path, content=None, port=None):
+    def ask(self, method, path, content=None, port=None, token=None):
         connection = http.client.HTTPConnection("127.0.0.1", port or self.daemon, timeout=PATIENCE_SECONDS)
-        connection.request(method, path, body=content, headers={"Prefer": "wait=30"})
+        token = self.token if port is None else token
+        connection.request(method, path, body=content, headers={"Prefer": "wait=30", **({"Authorization": f"Bearer {token}"} if token else {})})
         response = connection.getresponse()
         self.addCleanup(connection.close)
         return response.status, response.headers, response.read().decode()
@@ -187,3 +191,21 @@ class CacheTests(unittest.TestCase):
         for path, control in (("news/changes?after=x@1", "public, max-age=1"), ("other/changes?after=", "no-store")):
             _, headers, _ = self.ask("GET", f"/v1/feeds/{path}", port=self.cache)
             self.assertEqual(headers["Cache-Control"], control)
+        # Only polls without a token are kept, whatever may be kept otherwise.
+        for path, token in (("news", None), (f"news/changes?{link}&first=9", self.token)):
+            before = self.request_count()
+            for _ in range(2):
+                status, headers, _ = self.ask("GET", f"/v1/feeds/{path}", port=self.cache, token=token)
+                self.assertEqual(status, 200)
+                self.assertIn("public", headers["Cache-Control"])
+            # With the request for the number.
+            self.assertEqual(self.request_count() - before, 3)
+        before = self.request_count()
+        self.ask("GET", f"/v1/feeds/news/changes?{link}&first=9", port=self.cache)
+        self.assertEqual(self.request_count() - before, 2)
+        # A feed that is not public needs its token here, too, and nothing else is reachable.
+        self.assertEqual(self.ask("GET", "/v1/feeds/other/changes?after=", port=self.cache)[0], 401)
+        self.assertEqual(self.ask("POST", "/v1/feeds/news/events", "{}", port=self.cache)[0], 401)
+        for path in ("/v1/status", "/metrics", "/v1/feeds/%2e%2e/status"):
+            status, headers, _ = self.ask("GET", path, port=self.cache, token=self.token)
+            self.assertEqual((status, headers["Server"].split("/")[0]), (404, "nginx"), path)

@@ -292,7 +292,7 @@ struct FeedRoutes: Sendable {
     return requests
   }
 
-  private func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
+  func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
     guard !streams.admits(requests, rights) else { return }
     throw HTTPRefusal.unavailable(
       "too-many-windows",

@@ -3,12 +3,14 @@ import HTTP
 import OperatingSystem
 import Synchronization
 
-/// The requests that wait for changes of feeds (docs/poll.md). No thread waits; each update of a feed wakes its requests.
+/// The requests that wait for changes of feeds (docs/poll.md). No thread waits. Each update of a feed wakes its requests, which are
+/// answered elsewhere, because that may encode windows.
 ///
 /// Requests for one address share attempts and the response. The limit on connections bounds their number.
 final class ChangePolls: Sendable {
   /// The requests for one address.
   struct Group: Sendable {
+    var isWindow = false
     /// Returns the response, once there is one.
     let attempt: @Sendable () -> HTTPResponse?
     /// The response if there is none in time.
@@ -20,9 +22,17 @@ final class ChangePolls: Sendable {
 
   /// By feed and address; nil once the server stops.
   private let groups = Mutex<[ByteText: [String: Group]]?>([:])
+  /// The feeds that have changed since their requests were tried.
+  private let woken = Mutex<Set<ByteText>>([])
+  private let signal = FeedStreams.Signal()
   private static let stopping = HTTPRefusal.unavailable("stopping", "this instance stops; ask again").response
 
   var isEmpty: Bool { groups.withLock { $0?.isEmpty != false } }
+
+  /// The number of addresses of windows.
+  var windowCount: Int {
+    groups.withLock { ($0 ?? [:]).values.reduce(0) { $0 + $1.values.count(where: \.isWindow) } }
+  }
 
   /// - Parameter group: is used for the first request for its address.
   func add(_ response: HTTPLaterResponse, to group: Group, of feed: ByteText, at address: String) {
@@ -32,13 +42,31 @@ final class ChangePolls: Sendable {
     }
     if !isWaiting { return response.give(Self.stopping) }
     // The feed may have changed since the request was tried.
-    if group.attempt() != nil { wake(feed) }
+    guard let early = group.attempt() else { return }
+    groups.withLock { $0?[feed]?[address]?.waiting.removeAll { $0 === response } }
+    response.give(early)
   }
 
-  /// Answers the requests that can be answered now.
+  /// Has the requests for a feed tried again.
   ///
   /// - Parameter feed: nil for all.
-  func wake(_ feed: ByteText?) { answer(feed) { $0.attempt() } }
+  func wake(_ feed: ByteText?) {
+    let feeds = groups.withLock { groups in
+      feed.map { groups?[$0] == nil ? [] : [$0] } ?? Array((groups ?? [:]).keys)
+    }
+    woken.withLock { $0.formUnion(feeds) }
+    if !feeds.isEmpty { signal.yield() }
+  }
+
+  /// Answers requests until the task is cancelled. Encoding windows blocks the thread.
+  func keepAnswering() async {
+    for await _ in signal.all { answer() }
+  }
+
+  /// Answers the woken requests that can be answered now.
+  func answer() {
+    while let feed = woken.withLock({ $0.popFirst() }) { answer(feed) { $0.attempt() } }
+  }
 
   /// Answers the requests that have waited long enough.
   func expire(at now: Int64 = MonotonicClock.milliseconds()) {

@@ -40,6 +40,8 @@ final class FeedStreams: Sendable {
 
   /// The interval at which the end of a partition is polled while a reader waits for it, in milliseconds.
   private static let pollMilliseconds = 20
+  /// Clients may be slow, and responses with several changesets are not shared.
+  private static let pollBytes = 64 << 10
   /// The minimum interval of windows' totals and of searches for unknown feeds, in milliseconds.
   private static let lookMilliseconds = 1_000
 
@@ -79,7 +81,7 @@ final class FeedStreams: Sendable {
 
   /// The number of followed feeds, counted for each stream, and of their distinct windows.
   var counts: (feeds: Int, windows: Int) {
-    (delivery.withLock(\.viewCount), client.subscriptions.windowCount())
+    (delivery.withLock(\.viewCount), client.subscriptions.windowCount() + polls.windowCount)
   }
 
   // MARK: Streams
@@ -121,9 +123,10 @@ final class FeedStreams: Sendable {
     serve(number)
   }
 
-  /// Whether some more windows may be open. Ignores requests that are admitted concurrently.
+  /// Whether some more windows may be open or waited for. Ignores requests that are admitted concurrently.
   func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
-    client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
+    let open = client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view))
+    return open + polls.windowCount <= limits.maxWindows
   }
 
   /// Changes the feeds that an open stream follows, and its rights.
@@ -213,10 +216,13 @@ final class FeedStreams: Sendable {
 
   private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
 
-  /// The changesets of a feed after a version, up to `http.maxStreamBytes`, as lines of JSON.
+  /// The changesets of a feed after a version, as lines of JSON: the first one, and more up to 64 KiB.
   ///
   /// - Returns: no version if there are none yet; nil if they are not known.
-  func changes(of feed: FeedAddress, after version: FeedVersion) -> (lines: [UInt8], version: FeedVersion?)? {
+  func changes(
+    of feed: FeedAddress,
+    after version: FeedVersion
+  ) -> (lines: HTTPContent, version: FeedVersion?)? {
     let view = ViewAddress(feed)
     let missed = withStanding(of: view) { delivery, current in
       guard let current = current?.version, current.epoch == version.epoch,
@@ -228,16 +234,16 @@ final class FeedStreams: Sendable {
     guard let missed else { return nil }
     var (lines, reached): ([UInt8], FeedVersion?) = ([], nil)
     for changeset in missed {
-      // Outside of strings, JSON may have line breaks.
-      let added = changeset.values.flatMap { $0.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 } + [0x0A] }
-      // A first changeset beyond the limit is replaced by the state.
-      guard lines.count + added.count <= limits.server.maxStreamQueueBytes else {
-        return reached.map { (lines, $0) }
+      let added = changeset.lines
+      guard lines.count + added.count <= Self.pollBytes else {
+        if reached != nil { break }
+        // Beyond this limit, it is replaced by the state.
+        return added.count <= limits.server.maxStreamQueueBytes ? (added, changeset.version) : nil
       }
-      lines += added
+      added.withUnsafeBytes { lines += $0 }
       reached = changeset.version
     }
-    return (lines, reached)
+    return (HTTPContent(lines), reached)
   }
 
   /// Whether a reader that reconnects can receive the deletion of its feed.

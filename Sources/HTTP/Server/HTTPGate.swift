@@ -61,7 +61,7 @@ struct HTTPGate: Sendable {
     return HTTPAdmission(handler: route.handler, request: request)
   }
 
-  /// A client without a required token receives no other information, such as which paths exist.
+  /// A client without a required token receives no other information, such as which paths exist, unless feeds are public.
   private func checkCaller(
     _ head: HTTPRequestHead,
     _ tokens: AcceptedTokens,

@@ -21,9 +21,13 @@ struct PollTests {
   }
 
   /// Asks on another thread, because the response may wait for the server's tasks.
-  private func changes(_ ground: ServedGround, _ query: String) throws -> EventReader {
+  private func changes(
+    _ ground: ServedGround,
+    _ query: String,
+    _ header: String = "X: y"
+  ) throws -> EventReader {
     let client = try ground.connect()
-    try client.request("GET /v1/feeds/a/changes?\(query)")
+    try client.request("GET /v1/feeds/a/changes?\(query)", header)
     return EventReader(client)
   }
 
@@ -138,6 +142,104 @@ struct PollTests {
     await ground.end()
   }
 
+  @Test func `the condition of one request does not decide on the response of others`() async throws {
+    let ground = try await followed()
+    let address = try next(try ground.ask("GET /v1/feeds/a/changes?after=&first=1"))
+    let known = try await waiting(ground, address, "If-None-Match: *")
+    let other = try changes(ground, address)
+    try ground.publish(try await source.flush(("a", ChangesetSource.item("z"))))
+    #expect(try await response(ground, other).text.contains("\"of\":3"))
+    // It is 304, or the time was over.
+    let unchanged = try await known.response()
+    #expect(unchanged.body.isEmpty)
+    await ground.end()
+  }
+
+  private func windowCount(_ ground: ServedGround) throws -> Int {
+    let line = try ground.ask("GET /metrics").text.split(separator: "\n").first {
+      $0.hasPrefix("feedstore_http_windows ")
+    }
+    return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+  }
+
+  /// A request for a window that waits, and others if its time was over.
+  private func waiting(
+    _ ground: ServedGround,
+    _ query: String,
+    _ header: String = "X: y"
+  ) async throws -> EventReader {
+    try await until("a request waits") {
+      let reader = try changes(ground, query, header)
+      return try windowCount(ground) > 0 ? reader : nil
+    }
+  }
+
+  @Test func `windows that are waited for count as open`() async throws {
+    let ground = try await followed()
+    let address = try next(try ground.ask("GET /v1/feeds/a/changes?after=&first=1"))
+    let waiting = try await waiting(ground, address)
+    try ground.publish(try await source.flush(("a", ChangesetSource.item("z"))))
+    #expect(try await response(ground, waiting).text.contains("\"of\":3"))
+    try await until("none waits") { try windowCount(ground) == 0 }
+    await ground.end()
+  }
+
+  @Test func `too many windows cannot be waited for`() async throws {
+    let ground = try await followed {
+      $0.maxWindows = 0
+      $0.server.publicFeeds = NamePatterns(["a"])
+    }
+    let address = try next(try ground.ask("GET /v1/feeds/a/changes?after=&first=1"))
+    #expect(try ground.ask("GET /v1/feeds/a/changes?\(address)&wait=0").status == 200)
+    let refused = try ground.ask("GET /v1/feeds/a/changes?\(address)")
+    #expect(refused.status == 503 && refused.text.contains("\"too-many-windows\""))
+    #expect(refused["Cache-Control"] == "public, max-age=1")
+    await ground.end()
+  }
+
+  @Test func `a response has few changes at a time`() async throws {
+    let ground = try await followed()
+    var address = try next(try ground.ask("GET /v1/feeds/a/changes?after="))
+    var lines: [String] = []
+    for (item, size) in [("b", 100_000), ("c", 40_000), ("d", 20_000), ("e", 40_000)] {
+      let text = String(repeating: item, count: size)
+      let event = "{\"op\":\"item.upsert\",\"item\":\"\(item)\",\"section\":\"s\",\"data\":\"\(text)\"}"
+      let records = try await source.flush(("a", event))
+      lines += ServedGround.values(records).map { $0 + "\n" }
+      try ground.publish(records)
+    }
+    _ = try await ground.tag(of: "a", containing: "\"e\"")
+    try #require(lines.count == 4)
+    for expected in [lines[0], lines[1] + lines[2], lines[3]] {
+      let some = try await until("the changes arrived") {
+        let response = try ground.ask("GET /v1/feeds/a/changes?\(address)&wait=0")
+        return response.text == expected ? response : nil
+      }
+      address = try next(some)
+    }
+    await ground.end()
+  }
+
+  @Test func `of feeds with one id, the next address names one`() async throws {
+    let ground = try ServedGround(partitions: 2)
+    for partition in [0, 1] as [Int32] {
+      try ground.publish(
+        try await ChangesetSource().flush(("a", ChangesetSource.item("x"))),
+        partition: partition
+      )
+    }
+    let state = try await until("both feeds are known") {
+      let response = try ground.ask("GET /v1/feeds/a/changes?after=")
+      return response.status == 200 && response["Feedstore-Other-Partitions"] != nil ? response : nil
+    }
+    #expect(state["Feedstore-Partition"] == "0" && state["Feedstore-Other-Partitions"] == "1")
+    #expect(try next(state) == "after=feeds.items%3A1795168800000%2F0%401&partition=0")
+    #expect(try ground.ask("GET /v1/feeds/a/changes?\(next(state))&wait=0").status == 200)
+    let refused = try ground.ask("GET /v1/feeds/a/changes?after=feeds.items%3A1795168800000%2F0%401")
+    #expect(try refused.status == 409 && next(refused) == "after=&partition=0")
+    await ground.end()
+  }
+
   @Test func `everyone may read public feeds, and nothing else`() async throws {
     let secret = "a-token-of-the-tests"
     let ground = try ServedGround(token: try BearerToken(secret)) {
@@ -233,11 +335,27 @@ struct ChangePollsTests {
     ground.attempts.withLock { $0 = 0 }
     ground.found.withLock { $0 = "found" }
     ground.polls.wake(Ground.feed)
+    // A delivery waits for no attempt.
+    #expect(ground.attempts.withLock { $0 } == 0)
+    ground.polls.answer()
     #expect(ground.attempts.withLock { $0 } == 2)
     for client in clients { #expect(try client.response().text == "found") }
     #expect(ground.polls.isEmpty)
     // A change that came just before is not missed.
     #expect(try await ground.clients("at=1")[0].response().text == "found")
+    ground.end()
+  }
+
+  @Test func `a response that comes at once is for its own request`() async throws {
+    let ground = try Ground()
+    let waiting = try await ground.clients("at=1")
+    ground.found.withLock { $0 = "early" }
+    #expect(try await ground.clients("at=1")[0].response().text == "early")
+    #expect(!ground.polls.isEmpty)
+    ground.found.withLock { $0 = "found" }
+    ground.polls.wake(nil)
+    ground.polls.answer()
+    #expect(try waiting[0].response().text == "found")
     ground.end()
   }
 

@@ -171,33 +171,27 @@ class PolledStream {
   async #ask(view) {
     const { now, setTimer, clearTimer } = this.#environment;
     const { entry, entry: { feed, view: name }, address, end: { signal } } = view;
-    const [headers, began] = [this.#headers, now()];
-    let isLate = false;
-    const send = async (/** @type {string} */ query) => {
-      const controller = new AbortController();
-      const abort = () => controller.abort();
-      signal.addEventListener('abort', abort);
-      const timer = setTimer(() => {
-        isLate = true;
-        abort();
-      }, patience);
-      try {
-        const { Authorization } = headers;
-        // The browser's cache may answer, too.
-        const response = await this.#fetch(`${this.#url}/v1/feeds/${encodeURIComponent(feed)}/changes?${query}`, {
-          headers: { Accept: 'application/x-ndjson', ...(Authorization && { Authorization }) }, signal: controller.signal,
-        });
-        return { response, text: await response.text() };
-      } finally {
-        clearTimer(timer);
-        signal.removeEventListener('abort', abort);
-      }
-    };
-    const { response, text } = await send(address).catch((error) => {
-      if (!isLate || signal.aborted) throw error;
+    const [headers, began, controller] = [this.#headers, now(), new AbortController()];
+    const abort = () => controller.abort();
+    signal.addEventListener('abort', abort);
+    const timer = setTimer(abort, patience);
+    let [response, text] = /** @type {any[]} */ ([]);
+    try {
+      const { Authorization } = headers;
+      // The browser's cache may answer, too.
+      response = await this.#fetch(`${this.#url}/v1/feeds/${encodeURIComponent(feed)}/changes?${address}`, {
+        headers: { Accept: 'application/x-ndjson', ...(Authorization && { Authorization }) }, signal: controller.signal,
+      });
+      text = await response.text();
+    } catch (error) {
+      if (!controller.signal.aborted || signal.aborted || /wait=0$/.test(address)) throw error;
       // It may have waited for one of the browser's connections.
-      return send(`${address}&wait=0`);
-    });
+      view.address += '&wait=0';
+      return this.#ask(view);
+    } finally {
+      clearTimer(timer);
+      signal.removeEventListener('abort', abort);
+    }
     if (signal.aborted) return undefined;
     if (response.status !== 200) return this.#refuse(view, new Response(text, response), headers);
     const next = /<\?([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1];
@@ -206,7 +200,7 @@ class PolledStream {
     const [isState, lines] = [/^after=(&|$)/.test(address), text.split('\n').filter(Boolean)];
     const [[epoch, revision], [epochBefore, revisionBefore]] = [partsOf(version), partsOf(view.version)];
     // Changes lead further, and so does a state if the changes up to it are not known. A state past caches counts in any case.
-    if (lines.length > 0 && epoch === epochBefore && revision <= revisionBefore && !/cursor=.*wait/.test(address)) {
+    if (lines.length > 0 && epoch === epochBefore && revision <= revisionBefore && !(isState && /cursor=/.test(address))) {
       const reason = `a cache has answered with revision ${revision}, which is not newer than ${revisionBefore}; the state is asked for past it`;
       console.warn(`feedstore: ${feed}: ${reason}`);
       this.#emit('must-refetch', name, { feed, reason });
