@@ -67,7 +67,7 @@ package final class DaemonServer: Sendable {
       )
       // A worker runs before its partitions count as restored here.
       if servedFeeds?.standing == .bootstrapping { health.noteReading() }
-      if let keys = started.counters.tokenKeys, keys.fetchedAt == nil { health.noteTokenKeys(keys.failure) }
+      if let keys = started.counters.tokenKeys, keys.keys == 0 { health.noteTokenKeys() }
       return health
     }
     var sharedIDs: (@Sendable () -> Int)?

@@ -130,6 +130,7 @@ package final class FetchedTokenKeys: Sendable, Equatable {
         state.due = min(state.due, now + Self.retry[state.failures])
         state.failures += 1
         state.status.failure = error.message
+        if now >= state.keptUntil { state.status.keys = 0 }
       }
     }
   }
