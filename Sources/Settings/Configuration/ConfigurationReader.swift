@@ -137,7 +137,8 @@ package struct ConfigurationReader: Sendable {
     guard let entry = ask(key, allowed) else { return note(key, [], .array([])) }
     var value = entry.value
     // A bracket begins a list on a command line; with a mistake in it, the list arrives as a string.
-    if case .array = value {} else if let text = entry.string, !text.hasPrefix("[") {
+    if case .array = value {
+    } else if let text = entry.string, !text.hasPrefix("[") {
       value = .array(text.isEmpty ? [] : [.string(text)])
     }
     guard case .array(let values) = value else { throw refusal(key, entry) }
