@@ -271,7 +271,9 @@ extension HTTPOptions {
     jwt.read = try reader.strings("http.jwt.read", allowed: ClaimPattern.allowed, ClaimPattern.init)
     jwt.write = try reader.strings("http.jwt.write", allowed: ClaimPattern.allowed, ClaimPattern.init)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwt.leewayMilliseconds, from: 0, to: 300_000)
-    let patterns = try reader.strings("http.public", allowed: "patterns of the ids of feeds") { $0 }
+    let patterns = try reader.strings("http.public", allowed: "a list of patterns that are not empty") {
+      $0.isEmpty ? nil : $0
+    }
     if !patterns.isEmpty { server.publicFeeds = NamePatterns(patterns) }
     allowedOrigins = try reader.string(
       "http.allowedOrigins",

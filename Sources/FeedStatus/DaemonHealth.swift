@@ -62,9 +62,9 @@ package struct DaemonHealth: Equatable {
     obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
   }
 
-  /// Tokens cannot be verified, because their keys were never fetched.
-  package mutating func noteTokenKeys(_ failure: String?) {
-    let detail = "the keys of tokens have not been fetched yet" + (failure.map { ": \($0)" } ?? "")
+  /// Tokens cannot be verified, because their keys were not fetched. The cause may have secrets, such as a redirect's target.
+  package mutating func noteTokenKeys() {
+    let detail = "the keys of tokens were not fetched; /v1/status says why"
     obstacles.append(Reason(code: "token-keys", detail: detail))
   }
 

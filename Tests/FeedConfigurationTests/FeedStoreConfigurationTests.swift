@@ -78,7 +78,7 @@ import Testing
     ("http.jwt.read=user-{sub}/*", { $0.http.jwt.read == [ClaimPattern("user-{sub}/*")] }),
     ("http.jwt.write=[\"a\", \"b\"]", { $0.http.jwt.write == [ClaimPattern("a"), ClaimPattern("b")] }),
     ("http.jwt.leeway=2m", { $0.http.jwt.leewayMilliseconds == 120_000 }),
-    ("http.public=['news/*', b]", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
+    ("http.public=[\"news/*\", \"b\"]", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
     ("http.allowedOrigins=https://a.example", { $0.http.allowedOrigins == "https://a.example" }),
     ("http.tls.certificate=/c", { $0.http.tlsCertificate == "/c" }),
     ("http.tls.key=/k", { $0.http.tlsKey == "/k" }),
@@ -152,6 +152,7 @@ import Testing
     ("limits.maxStateBytes=16s", "a whole number from 0 to 9007199254740991 (bytes), \(sizes)"),
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
+    ("http.public=[news/*", "a list of patterns that are not empty"),
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
     ("workers=0", "a whole number from 1 to 256"),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
@@ -161,6 +162,12 @@ import Testing
     let message = try refusal(assignment).description
     #expect(message.hasPrefix("--set: \(assignment.prefix { $0 != "=" }) is "))
     #expect(message.hasSuffix("; allowed: \(allowed)"))
+  }
+
+  @Test func `an empty text is an empty list, and an empty pattern is refused`() throws {
+    #expect(try load("http.public=").http.server.publicFeeds == nil)
+    let message = try refusal("http.public=[\"a\", \"\"]").description
+    #expect(message.contains("http.public[1] is \"\"; allowed: "))
   }
 
   @Test(arguments: ["", ".", "..", "a b", "a/b", "^feeds.*", "é", String(repeating: "x", count: 250)])

@@ -67,7 +67,7 @@ package final class DaemonServer: Sendable {
       )
       // A worker runs before its partitions count as restored here.
       if servedFeeds?.standing == .bootstrapping { health.noteReading() }
-      if let keys = started.counters.tokenKeys, keys.fetchedAt == nil { health.noteTokenKeys(keys.failure) }
+      if let keys = started.counters.tokenKeys, keys.keys == 0 { health.noteTokenKeys() }
       return health
     }
     var sharedIDs: (@Sendable () -> Int)?
@@ -123,7 +123,9 @@ package final class DaemonServer: Sendable {
           log.write(.httpKeysFetched, "keys of tokens fetched", ["url": status.url, "keys": status.keys])
           return status.leftOut == former.leftOut ? () : Self.report(status.leftOut, log)
         }
-        let message = "keys of tokens were not fetched; the former ones are used for a day"
+        let message =
+          "keys of tokens were not fetched; "
+          + (status.keys > 0 ? "the former ones are used for a day" : "tokens cannot be verified")
         log.write(.httpKeysNotFetched, message, ["error": failure])
       }
     } while (try? await Task.sleep(for: .seconds(1))) != nil

@@ -9,8 +9,12 @@ package enum HTTPClient {
   /// Why there is no response.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
+    /// Whether no known authority signed the server's certificate, or it is for another name or time.
+    package let isUntrusted: Bool
 
-    package init(_ description: String) { self.description = description }
+    package init(_ description: String, isUntrusted: Bool = false) {
+      (self.description, self.isUntrusted) = (description, isUntrusted)
+    }
   }
 
   private static let mostBytes = 1 << 20
@@ -53,7 +57,10 @@ package enum HTTPClient {
       &redirect
     )
     if code == CURLE_WRITE_ERROR { throw Failure("the answer has more than \(mostBytes) bytes") }
-    guard code == CURLE_OK else { throw Failure(String(cString: curl_easy_strerror(code))) }
+    guard code == CURLE_OK else {
+      let isUntrusted = code == CURLE_PEER_FAILED_VERIFICATION
+      throw Failure(String(cString: curl_easy_strerror(code)), isUntrusted: isUntrusted)
+    }
     func bytes(_ part: feedstore_http_part_t) -> [UInt8] {
       Array(UnsafeRawBufferPointer(start: part.bytes, count: part.size))
     }

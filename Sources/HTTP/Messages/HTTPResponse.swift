@@ -132,7 +132,7 @@ package struct HTTPRefusal: HTTPRefusing {
   package static let forbidden = HTTPRefusal(
     403,
     "forbidden",
-    "this needs a token with the right to read it: see its claims"
+    "the token has no right to read this: see its claims, and http.jwt.read"
   )
 }
 

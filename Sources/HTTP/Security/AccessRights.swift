@@ -31,6 +31,7 @@ package struct AccessRights: Sendable {
   /// Whether both tokens have the same subject, or neither has one.
   package func belong(with other: AccessRights) -> Bool {
     subject == other.subject && (expires == nil) == (other.expires == nil)
+      && isAnonymous == other.isAnonymous
   }
 
   package func mayRead(_ feed: String) -> Bool { publicFeeds?.match(feed) == true || read.match(feed) }

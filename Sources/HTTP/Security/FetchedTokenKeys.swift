@@ -130,6 +130,7 @@ package final class FetchedTokenKeys: Sendable, Equatable {
         state.due = min(state.due, now + Self.retry[state.failures])
         state.failures += 1
         state.status.failure = error.message
+        if now >= state.keptUntil { state.status.keys = 0 }
       }
     }
   }
@@ -163,9 +164,11 @@ package final class FetchedTokenKeys: Sendable, Equatable {
         let authorities = authority.isEmpty ? nil : authority
         response = try HTTPClient.get(url, authorities: authorities, within: Self.timeout)
       } catch {
-        throw Self.error(
-          "\(url): \(error); check it, and name an authority of your own in http.jwt.authority"
-        )
+        let remedy =
+          error.isUntrusted
+          ? "name the authority that signed its certificate in http.jwt.authority"
+          : "check the address, and whether this machine can reach it"
+        throw Self.error("\(url): \(error); \(remedy)")
       }
       guard let next = response.redirect else {
         if response.status == 200 { return response.body }

@@ -98,11 +98,16 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
     bytes.firstRange(of: Array(text.utf8)) != nil
   }
 
-  /// The earliest end of the certificates in a PEM file, in seconds since 1970; nil if none can be read.
-  package static func firstEnd(ofCertificatesIn path: String) -> Int64? {
-    guard let bytes = try? read(path, .certificate, marker: "-----BEGIN CERTIFICATE-----") else { return nil }
+  /// The earliest end of the certificates in a PEM file, in seconds since 1970.
+  ///
+  /// - Throws: ``HTTPServerError`` with the code `certificate`.
+  package static func firstEnd(ofCertificatesIn path: String) throws(HTTPServerError) -> Int64 {
+    let bytes = try read(path, .certificate)
     let end = bytes.withUnsafeBytes { feedstore_tls_end($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
-    return end >= 0 ? end : nil
+    guard end >= 0 else {
+      throw HTTPServerError(.certificate, "\(path) has a certificate that cannot be decoded; replace it")
+    }
+    return end
   }
 
   /// Whether clients must present certificates.

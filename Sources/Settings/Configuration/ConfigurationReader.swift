@@ -128,7 +128,7 @@ package struct ConfigurationReader: Sendable {
     return note(key, values, entry.value)
   }
 
-  /// A list of strings that `make` accepts, empty by default. One string is a list with this string.
+  /// A list of strings that `make` accepts, empty by default. One string is a list with this string, or empty.
   package mutating func strings<Element>(
     _ key: String,
     allowed: String,
@@ -136,7 +136,11 @@ package struct ConfigurationReader: Sendable {
   ) throws(ConfigurationError) -> [Element] {
     guard let entry = ask(key, allowed) else { return note(key, [], .array([])) }
     var value = entry.value
-    if case .array = value {} else if let text = entry.string { value = .array([.string(text)]) }
+    // A bracket begins a list on a command line; with a mistake in it, the list arrives as a string.
+    if case .array = value {
+    } else if let text = entry.string, !text.hasPrefix("[") {
+      value = .array(text.isEmpty ? [] : [.string(text)])
+    }
     guard case .array(let values) = value else { throw refusal(key, entry) }
     let elements = values.map { $0.text.flatMap(make) }
     guard let wrong = elements.firstIndex(where: { $0 == nil }) else {

@@ -82,8 +82,10 @@ import Testing
     #expect(source.status.failure == "down" && source.status.fetchedAt != nil && source.status.keys == 1)
     #expect(found("a", at: 24 * Self.hour + Self.second - 1) == 1)
     #expect(found("a", at: 24 * Self.hour + Self.second) == nil && found(nil, at: 25 * Self.hour) == nil)
-    fetch(.success(try Self.keys("a")), at: 25 * Self.hour)
-    #expect(found("a", at: 25 * Self.hour) == 1)
+    fetch(Self.failure, at: 25 * Self.hour)
+    #expect(source.status.keys == 0)
+    fetch(.success(try Self.keys("a")), at: 26 * Self.hour)
+    #expect(found("a", at: 26 * Self.hour) == 1)
   }
 
   @Test func `a published set has no secrets`() throws {
