@@ -206,8 +206,6 @@ test('the daemon has the files that the page loads, and no others', () => {
     for (const [, path] of web(name).replace(/\/\*\*.*?\*\//gs, '').matchAll(/(?:from |import\()'(\..+?)'/g)) load(join(dirname(name), path));
   };
   load('inspector.js');
-  // The page follows streams.
-  needed.delete('client/poll.js');
   const list = readFileSync(new URL('../../Sources/CInspector/files.c', import.meta.url), 'utf8');
   const embedded = [...list.matchAll(/#embed "..\/..\/web\/(.+?)"/g)].map(([, name]) => name);
   const names = [...list.slice(list.indexOf('names[]')).matchAll(/"(.+?)"/g)].map(([, name]) => name);
