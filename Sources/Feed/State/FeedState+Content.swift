@@ -146,6 +146,7 @@ extension FeedState {
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
     case .settings(let section, let settings): replaceSettings(section, settings)
+    case .sorted(let scope): list(scope).pointee.isSorted = false
     }
   }
 }
@@ -163,6 +164,8 @@ enum Undo {
   /// The order of a whole list.
   case order(Scope, [ElementHandle])
   case settings(section: ElementHandle, SectionSettings?)
+  /// The list had no keys before, as after a restoration.
+  case sorted(Scope)
 
   /// The content that the step owns, if any.
   var ownedContent: Content? {
@@ -176,7 +179,7 @@ enum Undo {
       scope.isSections ? nil : handle
     case .content(let handle, let isItem, _), .publishedContent(let handle, let isItem):
       isItem ? handle : nil
-    case .forced, .order, .settings: nil
+    case .forced, .order, .settings, .sorted: nil
     }
   }
 }
