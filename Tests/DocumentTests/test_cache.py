@@ -24,7 +24,7 @@ from feedstore.replica import Replica  # noqa: E402
 
 # Debian's is not in a user's path.
 NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
-READERS = int(os.environ.get("FEEDSTORE_TEST_READERS") or (5000 if os.environ.get("FEEDSTORE_TEST_SLOW") else 300))
+READERS = int(os.environ.get("FEEDSTORE_TEST_READERS") or 300)
 CHANGES = 10
 
 
