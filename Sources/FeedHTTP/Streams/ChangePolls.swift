@@ -23,7 +23,7 @@ final class ChangePolls: Sendable {
   /// By feed and address; nil once the server stops.
   private let groups = Mutex<[ByteText: [String: Group]]?>([:])
   /// The feeds that have changed since their requests were tried.
-  private let woken = Mutex<Set<ByteText>>([])
+  private let changed = Mutex<Set<ByteText>>([])
   private let signal = FeedStreams.Signal()
   private static let stopping = HTTPRefusal.unavailable("stopping", "this instance stops; ask again").response
 
@@ -54,7 +54,7 @@ final class ChangePolls: Sendable {
     let feeds = groups.withLock { groups in
       feed.map { groups?[$0] == nil ? [] : [$0] } ?? Array((groups ?? [:]).keys)
     }
-    woken.withLock { $0.formUnion(feeds) }
+    changed.withLock { $0.formUnion(feeds) }
     if !feeds.isEmpty { signal.yield() }
   }
 
@@ -63,9 +63,9 @@ final class ChangePolls: Sendable {
     for await _ in signal.all { answer() }
   }
 
-  /// Answers the woken requests that can be answered now.
+  /// Answers the requests of changed feeds that can be answered now.
   func answer() {
-    while let feed = woken.withLock({ $0.popFirst() }) { answer(feed) { $0.attempt() } }
+    while let feed = changed.withLock({ $0.popFirst() }) { answer(feed) { $0.attempt() } }
   }
 
   /// Answers the requests that have waited long enough.

@@ -294,7 +294,8 @@ package struct Doctor: Sendable {
       the state has \(Quantity.bytes(state)), limits.maxStateBytes allows a process \(Quantity.bytes(most)), and the memory is \
       \(Quantity.bytes(memory))
       """
-    if most > memory {
+    // 0 if it is unknown.
+    if memory > 0, most > memory {
       note(
         .look,
         "memory",
