@@ -10,7 +10,7 @@ from schemathesis.openapi.checks import RejectedPositiveData
 # digits only (to a schema 7.0 is one); what of an event depends on the feed.
 UNSAID = re.compile(
     r"needs .*(section|as well)|exclude each other|was given before|bytes; expected|found the number \S*[.eE]"
-    '|"code":"(unknown-anchor|unknown-section|ordered-section|duplicate-id|limit-exceeded)"'
+    '|"code":"(unknown-anchor|unknown-section|ordered-section|condition-failed|duplicate-id|limit-exceeded)"'
 )
 
 

@@ -18,6 +18,10 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var items: [ListedItem] = []
   /// The elements of the events' `sections` lists.
   @exclusivity(unchecked) var sections: [ListedSection] = []
+  /// The conditions of its events, in order.
+  @exclusivity(unchecked) var conditions: [Condition] = []
+  /// Whether the latest record has conditions.
+  public var hasConditions: Bool { !conditions.isEmpty }
   /// Whether an event of the latest record had lists, which are cleared before the next record.
   @exclusivity(unchecked) private var hasLists = false
   /// The longest lists that can be accepted: the limit, or the feed's size if that is more.
@@ -129,6 +133,7 @@ public final class RecordDecoder {
   private func begin(_ key: ByteSpan?) throws(Rejection) -> ByteSpan {
     events.removeAll()
     if hasLists { forgetLists() }
+    if !conditions.isEmpty { conditions.removeAll() }
     arena.reset()
     isArray = false
     valueBytes = 0
@@ -231,6 +236,7 @@ public final class RecordDecoder {
       try read(fields, operation, to: event)
       if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
+    if !fields[.if].isAbsent { try readCondition(fields[.if]) }
   }
 
   // MARK: Lengths of lists
