@@ -132,10 +132,10 @@ extension PublishedFeed {
     }
     if let revision = condition.revision {
       let published = version.map { Int(clamping: $0.revision) } ?? 0
-      let isPending = hasUnpublishedChanges
+      let isPending = published == revision && hasUnpublishedChanges
       if published != revision || isPending {
-        let found = version == nil && !isPending ? "no feed" : "revision \(published)"
-        return failure("revision", "\(revision)", found + (isPending ? " with unpublished changes" : ""))
+        let found = exists || version != nil ? "revision \(published)" : "no feed"
+        return failure("revision", "\(revision)", isPending ? "unpublished changes after it" : found)
       }
     }
     if let absent = condition.absent, let item = state.items.findPresent(absent) {

@@ -48,7 +48,7 @@ import Testing
 
   @Test func `changes that are not published are no revision`() {
     let unpublished = Self.message(Self.event(#"{"revision":0}"#), isPublished: false)
-    #expect(unpublished == "field 'if.revision' expects 0, found revision 0 with unpublished changes")
+    #expect(unpublished == "field 'if.revision' expects 0, found unpublished changes after it")
     #expect(Self.message(Self.event(#"{"revision":1}"#)) == nil)
     let epoch = Self.message(Self.event(#"{"epoch":"t:0/1"}"#), isPublished: false)
     #expect(epoch == #"field 'if.epoch' expects "t:0/1", found no published feed"#)
