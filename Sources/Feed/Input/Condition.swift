@@ -75,6 +75,7 @@ extension RecordDecoder {
       throw conditionFault("", #"has "data" without the "item""#, found: whole.valueForMessage())
     }
     conditions.append(condition)
+    (hasConditions, hasLists) = (true, true)
   }
 
   private func conditionData(

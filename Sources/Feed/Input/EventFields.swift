@@ -76,6 +76,7 @@ struct EventFields {
   /// A set of names, one bit each.
   struct Names: OptionSet {
     let rawValue: UInt32
+    static let `if` = Names(.if)
     /// The fields of every operation.
     static let common: Names = [Names(.op), Names(.if)]
     static let item = Names(.item)

@@ -21,9 +21,9 @@ public final class RecordDecoder {
   /// The conditions of its events, in order.
   @exclusivity(unchecked) var conditions: [Condition] = []
   /// Whether the latest record has conditions.
-  public var hasConditions: Bool { !conditions.isEmpty }
-  /// Whether an event of the latest record had lists, which are cleared before the next record.
-  @exclusivity(unchecked) private var hasLists = false
+  @exclusivity(unchecked) package internal(set) var hasConditions = false
+  /// Whether an event of the latest record had lists or conditions, which are cleared before the next record.
+  @exclusivity(unchecked) var hasLists = false
   /// The longest lists that can be accepted: the limit, or the feed's size if that is more.
   @exclusivity(unchecked) private(set) var longestItemList = 0
   @exclusivity(unchecked) private(set) var longestSectionList = 0
@@ -133,7 +133,6 @@ public final class RecordDecoder {
   private func begin(_ key: ByteSpan?) throws(Rejection) -> ByteSpan {
     events.removeAll()
     if hasLists { forgetLists() }
-    if !conditions.isEmpty { conditions.removeAll() }
     arena.reset()
     isArray = false
     valueBytes = 0
@@ -147,6 +146,8 @@ public final class RecordDecoder {
   @inline(never)
   private func forgetLists() {
     hasLists = false
+    if hasConditions { conditions.removeAll() }
+    hasConditions = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
@@ -236,7 +237,7 @@ public final class RecordDecoder {
       try read(fields, operation, to: event)
       if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
-    if !fields[.if].isAbsent { try readCondition(fields[.if]) }
+    if fields.names.contains(.if) { try readCondition(fields[.if]) }
   }
 
   // MARK: Lengths of lists
