@@ -137,7 +137,7 @@ import Testing
   }
 
   /// Each has read the counter some time ago, and increments it if it still is what it was.
-  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
   func `a hundred writers count as far as they succeed, whatever happens`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var story = Story(seed: seed)
@@ -150,12 +150,12 @@ import Testing
       )
     }
     story.arrivals = [arrival(0, #"{"op":"item.upsert","item":"n","section":"s","data":{"n":0}}"#)]
-    for writer in 0..<500 {
+    for writer in 0..<300 {
       let seen = counts[max(0, counts.count - 1 - random.below(4))]
       let condition = #"{"item":"n","data":{"/n":\#(seen)}}"#
       let event =
         #"{"op":"item.patch","item":"n","data":{"n":\#(seen + 1),"by":\#(writer % 100)},"if":\#(condition)}"#
-      story.arrivals.append(arrival(writer * 30, event))
+      story.arrivals.append(arrival(writer * 50, event))
       if seen == counts[counts.count - 1] { counts.append(seen + 1) }
     }
     story.milliseconds = max(story.milliseconds, 16_000)
@@ -164,8 +164,8 @@ import Testing
     let refused = outcome.observation.rejected.values.filter { $0.code == "condition-failed" }.count
     let items = outcome.observation.feeds.values.flatMap { $0.feed.itemsByID.values.map(\.data) }
     #expect(items.count == 1)
-    #expect(String(decoding: items.joined(), as: UTF8.self).hasPrefix("{\"n\":\(500 - refused),"))
-    #expect(refused > 0 && refused < 500)
+    #expect(String(decoding: items.joined(), as: UTF8.self).hasPrefix("{\"n\":\(300 - refused),"))
+    #expect(refused > 0 && refused < 300)
   }
 
   @Test func `a seed leads to the same run each time`() {
