@@ -11,7 +11,7 @@ from schemathesis.openapi.checks import RejectedPositiveData
 # which versions are known.
 UNSAID = re.compile(
     r"needs .*(section|as well)|exclude each other|was given before|bytes; expected|found the number \S*[.eE]"
-    '|"code":"(unknown-anchor|unknown-section|ordered-section|duplicate-id|limit-exceeded|must-refetch)"'
+    '|"code":"(unknown-anchor|unknown-section|ordered-section|condition-failed|duplicate-id|limit-exceeded|must-refetch)"'
     r'|(cursor|wait|lastEventId)\\" is not known here|ndjson needs after'
 )
 

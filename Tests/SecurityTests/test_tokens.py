@@ -117,7 +117,7 @@ class ServedFeeds(unittest.TestCase):
     def start(cls, keys, *words, **settings):
         """A daemon with the feeds, its port and its broker's address."""
         settings = {
-            "http.enabled": "true", "http.port": 0, "coalesce.window": 0, "http.jwt.keys": keys,
+            "http.enabled": "true", "http.port": 0, "http.writes.enabled": "true", "coalesce.window": 0, "http.jwt.keys": keys,
             "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", "http.jwt.leeway": 0, **settings,
         }
         daemon = cls.enterClassContext(command.Running("run", "--embedded", *words, settings=settings, limit=1200))
@@ -331,6 +331,26 @@ class TokenTests(ServedFeeds):
                 self.assertNotEqual(self.get(target, token(["*"]))[0], 403)
         status, _, problem = self.get("/v1/feeds/news/nowhere", text)
         self.assertEqual((status, problem["code"]), (404, "not-found"))
+
+    def test_conditions_need_the_right_to_read(self):
+        path, wait = self.path("news2") + "/events", {"Prefer": "wait=30"}
+        event = {"op": "item.patch", "item": "first", "data": 2}
+        conditional = {**event, "if": {"item": "first", "data": {"": 7}}}
+        both = token(feedstore={"read": ["news2"], "write": ["news2"]})
+        blind = token(feedstore={"read": ["news"], "write": ["news2"]})
+        status, _, problem = self.get(path, both, conditional, **wait)
+        self.assertEqual((status, problem["code"]), (412, "condition-failed"))
+        self.assertIn("found the number 1", problem["detail"])
+        for content, headers in ((conditional, {}), (event, {"If-Match": '"a@1"'})):
+            status, _, problem = self.get(path, blind, content, **headers)
+            self.assertEqual((status, problem["code"]), (403, "forbidden"))
+        # The outcome of another's record.
+        status, _, written = self.get(path, both, conditional)
+        self.assertEqual(status, 202)
+        place = f"{path}?partition={written['partition']}&offset={written['offset']}"
+        for text, is_said in ((both, True), (blind, False)):
+            status, _, problem = self.get(place, text, **wait)
+            self.assertEqual((status, "number" in problem["detail"]), (412, is_said))
 
     # Streams
 

@@ -136,6 +136,7 @@ public final class PublishedFeed {
     usage: StateUsage = StateUsage(),
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> FeedDirectory.Count {
+    if decoder.hasConditions { try checkConditions(of: decoder) }
     let check = GrowthCheck(self, decoder, usage)
     var cut = 0
     if decoder.events.count == 1, !check.mayFail() {

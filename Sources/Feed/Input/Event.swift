@@ -19,16 +19,16 @@ enum Operation: UInt8 {
   @inline(__always)
   var fieldNames: EventFields.Names {
     switch self {
-    case .feedReplace: [.op, .sections]
-    case .feedClear, .feedDelete, .feedReload: .op
-    case .sectionUpsert: [.op, .section, .data, .order, .keep, .at]
-    case .sectionReplace: [.op, .section, .items, .data, .order, .keep, .at]
-    case .sectionMove: [.op, .section, .at]
-    case .sectionDelete, .sectionReload: [.op, .section]
-    case .itemUpsert: [.op, .item, .section, .kind, .data, .at]
-    case .itemPatch: [.op, .item, .data]
-    case .itemMove: [.op, .item, .section, .at]
-    case .itemDelete, .itemReconfigure, .itemReload: [.op, .item]
+    case .feedReplace: [.common, .sections]
+    case .feedClear, .feedDelete, .feedReload: .common
+    case .sectionUpsert: [.common, .section, .data, .order, .keep, .at]
+    case .sectionReplace: [.common, .section, .items, .data, .order, .keep, .at]
+    case .sectionMove: [.common, .section, .at]
+    case .sectionDelete, .sectionReload: [.common, .section]
+    case .itemUpsert: [.common, .item, .section, .kind, .data, .at]
+    case .itemPatch: [.common, .item, .data]
+    case .itemMove: [.common, .item, .section, .at]
+    case .itemDelete, .itemReconfigure, .itemReload: [.common, .item]
     }
   }
 

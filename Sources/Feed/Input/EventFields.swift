@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<16, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -27,7 +27,8 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, unknown
+    case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, `if`,
+      unknown
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -41,6 +42,8 @@ struct EventFields {
           self = .at
         } else if name.matches("id") {
           self = .id
+        } else if name.matches("if") {
+          self = .if
         }
       case 4:
         if name.matches("item") {
@@ -72,8 +75,10 @@ struct EventFields {
 
   /// A set of names, one bit each.
   struct Names: OptionSet {
-    let rawValue: UInt16
-    static let op = Names(.op)
+    let rawValue: UInt32
+    static let `if` = Names(.if)
+    /// The fields of every operation.
+    static let common: Names = [Names(.op), Names(.if)]
     static let item = Names(.item)
     static let section = Names(.section)
     static let kind = Names(.kind)
@@ -89,10 +94,10 @@ struct EventFields {
     static let index = Names(.index)
 
     @inline(__always)
-    init(rawValue: UInt16) { self.rawValue = rawValue }
+    init(rawValue: UInt32) { self.rawValue = rawValue }
 
     @inline(__always)
-    init(_ name: Name) { self.init(rawValue: 1 &<< UInt16(truncatingIfNeeded: name.rawValue)) }
+    init(_ name: Name) { self.init(rawValue: 1 &<< UInt32(truncatingIfNeeded: name.rawValue)) }
   }
 
   /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would

@@ -96,7 +96,7 @@ extension RecordDecoder {
   }
 
   @inline(never)
-  private func invalid(_ field: EventField, _ problem: String) -> Rejection {
+  func invalid(_ field: EventField, _ problem: String) -> Rejection {
     let found = text.span(of: field.value).valueForMessage()
     return Rejection(.invalidField, field: field.path, problem, found: found)
   }
@@ -198,7 +198,8 @@ extension RecordDecoder {
       switch members.names {
       case .before: return .before(try identifier(members[.before]))
       case .after: return .after(try identifier(members[.after]))
-      case .index: if let index = plainIndex(members[.index]) { return .index(index) }
+      case .index:
+        if let index = RecordDecoder.plainIndex(text.span(of: members[.index].value)) { return .index(index) }
       default: break
       }
     default: break
@@ -210,9 +211,9 @@ extension RecordDecoder {
   }
 
   /// A plain decimal integer >= 0; a number that is too large counts as the largest.
-  private func plainIndex(_ field: EventField) -> Int? {
+  static func plainIndex(_ text: ByteSpan) -> Int? {
     var index = 0
-    for byte in text.span(of: field.value).buffer {
+    for byte in text.buffer {
       guard byte &- 0x30 < 10 else { return nil }
       let (product, overflow) = index.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflow) = product.addingReportingOverflow(Int(byte &- 0x30))

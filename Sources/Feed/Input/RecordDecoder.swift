@@ -18,8 +18,12 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var items: [ListedItem] = []
   /// The elements of the events' `sections` lists.
   @exclusivity(unchecked) var sections: [ListedSection] = []
-  /// Whether an event of the latest record had lists, which are cleared before the next record.
-  @exclusivity(unchecked) private var hasLists = false
+  /// The conditions of its events, in order.
+  @exclusivity(unchecked) var conditions: [Condition] = []
+  /// Whether the latest record has conditions.
+  @exclusivity(unchecked) package internal(set) var hasConditions = false
+  /// Whether an event of the latest record had lists or conditions, which are cleared before the next record.
+  @exclusivity(unchecked) var hasLists = false
   /// The longest lists that can be accepted: the limit, or the feed's size if that is more.
   @exclusivity(unchecked) private(set) var longestItemList = 0
   @exclusivity(unchecked) private(set) var longestSectionList = 0
@@ -142,6 +146,8 @@ public final class RecordDecoder {
   @inline(never)
   private func forgetLists() {
     hasLists = false
+    if hasConditions { conditions.removeAll() }
+    hasConditions = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
@@ -231,6 +237,7 @@ public final class RecordDecoder {
       try read(fields, operation, to: event)
       if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
+    if fields.names.contains(.if) { try readCondition(fields[.if]) }
   }
 
   // MARK: Lengths of lists

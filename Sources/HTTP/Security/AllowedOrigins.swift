@@ -6,7 +6,7 @@ package struct AllowedOrigins: Sendable, Equatable {
     "ETag", "Location", "Retry-After", "Link", "Feedstore-Partition", "Feedstore-Other-Partitions",
     "Feedstore-Writable", "Preference-Applied",
   ].joined(separator: ", ")
-  private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
+  private static let requested = "Authorization, Content-Type, Last-Event-ID, If-Match, If-None-Match, Prefer"
 
   /// No origins.
   package init() { all = [] }

@@ -25,8 +25,10 @@ struct OracleApplier {
 
   /// Applies all events of a record. After an error, `state` is undefined.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
+    for event in events where keeps(.conditionBeforeRecord) { try check(event) }
     for event in keeps(.eventsInOrder) ? events : events.reversed() {
       number = event.number
+      if !keeps(.conditionBeforeRecord) { try check(event) }
       let previous = state.current
       if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
       if !keeps(.faultRemovesNothing) { removedElements += Self.removal(by: event, from: previous) }
@@ -55,6 +57,11 @@ struct OracleApplier {
       throw OracleRejection(limit: "limits.maxSections", event: nil)
     }
     try checkState()
+  }
+
+  private func check(_ event: OracleEvent) throws(OracleRejection) {
+    guard let condition = event.condition, !condition.holds(for: state) else { return }
+    throw OracleRejection(.conditionFailed, event: event.number, field: "if")
   }
 
   /// Puts the items of every ordered section in order.

@@ -208,6 +208,20 @@ export interface WriteOptions {
   wait?: number;
   /** Replaces a write of the feed with the same key that was not sent yet. Both get the outcome of this one. */
   coalesce?: string;
+  /** What must hold before the write. If it does not, `WriteRejected` has the code `condition-failed`, and its message says what is there. */
+  if?: Condition;
+}
+
+/** Conditions that must all hold: `data` has the values that the item's data must have, by JSON Pointers. */
+export interface Condition {
+  /** The `revision` of a view of the whole feed: nothing has changed since. */
+  revision?: number;
+  epoch?: string;
+  /** The id of an item that the feed must not have. */
+  absent?: string;
+  /** The id of an item that it must have. */
+  item?: string;
+  data?: Record<string, string | number | boolean | null>;
 }
 
 /** Where a write is. `epoch` and `revision` are there if what is published covers it. */
