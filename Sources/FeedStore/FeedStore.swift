@@ -13,11 +13,17 @@ public actor FeedStore {
   private(set) var directories: [Int32: FeedDirectory] = [:]
   /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
+  /// Feeds that may not show the present contents, after a restoration or a rollback.
+  private var stale: [(partition: Int32, feed: PublishedFeed)] = []
   /// For each topic, the newest record that feeds of the last restored partition have taken.
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
   let share: StateShare
+  /// The contents that items refer to.
+  private let contents: ContentTable
+  /// The name of their topic as UTF-8; nil if items have no references.
+  private let contentsTopic: [UInt8]?
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
@@ -38,11 +44,19 @@ public actor FeedStore {
   /// The number of feeds that one step of a restore takes over, which takes some milliseconds.
   private static let restoredAtOnce = 10_000
 
-  /// - Parameter budget: counts the state of all stores in the process.
-  public init(options: FeedStoreOptions, budget: StateBudget = StateBudget()) {
+  /// - Parameters:
+  ///   - budget: counts the state of all stores in the process.
+  ///   - contents: the contents that items refer to.
+  public init(
+    options: FeedStoreOptions,
+    budget: StateBudget = StateBudget(),
+    contents: ContentTable = ContentTable()
+  ) {
     self.options = options
     share = StateShare(budget)
-    decoder = RecordDecoder(limits: options.limits)
+    self.contents = contents
+    contentsTopic = options.topics.contents.map { Array($0.utf8) }
+    decoder = RecordDecoder(limits: options.limits, takesReferences: contentsTopic != nil)
     publisher = ChangesetPublisher(
       planner: options.planner,
       keyframes: options.keyframe,
@@ -65,7 +79,7 @@ public actor FeedStore {
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     sharedIDs.remove(partition)
-    restoring = (partition, replicas, FeedDirectory(blocks: blocks))
+    restoring = (partition, replicas, FeedDirectory(blocks: blocks, contents: contents))
     restoredThrough = []
   }
 
@@ -78,11 +92,13 @@ public actor FeedStore {
     do throws(ReplicaFault) {
       for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
         directory.insert(feed)
+        if feed.isStale { stale.append((partition, feed)) }
         for entry in feed.version?.through ?? [] { restoredThrough.raise(entry.topic, to: entry.offset) }
         noteSharedID(feed.id, of: partition, exists: true)
       }
     } catch {
       restoring = nil
+      stale.removeAll { $0.partition == partition }
       sharedIDs.remove(partition)
       throw error
     }
@@ -126,6 +142,7 @@ public actor FeedStore {
   }
 
   private func removeDirectory(of partition: Int32) -> FeedDirectory? {
+    stale.removeAll { $0.partition == partition }
     guard let directory = directories.removeValue(forKey: partition) else { return nil }
     recent = nil
     sharedIDs.remove(partition)
@@ -140,6 +157,7 @@ public actor FeedStore {
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
+    refreshStale()
     var lookAhead = LookAhead()
     while let record = try batch.current() {
       let now: Int64
@@ -172,13 +190,13 @@ public actor FeedStore {
   public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
 
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
-  public var deadline: Int64? { coalescer.deadline }
+  public var deadline: Int64? { coalescer.deadline ?? (stale.isEmpty ? nil : 0) }
 
   /// Whether changes of a partition, or only offsets, wait to be published.
   public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
 
   /// Whether changes, or only offsets, wait to be published.
-  public var isPublicationDue: Bool { coalescer.deadline != nil }
+  public var isPublicationDue: Bool { deadline != nil }
 
   /// Records that all records of an input partition before an offset have been applied. Transaction markers occupy
   /// offsets, and compaction leaves gaps.
@@ -193,7 +211,7 @@ public actor FeedStore {
   ///   - time: the current time, in the milliseconds of the time source of `apply`.
   public func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64, at time: Int64) {
     checkNoFlush()
-    if !isPublicationDue { countersBeforeWindow = counters }
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
     waiting.cover(topic: topic, partition: partition, upTo: nextOffset)
     coalescer.begin(at: time)
   }
@@ -206,6 +224,10 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
+    if let contentsTopic, TopicOffset.isSame(record.position.topic, contentsTopic) {
+      takeContent(record, byteCount)
+      return 0
+    }
     let directory = directory(of: record.partition)
     do throws(Rejection) {
       guard let addressee = try directory.decode(record, with: decoder) else {
@@ -241,6 +263,37 @@ public actor FeedStore {
     }
   }
 
+  /// Applies or rejects a record of the contents topic.
+  private func takeContent(_ record: InputRecord, _ byteCount: Int) {
+    do throws(Rejection) {
+      let (id, value) = try decoder.decodeContent(record)
+      let change = contents.set(id, value, at: record.position, partition: record.partition)
+      waiting.contents.append(change)
+      for (partition, directory) in directories.sorted(by: { $0.key < $1.key }) {
+        let bytes = directory.stateBytes
+        directory.show(change, at: record.position.time) { waiting.feeds.append((partition, $0)) }
+        share.add(directory.stateBytes - bytes)
+      }
+    } catch {
+      counters.rejects[error.code, default: 0] += 1
+      waiting.reject(record, error, bytes: byteCount)
+    }
+  }
+
+  /// Shows the present contents in stale feeds. Their changes are due at once.
+  private func refreshStale() {
+    if stale.isEmpty { return }
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
+    for (partition, feed) in stale {
+      guard let directory = directories[partition] else { continue }
+      let bytes = directory.stateBytes
+      if directory.showContents(in: feed, contents) { waiting.feeds.append((partition, feed)) }
+      share.add(directory.stateBytes - bytes)
+    }
+    stale.removeAll()
+    coalescer.begin(at: 0)
+  }
+
   /// Fields of events that had no effect. Records that are read again count again.
   public var ignoredFields: IgnoredFields { decoder.ignored }
 
@@ -263,7 +316,7 @@ public actor FeedStore {
     if let known = directories[partition] {
       directory = known
     } else {
-      directory = FeedDirectory(blocks: blocks)
+      directory = FeedDirectory(blocks: blocks, contents: contents)
       directories[partition] = directory
     }
     recent = (partition, .passUnretained(directory))
@@ -275,6 +328,7 @@ public actor FeedStore {
   /// Begins to publish the waiting changes.
   public func beginFlush() -> Flush {
     checkNoFlush()
+    refreshStale()
     waiting.sortFeeds()
     let isLarge = waiting.mostPublishedBytes(inputBytes: coalescer.waitingBytes) > options.maxTransactionBytes
     isFlushing = true
@@ -332,6 +386,7 @@ public actor FeedStore {
     return try body(
       Publication(
         buffer: buffer,
+        contents: contentsTopic == nil ? [] : contents.seenText,
         rejected: flush.isAtEnd ? waiting.rejected : [],
         unchanged: flush.isAtEnd ? waiting.unchanged : [],
         covered: flush.isAtEnd ? waiting.covered() : [],
@@ -389,6 +444,8 @@ public actor FeedStore {
       directory.add(growth)
       share.add(growth.bytes)
     }
+    contents.undo(waiting.contents)
+    stale += waiting.feeds[first...].filter { $0.feed.isStale }
     counters = countersBeforeWindow
   }
 

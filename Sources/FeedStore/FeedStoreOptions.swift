@@ -15,7 +15,7 @@ public struct FeedStoreOptions: Sendable, Equatable {
   public init() {}
 }
 
-/// The four topics FeedStore reads and writes.
+/// The topics FeedStore reads and writes.
 public struct TopicNames: Sendable, Equatable {
   /// Input: section updates, by convention.
   public var sections = "feeds.sections"
@@ -25,6 +25,8 @@ public struct TopicNames: Sendable, Equatable {
   public var changesets = "feeds.changesets"
   /// Output: input records that could not be applied.
   public var rejected = "feeds.rejected"
+  /// Input: the contents that items refer to, compacted; nil if items have no references.
+  public var contents: String?
 
   public init() {}
 }

@@ -6,6 +6,8 @@ public import Feed
 /// buffer that it reuses. Parts up to one that ends a transaction are published together, in one transaction.
 public struct Publication: ~Copyable {
   let buffer: RecordBuffer
+  /// The header `feedstore.contents` of its changesets; empty if there is none.
+  let contents: [UInt8]
   /// Records for the changesets topic, in order.
   public var records: [OutputRecord] { buffer.records }
   /// Rejected records, in order; only in the last part.
@@ -50,6 +52,8 @@ public enum ChangesetHeaders {
     writer.append(decimal: record.revision, width: 20)
     body("ce_sequence", writer.written)
     if !record.plan.isEmpty { body(ChangesetPlan.header, publication.bytes(record.plan)) }
+    let contents = publication.contents
+    if !contents.isEmpty { contents.withUnsafeBytes { body("feedstore.contents", ByteSpan($0)) } }
   }
 }
 

@@ -5,6 +5,8 @@ public import Feed
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
   private(set) var rejected: [RejectedRecord] = []
+  /// The changes of contents, which a rollback undoes.
+  var contents: [ContentTable.Change] = []
   /// Records that changed nothing, if they are noted.
   var unchanged: [(partition: Int32, record: TopicOffset)] = []
   /// The size of the rejected records' keys and values, in bytes.
@@ -29,8 +31,11 @@ struct WaitingRecords {
     if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
   }
 
-  /// Whether anything of a partition waits. O(p) for p input partitions.
-  func has(partition: Int32) -> Bool { positions.contains { $0.partition == partition } }
+  /// Whether anything of a partition waits. O(n) for n waiting feeds.
+  func has(partition: Int32) -> Bool {
+    // Contents change feeds of partitions without records.
+    positions.contains { $0.partition == partition } || feeds.contains { $0.partition == partition }
+  }
 
   @inline(__always)
   mutating func cover(_ record: InputRecord) {
@@ -105,6 +110,7 @@ struct WaitingRecords {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
     rejected.removeAll()
     unchanged.removeAll()
+    contents.removeAll()
     rejectedBytes = 0
     positions.removeAll(keepingCapacity: true)
     recent = 0

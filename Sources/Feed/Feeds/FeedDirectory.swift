@@ -9,6 +9,8 @@ public final class FeedDirectory {
   @exclusivity(unchecked) var index = HashIndex()
   private let hashKey = ByteHash.key
   private let blocks: BlockPool?
+  /// Which items show a content; nil if items have no references.
+  private let references: ReferenceIndex?
   /// The number of feeds, except those that a record only named, or with an unpublished deletion.
   ///
   /// Not a stored property: other modules would check for conflicting accesses, which cannot occur.
@@ -31,10 +33,12 @@ public final class FeedDirectory {
     let items: Unmanaged<ElementTable>
   }
 
-  /// - Parameter blocks: memory for the feeds' data. The feeds may be used only on its thread, in its
-  ///   lifetime.
-  public init(blocks: BlockPool? = nil) {
+  /// - Parameters:
+  ///   - blocks: memory for the feeds' data. The feeds may be used only on its thread, in its lifetime.
+  ///   - contents: the contents that items show; nil if items have no references.
+  public init(blocks: BlockPool? = nil, contents: ContentTable? = nil) {
     self.blocks = blocks
+    references = contents.map { ReferenceIndex($0) }
     entries = .allocate(capacity: 0)
   }
 
@@ -75,6 +79,8 @@ public final class FeedDirectory {
     feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
     let entry = Entry(id: feed.id, feed: .passRetained(feed), items: .passUnretained(feed.state.items))
+    let number = unusedNumbers.last ?? UInt32(used)
+    references.map { feed.state.join($0, as: number) }
     if let unused = unusedNumbers.popLast() {
       entries[Int(unused)] = entry
       index.insert(feed.id, hash, unused, textOf: id)
@@ -85,6 +91,24 @@ public final class FeedDirectory {
       index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
     }
     add(feed.count)
+  }
+
+  /// Shows a changed content in the items that refer to it.
+  ///
+  /// - Parameters:
+  ///   - change: a content's change.
+  ///   - time: the timestamp of its record.
+  ///   - list: called with each feed that was not listed for the next flush yet.
+  public func show(_ change: ContentTable.Change, at time: Int64, list: (PublishedFeed) -> Void) {
+    guard let content = change.number, let references else { return }
+    for position in (0..<references.count(content)).reversed() {
+      let block = references[content, position].references
+      guard let feed = entries[Int(block.feed)]?.feed.takeUnretainedValue() else { continue }
+      let before = feed.count
+      guard feed.showContents(block.item, at: time) else { continue }
+      add(feed.count - before)
+      if feed.listForFlush() { list(feed) }
+    }
   }
 
   // MARK: Records

@@ -7,6 +7,9 @@ struct GrowthCheck {
   private let usage: StateUsage
   /// The feed's counts before the record.
   let before: FeedDirectory.Count
+  /// Whether items of the record or of the feed have references. Then its bytes are not estimated, and it is applied so
+  /// that it can be undone.
+  private let hasReferences: Bool
 
   /// - Parameter decoder: holds the record's events.
   @inline(__always)
@@ -14,12 +17,13 @@ struct GrowthCheck {
     self.decoder = decoder
     self.usage = usage
     before = feed.count
+    hasReferences = decoder.hasReferences || feed.state.referenceCount > 0
   }
 
   /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
   @inline(__always)
   func mayFail() -> Bool {
-    before.items >= limits.maxItems || before.sections >= limits.maxSections || mayPassStateBytes()
+    hasReferences || before.items >= limits.maxItems || before.sections >= limits.maxSections || mayPassStateBytes()
   }
 
   private var limits: Limits { decoder.limits }
@@ -38,11 +42,14 @@ struct GrowthCheck {
   }
 
   @inline(__always)
-  private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
+  private func mayPassStateBytes() -> Bool {
+    hasReferences || usage.bytes &+ mostNewBytes > limits.maxStateBytes
+  }
 
   /// Whether the record may exceed the limit on items or bytes even though it removes these elements (an
   /// estimate).
   private func mayPassLimits(despite removal: FeedState.Removal) -> Bool {
+    if hasReferences { return true }
     if before.items - removal.items + mostNewElements > max(before.items, limits.maxItems) { return true }
     let growth =
       mostNewBytes - removal.items * StateSize.item - removal.sections * StateSize.section

@@ -187,6 +187,31 @@ public final class PublishedFeed {
     return cut
   }
 
+  /// Whether an item does not show the present contents: after a restoration or a rollback. O(n) for n items if one has
+  /// references.
+  public var isStale: Bool {
+    var isStale = false
+    state.forEachReferring { item, _ in if !isStale { isStale = !state.isCurrent(item) } }
+    return isStale
+  }
+
+  /// Shows the present contents in all items.
+  fileprivate func showContents(_ table: ContentTable) {
+    state.forEachReferring { item, block in
+      guard state.showContents(item) else { return }
+      for place in 0..<block.count { windowTime = max(windowTime, table.time(block.places[place].content)) }
+    }
+  }
+
+  /// Shows the present contents in an item, if it is in the feed.
+  ///
+  /// - Returns: whether it changed.
+  func showContents(_ item: ElementHandle, at time: Int64) -> Bool {
+    guard state.items[item].isPresent, state.showContents(item) else { return false }
+    windowTime = max(windowTime, time)
+    return true
+  }
+
   /// Marks the record at a position as applied.
   @inline(__always)
   private func cover(_ position: RecordPosition) {
@@ -339,5 +364,17 @@ extension Unmanaged<PublishedFeed> {
     var growth = try outcome.get()
     growth.noOps = count
     return growth
+  }
+}
+
+extension FeedDirectory {
+  /// Shows the present contents in a feed that is stale.
+  ///
+  /// - Returns: whether it was not listed for the next flush yet.
+  public func showContents(in feed: PublishedFeed, _ table: ContentTable) -> Bool {
+    let before = feed.count
+    feed.showContents(table)
+    add(feed.count - before)
+    return feed.listForFlush()
   }
 }

@@ -25,8 +25,8 @@ enum Operation: UInt8 {
     case .sectionReplace: [.common, .section, .items, .data, .order, .keep, .at]
     case .sectionMove: [.common, .section, .at]
     case .sectionDelete, .sectionReload: [.common, .section]
-    case .itemUpsert: [.common, .item, .section, .kind, .data, .at]
-    case .itemPatch: [.common, .item, .data]
+    case .itemUpsert: [.common, .item, .section, .kind, .data, .at, .refs]
+    case .itemPatch: [.common, .item, .data, .refs]
     case .itemMove: [.common, .item, .section, .at]
     case .itemDelete, .itemReconfigure, .itemReload: [.common, .item]
     }
@@ -85,6 +85,7 @@ struct ListedItem {
   // Not all fields, because there are many items: only an item's.
   let kind: ByteSpan?
   let data: ByteSpan?
+  let refs: ByteSpan?
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -92,10 +93,11 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
+    refs = fields.refs
   }
 
   @inline(__always)
-  var fields: ElementFields { ElementFields(kind: kind, data: data) }
+  var fields: ElementFields { ElementFields(kind: kind, data: data, refs: refs) }
 }
 
 /// An element of a `sections` list.

@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<16, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<17, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -28,7 +28,7 @@ struct EventFields {
   /// A field's name.
   enum Name: UInt8 {
     case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, `if`,
-      unknown
+      refs, unknown
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -54,6 +54,8 @@ struct EventFields {
           self = .kind
         } else if name.matches("keep") {
           self = .keep
+        } else if name.matches("refs") {
+          self = .refs
         }
       case 5:
         if name.matches("items") {
@@ -92,6 +94,7 @@ struct EventFields {
     static let before = Names(.before)
     static let after = Names(.after)
     static let index = Names(.index)
+    static let refs = Names(.refs)
 
     @inline(__always)
     init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -44,9 +44,12 @@ extension RecordDecoder {
       target.pointee.fields.kind = try kind(fields[.kind])
       target.pointee.fields.data = try data(fields[.data])
       target.pointee.place = try place(fields[.at], operation)
+      if takesReferences { target.pointee.fields.refs = try references(fields[.refs], isPatch: false) }
     case .itemPatch:
       target.pointee.item = try identifier(fields[.item])
-      target.pointee.fields.data = try data(present(fields[.data]))
+      let isOptional = takesReferences && !fields[.refs].isAbsent
+      target.pointee.fields.data = try data(isOptional ? fields[.data] : present(fields[.data]))
+      if isOptional { target.pointee.fields.refs = try references(fields[.refs], isPatch: true) }
     case .itemMove:
       target.pointee.item = try identifier(fields[.item])
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
@@ -71,7 +74,7 @@ extension RecordDecoder {
   @inline(never)
   func countIgnored(_ operation: Operation, at object: Int) {
     text.forEachMember(of: object, arena: arena) { name, _ in
-      guard !operation.fieldNames.contains(EventFields.Names(EventFields.Name(name))) else { return }
+      guard !fieldNames(operation).contains(EventFields.Names(EventFields.Name(name))) else { return }
       ignored.note(operation, .event, name)
     }
   }
@@ -278,14 +281,19 @@ extension RecordDecoder {
     switch text.character(element.value.first) {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      read([.id, .kind, .data], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
+      let names: EventFields.Names = takesReferences ? [.id, .kind, .data, .refs] : [.id, .kind, .data]
+      read(names, of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
       idField = fields[.id]
     default: throw invalid(element, "must list objects with an id, or ids")
     }
     let id = try identifier(idField)
     let hash = ByteHash.of(id)
     if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
-    let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
+    let content = ElementFields(
+      kind: try kind(fields[.kind]),
+      data: try data(fields[.data]),
+      refs: try references(fields[.refs], isPatch: false)
+    )
     return ListedItem(id: id, hash: hash, fields: content)
   }
 

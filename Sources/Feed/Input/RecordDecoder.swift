@@ -37,6 +37,11 @@ public final class RecordDecoder {
   /// For `item.patch`, which is applied once the item's data is known.
   @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
+  let referenceOutput = ByteWriter(capacity: 64)
+  /// Whether items may have references. If not, `refs` is a field without effect.
+  package let takesReferences: Bool
+  /// Whether an item of the latest record has references.
+  @exclusivity(unchecked) var hasReferences = false
 
   /// The fields without effect in all records so far, including rejected ones.
   @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
@@ -44,9 +49,12 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private(set) var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
-  /// - Parameter indexer: used by this decoder only.
-  public init(limits: Limits, indexer: JSONIndexer = JSONIndexer()) {
+  /// - Parameters:
+  ///   - takesReferences: whether items may have references.
+  ///   - indexer: used by this decoder only.
+  public init(limits: Limits, takesReferences: Bool = false, indexer: JSONIndexer = JSONIndexer()) {
     self.limits = limits
+    self.takesReferences = takesReferences
     self.indexer = indexer
     text = indexer.text
     expect(itemCount: 0, sectionCount: 0)
@@ -66,19 +74,32 @@ public final class RecordDecoder {
   ///   - value: one event or an array of events; nil for a Kafka null, which deletes the feed.
   /// - Throws: the first `Rejection` in the protocol's order.
   public func decode(key: ByteSpan?, value: ByteSpan?) throws(Rejection) {
-    let key = try begin(key)
     guard let value else {
-      try checkSizes(key: key, valueCount: 0)
+      try check(key: key)
       events.append { $0.initialize(to: Event(operation: .feedDelete)) }
       return
     }
+    defer { trim(after: value) }
+    let field = try index(key: key, value)
+    try decodeEvents(from: field.first, to: field.end)
+  }
+
+  /// Releases memory after a long value was decoded.
+  @inline(__always)
+  func trim(after value: ByteSpan) { if value.count > 4 << 20 { indexer.trim() } }
+
+  /// Checks the key of a record whose value is null.
+  func check(key: ByteSpan?) throws(Rejection) { try checkSizes(key: try begin(key), valueCount: 0) }
+
+  /// Checks a record's key, and its value as JSON of any kind. Call ``trim(after:)`` afterwards.
+  @inline(__always)
+  func index(key: ByteSpan?, _ value: ByteSpan) throws(Rejection) -> JSONText.Field {
+    let key = try begin(key)
     guard value.count <= limits.maxRecordBytes else {
       // Too long to index; but bytes that are not UTF-8 are reported first.
       guard JSONIndexer.isUTF8(value) else { throw RecordDecoder.notUTF8("value", value) }
-      try checkSizes(key: key, valueCount: value.count)
-      return
+      throw sizeFault(key: key, valueCount: value.count)
     }
-    defer { if value.count > 4 << 20 { indexer.trim() } }
     do throws(JSONFault) {
       try indexer.index(value)
     } catch {
@@ -91,7 +112,7 @@ public final class RecordDecoder {
       throw RecordDecoder.notJSON(fault, value)
     }
     try checkDepth(text.depth)
-    try decodeEvents(from: 0, to: text.offsetCount)
+    return (0, text.offsetCount)
   }
 
   /// Decodes a record whose value is part of a longer text that was validated as a whole.
@@ -101,6 +122,13 @@ public final class RecordDecoder {
     from first: Int,
     to end: Int
   ) throws(Rejection) {
+    try index(key: key, valueIn: whole, from: first, to: end)
+    try decodeEvents(from: first, to: end)
+  }
+
+  /// Checks a record whose value is part of a longer text.
+  @inline(__always)
+  func index(key: ByteSpan?, valueIn whole: JSONText, from first: Int, to end: Int) throws(Rejection) {
     let key = try begin(key)
     text.describe(whole.bytes, structuredAs: whole)
     let value = text.span(from: first, to: end)
@@ -111,7 +139,6 @@ public final class RecordDecoder {
     }
     // The value is not nested deeper than the text that contains it.
     if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
-    try decodeEvents(from: first, to: end)
   }
 
   @inline(never)
@@ -148,6 +175,7 @@ public final class RecordDecoder {
     hasLists = false
     if hasConditions { conditions.removeAll() }
     hasConditions = false
+    hasReferences = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
@@ -229,13 +257,19 @@ public final class RecordDecoder {
     }
   }
 
+  /// The names of an operation's fields that are read.
+  @inline(__always)
+  func fieldNames(_ operation: Operation) -> EventFields.Names {
+    takesReferences ? operation.fieldNames : operation.fieldNames.subtracting(.refs)
+  }
+
   private func decodeEvent(at object: Int) throws(Rejection) {
     var fields = EventFields(in: .event)
     fields.read(object, in: text, arena)
     try events.append { event throws(Rejection) in
       let operation = try operation(fields)
       try read(fields, operation, to: event)
-      if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
+      if !fieldNames(operation).isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
     if fields.names.contains(.if) { try readCondition(fields[.if]) }
   }

@@ -189,6 +189,19 @@ struct UnescapedBytes: IteratorProtocol {
     return next()
   }
 
+  /// Whether two texts have the same bytes with their escapes resolved.
+  static func areEqual(_ one: ByteSpan, _ other: ByteSpan) -> Bool {
+    if !one.contains(UInt8(ascii: "\\")), !other.contains(UInt8(ascii: "\\")) {
+      return one.hasSameBytes(as: other)
+    }
+    var (left, right) = (UnescapedBytes(one), UnescapedBytes(other))
+    while true {
+      let byte = left.next()
+      if byte != right.next() { return false }
+      if byte == nil { return true }
+    }
+  }
+
   func equals(_ bytes: some Collection<UInt8>) -> Bool {
     if !raw.contains(UInt8(ascii: "\\")) { return raw.buffer.elementsEqual(bytes) }
     var iterator = self

@@ -20,10 +20,10 @@ final class ElementTable {
   }
 
   deinit {
-    for change in changes { Glibc.free(change.publishedContent?.bytes) }
+    for change in changes { change.publishedContent?.free() }
     for index in 0..<used where elements[index].isInUse {
       elements[index].id.release()
-      Glibc.free(elements[index].content.bytes)
+      elements[index].content.free()
     }
     freeElements()
   }

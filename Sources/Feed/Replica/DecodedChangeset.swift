@@ -205,6 +205,12 @@ package struct DecodedChangeset {
     )
   }
 
+  /// An item's references; nil if they are invalid, as they may be in a later version.
+  func references(_ field: Field) -> ByteSpan? {
+    let text = data(field)
+    return References.areValid(text) ? text : nil
+  }
+
   package func data(_ field: Field) -> ByteSpan {
     text.compactSpan(from: field.first, to: field.end, arena: arena)
   }

@@ -125,6 +125,12 @@ extension Snapshot {
     storage.find(item).map { JSONData(checked: state.items[$0].data) }
   }
 
+  /// An item's references, in their spelling in changesets; nil if it has none. Its data includes their contents. O(1),
+  /// except for the copy.
+  public func references(ofItem item: ItemIdentifier) -> JSONData? {
+    storage.find(item).flatMap { state.items[$0].content.references }.map { JSONData(checked: $0.text) }
+  }
+
   /// A section's data; nil if the section does not exist. O(1), except for the copy.
   public func data(ofSection section: SectionIdentifier) -> JSONData? {
     storage.find(section).map { JSONData(checked: state.sections[$0].data) }

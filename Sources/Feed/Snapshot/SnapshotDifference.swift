@@ -44,6 +44,8 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
     public var order: JSONData?
     /// The maximum number of a section's items; nil for no limit.
     public var keep: Int?
+    /// An item's references, in their spelling in changesets; nil for none. The data includes their contents.
+    public var references: JSONData?
   }
 
   /// An element of both snapshots with another position in the result.
@@ -114,14 +116,19 @@ extension ElementChanges {
     _ identifier: (ByteSpan) -> ID,
     _ position: (ByteSpan, Int32) -> Position
   ) {
+    /// The order of a section, or the references of an item.
+    func setting(_ entry: DecodedEntries.Entry) -> JSONData? {
+      entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) }
+    }
     func entry(_ entry: DecodedEntries.Entry) -> Entry {
       Entry(
         id: identifier(entry.id),
         position: position(entry.toSection, entry.to),
         kind: entry.fields.kind.map { ItemKind($0) },
         data: JSONData(checked: entry.fields.data ?? FeedState.null),
-        order: entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) },
-        keep: entry.fields.keep.flatMap(SectionSettings.bound)
+        order: ID.self == SectionIdentifier.self ? setting(entry) : nil,
+        keep: entry.fields.keep.flatMap(SectionSettings.bound),
+        references: ID.self == SectionIdentifier.self ? nil : setting(entry)
       )
     }
     deletes = lists[.delete].map {
@@ -176,9 +183,10 @@ final class DifferenceBytes {
         kind: change.kind.map { span($0.text) },
         data: span(change.data.text),
         order: change.order.map { span($0.text) },
-        keep: change.keep.map { span(ByteText(String($0))) }
+        keep: change.keep.map { span(ByteText(String($0))) },
+        refs: change.references.map { span($0.text) }.flatMap { References.areValid($0) ? $0 : nil }
       )
-      if ID.self == SectionIdentifier.self { entry.fields = entry.fields.ofWholeSection }
+      entry.fields = entry.fields.ofWhole(isItem: ID.self == ItemIdentifier.self)
       return entry
     }
     var lists = DecodedEntries.Lists()

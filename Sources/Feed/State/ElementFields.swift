@@ -1,15 +1,15 @@
 import Glibc
 
-/// The fields of an element other than its id and its place: an item has a kind and data; a section has data,
-/// and may have an order and a bound.
+/// The fields of an element other than its id and its place: an item has a kind and data, and may have references;
+/// a section has data, and may have an order and a bound.
 ///
 /// Only this file defines the fields and their spelling in changesets. A nil field keeps the element's value.
 package struct ElementFields {
   /// Items only.
   package var kind: ByteSpan?
   package var data: ByteSpan?
-  /// Sections only, in the spelling of ``SectionOrder``; empty for none.
-  package var order: ByteSpan?
+  /// A section's order, or an item's references: one property, because fields are passed by value on the hot path.
+  private var setting: ByteSpan?
   /// Sections only: the maximum number of items, in digits; empty for none.
   package var keep: ByteSpan?
 
@@ -17,23 +17,40 @@ package struct ElementFields {
     kind: ByteSpan? = nil,
     data: ByteSpan? = nil,
     order: ByteSpan? = nil,
-    keep: ByteSpan? = nil
+    keep: ByteSpan? = nil,
+    refs: ByteSpan? = nil
   ) {
     self.kind = kind
     self.data = data
-    self.order = order
+    setting = order ?? refs
     self.keep = keep
   }
 
+  /// Sections only, in the spelling of ``SectionOrder``; empty for none.
+  @inline(__always)
+  package var order: ByteSpan? {
+    get { setting }
+    set { setting = newValue }
+  }
+  /// Items only, in their spelling in changesets; empty for none. In a changeset, the data includes the contents.
+  @inline(__always)
+  package var refs: ByteSpan? {
+    get { setting }
+    set { setting = newValue }
+  }
+  /// Whether there are references.
+  @inline(__always)
+  var hasReferences: Bool { setting.map { !$0.isEmpty } ?? false }
+
   /// The default fields of an item.
-  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null) }
+  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null, refs: .empty) }
   /// The default fields of a section.
   static var ofNewSection: ElementFields {
     ElementFields(data: FeedState.null, order: .empty, keep: .empty)
   }
 
   @inline(__always)
-  package var isEmpty: Bool { kind == nil && data == nil && order == nil && keep == nil }
+  package var isEmpty: Bool { kind == nil && data == nil && setting == nil && keep == nil }
 
   /// Whether all required fields of an element are present.
   package func isWhole(isItem: Bool) -> Bool { data != nil && (kind != nil || !isItem) }
@@ -47,7 +64,7 @@ package struct ElementFields {
     ElementFields(
       kind: kind ?? other.kind,
       data: data ?? other.data,
-      order: order ?? other.order,
+      order: setting ?? other.setting,
       keep: keep ?? other.keep
     )
   }
@@ -59,8 +76,15 @@ package struct ElementFields {
     return fields
   }
 
-  /// These fields for a section with data: absent order and limit mean none.
-  var ofWholeSection: ElementFields { data == nil ? self : filled(from: .ofNewSection) }
+  /// These fields for an element with data: absent references, order and limit mean none.
+  @inline(__always)
+  func ofWhole(isItem: Bool) -> ElementFields {
+    if data == nil { return self }
+    guard isItem else { return filled(from: .ofNewSection) }
+    var fields = self
+    fields.setting = setting ?? .empty
+    return fields
+  }
 
   // MARK: Text
 
@@ -75,9 +99,9 @@ package struct ElementFields {
       output.append(",\"data\":")
       output.append(data)
     }
-    if let order, !order.isEmpty {
-      output.append(",\"order\":")
-      output.append(order)
+    if let setting, !setting.isEmpty {
+      output.append(setting[0] == UInt8(ascii: "{") ? ",\"refs\":" : ",\"order\":")
+      output.append(setting)
     }
     if let keep, !keep.isEmpty {
       output.append(",\"keep\":")
@@ -99,6 +123,8 @@ package struct ElementFields {
       data = record.data(field)
     } else if isItem, name.matches("kind") {
       kind = try record.string(name, field)
+    } else if isItem, name.matches("refs") {
+      refs = record.references(field) ?? .empty
     } else if !isItem, name.matches("order") {
       // A later version may have more members, which are ignored. An invalid order counts as none.
       let known = try? SectionOrder(record.data(field))
@@ -122,7 +148,9 @@ package struct ElementFields {
     if !data.hasSameBytes(as: expectedData) {
       return ("data", data.valueForMessage(), expectedData.valueForMessage())
     }
-    for (name, found, expected) in [("order", order, expected.order), ("keep", keep, expected.keep)] {
+    let isReferences = [setting, expected.setting].contains { $0?.isEmpty == false && $0?[0] == UInt8(ascii: "{") }
+    let settingName = isReferences ? "refs" : "order"
+    for (name, found, expected) in [(settingName, setting, expected.setting), ("keep", keep, expected.keep)] {
       let (found, expected) = (found ?? .empty, expected ?? .empty)
       if !found.hasSameBytes(as: expected) {
         return (name, found.isEmpty ? "nothing" : found.text, expected.isEmpty ? "nothing" : expected.text)
@@ -154,20 +182,25 @@ package struct ReloadedElement {
         items = field
       }
     }
-    if !isItem { fields = fields.ofWholeSection }
+    if !isItem { fields = fields.ofWhole(isItem: false) }
   }
 }
 
-/// The stored fields of an element: data, and an item's kind. The owner of the content owns its bytes and one
-/// use of its kind, and releases them with `FeedState.release`.
+/// The stored fields of an element: data, and an item's kind and references. The owner of the content owns its
+/// bytes, one use of its kind and one of its references, and releases them with `FeedState.release`.
 struct Content {
-  /// The data in a separate block; nil before the first content is set.
+  /// The data in a separate block; nil before the first content is set. If the item has references, their
+  /// address follows, and the length of the item's own data, which is 0 if it is not known.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
+  /// The data's length, and in the highest bit whether the item has references.
   private var dataCount: UInt32 = 0
   /// Distinguishes most data without reading the old bytes, which are in no cache.
   private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; for a section, the empty kind's.
   private(set) var kind = KindTable.empty
+
+  private static let referencesBit: UInt32 = 1 << 31
+  private static let trailerCount = MemoryLayout<UInt>.size + MemoryLayout<UInt32>.size
 
   /// No content.
   init() {}
@@ -194,20 +227,81 @@ struct Content {
     self.kind = kind
   }
 
-  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
+  /// The content of an item with references, of which it takes over one use.
+  init(
+    copying data: ByteSpan,
+    ownCount: Int,
+    _ references: References,
+    fingerprint: UInt32,
+    kind: UInt32,
+    blocks: BlockPool.Handle?
+  ) {
+    let block = BlockPool.block(data.count + Content.trailerCount, from: blocks)
+    memcpy(block, data.base, data.count)
+    let trailer = UnsafeMutableRawPointer(block + data.count)
+    trailer.storeBytes(of: UInt(bitPattern: references.address), as: UInt.self)
+    trailer.storeBytes(of: UInt32(ownCount), toByteOffset: MemoryLayout<UInt>.size, as: UInt32.self)
+    bytes = block
+    dataCount = UInt32(data.count) | Content.referencesBit
+    self.fingerprint = fingerprint
+    self.kind = kind
+  }
+
+  @inline(__always)
+  private var count: Int { Int(dataCount & ~Content.referencesBit) }
+  private var blockCount: Int { count + (hasReferences ? Content.trailerCount : 0) }
+
+  @inline(__always)
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), count) } ?? .empty }
 
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
   /// All fields except the kind.
   @inline(__always)
-  var fields: ElementFields { ElementFields(data: data) }
+  var fields: ElementFields { ElementFields(data: data, refs: hasReferences ? references?.text : nil) }
 
   /// Bytes that vary between contents, without the kind's.
   @inline(__always)
-  var byteCount: Int { Int(dataCount) }
+  var byteCount: Int { hasReferences ? count + memberCount : count }
 
-  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, Int(dataCount), to: blocks) }
+  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
+
+  // MARK: References
+
+  @inline(__always)
+  var hasReferences: Bool { dataCount & Content.referencesBit != 0 }
+
+  var references: References? {
+    guard hasReferences, let bytes else { return nil }
+    let address = UnsafeRawPointer(bytes + count).loadUnaligned(as: UInt.self)
+    return UnsafeMutableRawPointer(bitPattern: address).map { References($0) }
+  }
+
+  /// Bytes of the member with the references in a reload.
+  @inline(never)
+  private var memberCount: Int { (references?.text.count ?? 0) + ",\"refs\":".utf8.count }
+
+  /// The item's own data, without the members that its references add, and without its last byte.
+  var ownStart: ByteSpan {
+    let data = data
+    guard hasReferences, let bytes else { return ByteSpan(data.base, max(0, data.count - 1)) }
+    let end = UnsafeRawPointer(bytes + count + MemoryLayout<UInt>.size).loadUnaligned(as: UInt32.self)
+    return ByteSpan(data.base, max(0, (end == 0 ? data.count : Int(end)) - 1))
+  }
+
+  /// Sets the length of the item's own data.
+  mutating func setOwnCount(_ own: Int) {
+    guard hasReferences, let bytes else { return }
+    let place = UnsafeMutableRawPointer(bytes + count + MemoryLayout<UInt>.size)
+    place.storeBytes(of: UInt32(own), as: UInt32.self)
+  }
+
+  /// Frees the memory when the feed's state is deallocated.
+  func free() {
+    if let references, references.endUse() { Glibc.free(references.address) }
+    Glibc.free(bytes)
+  }
 
   // MARK: Comparing
 
@@ -225,7 +319,17 @@ struct Content {
     bytes != nil && fields.data.map { hasSameData(as: $0, fingerprint: fingerprint) } ?? true
   }
 
-  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
+  /// Whether data and references are the same.
+  func hasSameData(as other: Content) -> Bool {
+    dataCount == other.dataCount && hasSameData(as: other.data, fingerprint: other.fingerprint)
+      && (!hasReferences || hasSameReferences(as: other))
+  }
+
+  @inline(never)
+  private func hasSameReferences(as other: Content) -> Bool {
+    guard let references, let others = other.references else { return false }
+    return references == others || references.text.hasSameBytes(as: others.text)
+  }
 
   @inline(__always)
   func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {

@@ -5,7 +5,10 @@ extension FeedState {
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
   /// Sets an item's fields.
-  func setContent(item handle: ElementHandle, _ fields: ElementFields) { setContent(handle, items, fields) }
+  func setContent(item handle: ElementHandle, _ fields: ElementFields) {
+    if fields.hasReferences || items[handle].content.hasReferences { return setReferring(handle, fields) }
+    setContent(handle, items, fields)
+  }
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
@@ -28,6 +31,7 @@ extension FeedState {
   /// Releases a content's memory.
   func release(_ content: Content) {
     kinds.release(content.kind)
+    if content.hasReferences { release(content.references) }
     content.giveBack(to: blocks)
   }
 
@@ -59,7 +63,7 @@ extension FeedState {
   }
 
   /// Keeps replaced content if it is the published one, or if the record may be undone.
-  private func retireContent(_ handle: ElementHandle, _ table: ElementTable, _ old: Content) {
+  func retireContent(_ handle: ElementHandle, _ table: ElementTable, _ old: Content) {
     let becomesPublished = table.withChange(handle) { change in
       guard change.wasPublished, change.publishedContent == nil else { return false }
       change.publishedContent = old

@@ -10,13 +10,13 @@ extension FeedState {
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before the event changes anything.
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
-    case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
+    case .feedReplace: try replaceAll(decoder.sections[event.pointee.sections], decoder)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
     case .sectionUpsert: sort(.items(of: try putSection(event.pointee)))
     case .sectionReplace:
       let section = try putSection(event.pointee)
-      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items))
+      setItems(of: section, try resolveItems(of: section, event.pointee.items, decoder))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee)
@@ -28,10 +28,10 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item))
+    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), decoder.limits)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item)
+      try putItem(event, item, decoder.limits)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
@@ -120,7 +120,11 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item of an event; `item` is its handle if it exists.
-  private func putItem(_ event: UnsafePointer<Event>, _ item: ElementHandle?) throws(Rejection) {
+  private func putItem(
+    _ event: UnsafePointer<Event>,
+    _ item: ElementHandle?,
+    _ limits: Limits
+  ) throws(Rejection) {
     let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
@@ -133,7 +137,7 @@ extension FeedState {
     }
     let isInPlace = item != nil && scope == items[item!].scope
     if let scope, let order = order(scope) {
-      return try putItem(event, item, staysInSection: isInPlace, in: scope, order)
+      return try putItem(event, item, staysInSection: isInPlace, in: scope, order, limits)
     }
     var target: Rank?
     if let scope {
@@ -149,6 +153,7 @@ extension FeedState {
       default: target = .first
       }
     }
+    try checkReferences(event.pointee.fields, of: item, limits)
 
     let isNew = item == nil
     let handle: ElementHandle
@@ -185,9 +190,11 @@ extension FeedState {
     _ item: ElementHandle?,
     staysInSection: Bool,
     in scope: Scope,
-    _ order: SectionOrder
+    _ order: SectionOrder,
+    _ limits: Limits
   ) throws(Rejection) {
     if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
+    try checkReferences(event.pointee.fields, of: item, limits)
     sort(scope)
     if let item {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
@@ -219,8 +226,17 @@ extension FeedState {
 
   private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
-    let data = try FeedState.patched(items[item].data, by: event, decoder)
-    change(item, ElementFields(data: data), staysInSection: true)
+    let content = items[item].content
+    var fields = ElementFields()
+    if event.fields.data != nil {
+      let data = content.hasReferences ? ownData(content, decoder.arena) : content.data
+      fields.data = try FeedState.patched(data, by: event, decoder)
+    }
+    if let patch = event.fields.refs, !patch.isEmpty {
+      fields.refs = try decoder.patchedReferences(content.references?.text ?? .empty, by: patch)
+    }
+    try checkReferences(fields, of: item, decoder.limits)
+    change(item, fields, staysInSection: true)
   }
 
   /// Data after a patch, valid until the next patch.
@@ -256,8 +272,9 @@ extension FeedState {
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
-    _ allItems: [ListedItem]
-  ) -> [ElementHandle] {
+    _ decoder: RecordDecoder
+  ) throws(Rejection) -> [ElementHandle] {
+    let allItems = decoder.items
     let scope = Scope.items(of: section)
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
@@ -277,6 +294,11 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
+      try checkReferences(
+        listedItem.fields,
+        of: found.flatMap { items[$0].isPresent ? $0 : nil },
+        decoder.limits
+      )
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
       if items[handle].isPresent {
         if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }
@@ -290,7 +312,10 @@ extension FeedState {
   }
 
   /// Sets the feed's sections and items to the listed ones.
-  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem]) {
+  func replaceAll(
+    _ listedSections: ArraySlice<ListedSection>,
+    _ decoder: RecordDecoder
+  ) throws(Rejection) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
     for listed in listedSections {
@@ -301,7 +326,7 @@ extension FeedState {
         setContent(section: section, listed.fields)
       }
       handles.append(section)
-      itemHandles.append(resolveItems(of: section, listed.items, listedItems))
+      itemHandles.append(try resolveItems(of: section, listed.items, decoder))
     }
     for handle in handles { sections[handle].scratch = 1 }
     for section in currentHandles(.sections) where sections[section].scratch == 0 {

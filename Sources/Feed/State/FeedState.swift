@@ -12,6 +12,12 @@ package final class FeedState {
   @exclusivity(unchecked) var kinds = KindTable()
   /// The source of memory for data, if not the allocator.
   @exclusivity(unchecked) var blocks: BlockPool.Handle?
+  /// Which items of the feed's directory show a content; nil in a replica, whose data includes the contents.
+  @exclusivity(unchecked) var references: ReferenceIndex?
+  /// The feed's number in its directory.
+  @exclusivity(unchecked) var feedNumber: UInt32 = 0
+  /// The number of blocks with references.
+  @exclusivity(unchecked) var referenceCount = 0
   /// The list of sections, followed by one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
   @exclusivity(unchecked) private var listCapacity = 0
@@ -52,7 +58,7 @@ package final class FeedState {
 
   deinit {
     removeLists()
-    for undo in journal ?? [] { free(undo.ownedContent?.bytes) }
+    for undo in journal ?? [] { undo.ownedContent?.free() }
   }
 
   // MARK: Lists
@@ -287,11 +293,25 @@ extension FeedState {
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
+    let fingerprint = fingerprint ?? Content().fingerprint(with: fields)
+    let kind = kinds.use(fields.kind ?? .empty)
+    if table === items, let text = fields.refs, !text.isEmpty {
+      let references = makeReferences(text, of: handle)
+      table[handle].content = Content(
+        copying: fields.data ?? .empty,
+        ownCount: 0,
+        references,
+        fingerprint: fingerprint,
+        kind: kind,
+        blocks: blocks
+      )
+      return
+    }
     table[handle].content = Content(
       copying: fields,
       over: Content(),
-      fingerprint: fingerprint ?? Content().fingerprint(with: fields),
-      kind: kinds.use(fields.kind ?? .empty),
+      fingerprint: fingerprint,
+      kind: kind,
       blocks: blocks
     )
   }

@@ -150,7 +150,7 @@ extension FeedState {
 
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
   private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
-    let fields = listed.fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
+    let fields = composed(listed.fields, of: known)
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }
