@@ -14,7 +14,7 @@ public actor FeedStore {
   /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
   /// Feeds that may not show the present contents, after a restoration or a rollback.
-  private var stale: [(partition: Int32, feed: PublishedFeed)] = []
+  private(set) var stale: [(partition: Int32, feed: PublishedFeed)] = []
   /// For each topic, the newest record that feeds of the last restored partition have taken.
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.

@@ -52,10 +52,34 @@ extension FeedState {
       checkFingerprint($0)
     }
     for step in journal ?? [] { if let content = step.ownedContent { countUse(content) } }
+    checkReferences()
     precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
     sections.forEachOwnedContent {
       checkFingerprint($0)
       precondition($0.kind == KindTable.empty, "a section has a kind")
+    }
+  }
+
+  /// Checks the references of items, and that an index knows them.
+  private func checkReferences() {
+    var uses: [UnsafeMutableRawPointer: UInt32] = [:]
+    func check(_ content: Content) {
+      guard let block = content.references else { return }
+      uses[block.address, default: 0] += 1
+      precondition(References.areValid(block.text), "the references are \(block.text.text)")
+      guard let references else { return }
+      precondition(block.feed == feedNumber, "references belong to another feed")
+      for number in 0..<block.count {
+        let place = block.places[number]
+        let entry = references[place.content, Int(place.position)]
+        precondition(entry.references == block && entry.number == number, "a reference is not where it should be")
+      }
+    }
+    items.forEachOwnedContent(check)
+    for step in journal ?? [] { if let content = step.ownedContent { check(content) } }
+    precondition(uses.count == referenceCount, "\(uses.count) blocks of references, \(referenceCount) are counted")
+    for (address, count) in uses {
+      precondition(References(address).useCount == count, "the uses of references are not counted right")
     }
   }
 

@@ -5,7 +5,10 @@ extension FeedStore {
   /// Checks all totals that are maintained incrementally.
   public func checkInvariants() {
     for directory in directories.values {
-      for feed in directory.feeds { feed.checkInvariants() }
+      for feed in directory.feeds {
+        feed.checkInvariants()
+        precondition(!feed.isStale || !stale.isEmpty, "an item does not show the present contents")
+      }
       directory.checkInvariants()
     }
     precondition(

@@ -37,6 +37,15 @@ import Testing
     await compare(setting, seed, options, count: 1500, rollsBack: seed % 2 == 0)
   }
 
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(91...96))
+  func `the store shows contents as the oracle does`(setting: RandomSetting, seed: UInt64) async {
+    var options = seed % 2 == 0 ? setting.generator : setting.generatorOfOrders
+    options.hasContents = true
+    options.hasConditions = seed % 3 == 0
+    options.badPercent = 6
+    await compare(setting, seed, options, count: 1500, rollsBack: seed % 4 < 2)
+  }
+
   private func compare(
     _ setting: RandomSetting,
     _ seed: UInt64,
@@ -45,7 +54,9 @@ import Testing
     rollsBack: Bool = false
   ) async {
     var generator = RecordGenerator(seed: seed, options: options)
-    var driver = StoreDriver(setting.options)
+    var storeOptions = setting.options
+    if options.hasContents { storeOptions.topics.contents = "feeds.contents" }
+    var driver = StoreDriver(storeOptions)
     driver.rollsBack = rollsBack
     do {
       try await driver.run(generator.records(count))

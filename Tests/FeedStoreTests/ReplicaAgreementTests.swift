@@ -32,13 +32,13 @@ import Testing
     }
   }
 
-  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(21...22))
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(21...23))
   func `a replica that follows has what was published`(
     setting: RandomSetting,
     seed: UInt64
   ) async throws {
     var generator = ReplicaAgreementTests.generator(setting, seed)
-    var driver = StoreDriver(setting.options)
+    var driver = ReplicaAgreementTests.driver(setting, seed)
     var partitions: [Int: Follower] = [:]
     driver.onFlush = { records in
       for record in records {
@@ -69,10 +69,15 @@ import Testing
   }
 
   private static func generator(_ setting: RandomSetting, _ seed: UInt64) -> RecordGenerator {
-    RecordGenerator(
-      seed: seed,
-      options: seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
-    )
+    var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
+    options.hasContents = seed % 3 == 2
+    return RecordGenerator(seed: seed, options: options)
+  }
+
+  private static func driver(_ setting: RandomSetting, _ seed: UInt64) -> StoreDriver {
+    var options = setting.options
+    if seed % 3 == 2 { options.topics.contents = "feeds.contents" }
+    return StoreDriver(options)
   }
 
   /// Compares every replica with the oracle's published feeds, including content.
@@ -148,7 +153,7 @@ import Testing
   ) async throws {
     var random = SplitMix64(seed: seed)
     var generator = ReplicaAgreementTests.generator(setting, seed)
-    var driver = StoreDriver(setting.options)
+    var driver = ReplicaAgreementTests.driver(setting, seed)
     var logs: [Int: [JudgedRecord]] = [:]
     driver.onFlush = { for record in $0 { logs[record.partition, default: []].append(record) } }
     do {
@@ -174,7 +179,7 @@ import Testing
   {
     var random = SplitMix64(seed: seed)
     var generator = ReplicaAgreementTests.generator(setting, seed)
-    var driver = StoreDriver(setting.options)
+    var driver = ReplicaAgreementTests.driver(setting, seed)
     var logs: [Int: [JudgedRecord]] = [:]
     /// The starts of each partition's transactions.
     var starts: [Int: [Int]] = [:]

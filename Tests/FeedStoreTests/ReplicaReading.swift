@@ -18,7 +18,8 @@ extension Replica {
             OracleItem(
               id: Array(state.items.id(item).buffer),
               kind: Array(state.kind(item).buffer),
-              data: Array(state.items[item].data.buffer)
+              data: Array(state.items[item].data.buffer),
+              refs: Array((state.fields(item: item).refs ?? .empty).buffer)
             )
           }
         )

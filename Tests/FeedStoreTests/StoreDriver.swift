@@ -22,10 +22,17 @@ struct StoreDriver {
   /// How often the oracle rejected a record, by the limit on state.
   private(set) var passedLimits: [String: Int] = [:]
 
+  /// The contents, which outlive each store.
+  private let contents = ContentTable()
+
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
     self.options = options
-    store = FeedStore(options: options)
-    oracle = Oracle(limits: options.limits, coalescing: options.coalescing)
+    store = FeedStore(options: options, contents: contents)
+    oracle = Oracle(
+      limits: options.limits,
+      coalescing: options.coalescing,
+      contentsTopic: options.topics.contents
+    )
     judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
   }
 
@@ -62,7 +69,7 @@ struct StoreDriver {
 
   /// Replaces the store by one that is restored from the published records only.
   mutating func restart(from logs: [Int: [JudgedRecord]]) async throws {
-    store = FeedStore(options: options)
+    store = FeedStore(options: options, contents: contents)
     for (partition, log) in logs {
       let replicas = ReplicaPartition(describesChanges: false)
       for record in log { _ = try replicas.apply(record) }
@@ -76,7 +83,7 @@ struct StoreDriver {
   ///
   /// - Parameter suffixes: the ends of the partitions' logs, to be read again.
   mutating func handOver(readingAgain suffixes: [Int: [JudgedRecord]]) async throws {
-    let successor = FeedStore(options: options)
+    let successor = FeedStore(options: options, contents: contents)
     let bytes = await store.stateBytes
     var taken = 0
     for (partition, suffix) in suffixes {

@@ -20,7 +20,8 @@ extension Snapshot {
                 OracleItem(
                   id: Array(item.description.utf8),
                   kind: Array((kind(ofItem: item) ?? "").description.utf8),
-                  data: Array((data(ofItem: item) ?? .null).description.utf8)
+                  data: Array((data(ofItem: item) ?? .null).description.utf8),
+                  refs: Array((references(ofItem: item)?.description ?? "").utf8)
                 )
               }
             )

@@ -244,6 +244,20 @@ public enum Rule: String, CaseIterable, Sendable {
 
   // MARK: - Chapter 3
 
+  case referencesStay = "2.16 an existing item's omitted refs are unchanged"
+  case referenceNames = "2.16 the name of a reference is not empty"
+  case fourReferences = "2.16 an item has at most four references"
+  case ownDataIsObject = "2.16 the own data of an item with references is an object"
+  case ownNamesDiffer = "2.16 a reference does not have the name of a member of the own data"
+  case patchOfOwnData = "2.16 item.patch changes the own data"
+  case patchOfReferences = "2.16 item.patch changes the references"
+  case contentsShown = "2.16 a changed content changes the items that refer to it"
+  case contentsMoveItems = "2.16 a changed content moves items of ordered sections"
+  case timeOfContents = "2.16 time includes the timestamps of contents that changed the feed"
+  case contentsHeader = "2.16 the header feedstore.contents"
+  case referencesWritten = "2.16 changesets have the references of items"
+  case referencesReconfigure = "2.16 an item whose references changed is reconfigured"
+  case referencesKept = "2.16 a replica keeps the references"
   case everyRecordWaits = "3.1 every record waits, even if it is rejected"
   case noOpsWait = "3.1 every record waits, even if it does nothing"
   case firstSetsTime = "3.1 the first record sets the time, not an older one after it"

@@ -65,6 +65,8 @@ struct References: Equatable {
     return ByteSpan(UnsafePointer(start), Int(head.pointee.textCount))
   }
 
+  var useCount: UInt32 { head.pointee.useCount }
+
   /// The same block with one use more.
   func used() -> References {
     head.pointee.useCount += 1

@@ -6,7 +6,11 @@ public import FeedStore
 /// Use `take` and `finish`, which coalesce as a replay does, or `apply` and `flush`, where the caller decides when to
 /// flush. It is a value: a copy is a snapshot to return to.
 public struct Oracle: Sendable {
-  private let limits: Limits
+  let limits: Limits
+  private let contentsTopic: String?
+  /// The contents, and for each partition of their topic the newest record.
+  var contents: OracleContents = [:]
+  var seenContents: [Int: Int] = [:]
   private let coalescing: CoalescingOptions
   private let rejectsAppliedRecords: Bool
   private var feeds: [OracleFeedKey: OracleFeedState] = [:]
@@ -21,14 +25,18 @@ public struct Oracle: Sendable {
   /// When the previous flush was due; nil before the first.
   private var lastDue: Int?
 
-  /// - Parameter rejectsAppliedRecords: whether the form of key and value is checked even for records that count as
-  ///   already applied, or such records are skipped unread.
+  /// - Parameters:
+  ///   - rejectsAppliedRecords: whether the form of key and value is checked even for records that count as already
+  ///     applied, or such records are skipped unread.
+  ///   - contentsTopic: the topic with the contents that items refer to; nil if items have no references.
   public init(
     limits: Limits = Limits(),
     coalescing: CoalescingOptions = CoalescingOptions(),
-    rejectsAppliedRecords: Bool = false
+    rejectsAppliedRecords: Bool = false,
+    contentsTopic: String? = nil
   ) {
     self.limits = limits
+    self.contentsTopic = contentsTopic
     self.coalescing = coalescing
     self.rejectsAppliedRecords = rejectsAppliedRecords
   }
@@ -94,6 +102,10 @@ public struct Oracle: Sendable {
     waiting += 1
     waitingBytes += keeps(.keysCount) ? record.byteCount : record.value?.count ?? 0
     do {
+      if let contentsTopic, record.topic == contentsTopic {
+        try applyContent(record)
+        return .applied(noOps: [])
+      }
       let outcome = try outcome(of: record)
       if case .applied(let noOps, _) = outcome, !noOps.isEmpty, !keeps(.noOpsWait) {
         (firstTimestamp, waiting, waitingBytes) = before
@@ -111,7 +123,10 @@ public struct Oracle: Sendable {
     var changes: [OracleChange] = []
     for key in feeds.keys.sorted() {
       guard var state = feeds.removeValue(forKey: key) else { continue }
-      if let change = state.flush(key) { changes.append(change) }
+      if var change = state.flush(key) {
+        change.contents = seenContents
+        changes.append(change)
+      }
       if state.published != nil { feeds[key] = state }
     }
     let flush = OracleFlush(changes: changes, rejected: rejected, recordCount: waiting)
@@ -134,6 +149,22 @@ public struct Oracle: Sendable {
 
   /// The last published state of a feed; nil if it was never published, or was published as deleted.
   public func published(_ key: OracleFeedKey) -> OraclePublished? { feeds[key]?.published }
+
+  /// Shows the contents in a feed's items, and puts these in order.
+  mutating func showContents(in key: OracleFeedKey, at time: Int) {
+    guard var state = feeds[key], var feed = state.current, keeps(.contentsShown) else { return }
+    let changed = feed.show(contents)
+    if changed.isEmpty { return }
+    state.time = keeps(.timeOfContents) ? max(state.time ?? time, time) : state.time ?? time
+    for place in feed.sections.indices where keeps(.contentsMoveItems) {
+      let ordered = feed.sections[place].orderedItems
+      if ordered == feed.sections[place].items { continue }
+      feed.sections[place].items = ordered
+      state.placements.items.formUnion(changed)
+    }
+    state.current = feed
+    feeds[key] = state
+  }
 
   /// Restores a published feed.
   public mutating func restore(_ key: OracleFeedKey, as published: OraclePublished) {
@@ -174,7 +205,12 @@ public struct Oracle: Sendable {
       throw error
     }
     if isApplied { return .alreadyApplied }
-    var applier = OracleApplier(state: state, limits: limits, others: others(than: key))
+    var applier = OracleApplier(
+      state: state,
+      limits: limits,
+      others: others(than: key),
+      contents: contents
+    )
     do {
       if let events {
         try applier.apply(events, of: record)
@@ -264,14 +300,14 @@ public struct Oracle: Sendable {
         throw OracleRejection(.invalidJSON)
       case .tooDeep:
         if !keeps(.depthBeforeForm), let deep = try? OracleJSON.parse(value, maxDepth: .max) {
-          var reader = OracleEventReader(limits: limits, before: before)
+          var reader = OracleEventReader(limits: limits, before: before, takesReferences: contentsTopic != nil)
           _ = try reader.read(deep)
         }
         throw OracleRejection(.limitExceeded)
       }
     }
     if isTooLong { throw OracleRejection(.limitExceeded) }
-    var reader = OracleEventReader(limits: limits, before: before)
+    var reader = OracleEventReader(limits: limits, before: before, takesReferences: contentsTopic != nil)
     do {
       return try reader.read(json)
     } catch {
@@ -412,6 +448,7 @@ extension OracleFeed {
       for item in section.items {
         bytes += itemBytes + "{\"id\":,\"kind\":,\"data\":}".utf8.count
         bytes += quoted(item.id) + quoted(item.kind) + item.data.count
+        if !item.refs.isEmpty { bytes += ",\"refs\":".utf8.count + item.refs.count }
       }
     }
     return bytes

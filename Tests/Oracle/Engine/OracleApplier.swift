@@ -13,10 +13,14 @@ struct OracleApplier {
   private let others: OracleUsage
   /// The feed before the record.
   private let before: OracleFeed?
+  private let contents: OracleContents
+  /// Whether only the size after an event is of interest.
+  private var isTrial = false
   /// The number of the current event, in a record that is an array.
   private var number: Int?
 
-  init(state: OracleFeedState, limits: Limits, others: OracleUsage) {
+  init(state: OracleFeedState, limits: Limits, others: OracleUsage, contents: OracleContents = [:]) {
+    self.contents = contents
     self.state = state
     self.limits = limits
     self.others = others
@@ -146,6 +150,7 @@ struct OracleApplier {
   /// Listed items beyond a section's bound do not count as items; the check after the record covers the bytes.
   private func checkList(_ event: OracleEvent) throws(OracleRejection) {
     var trial = self
+    trial.isTrial = true
     var event = event
     if keeps(.itemsBeforeAnchor) { event.place = nil }
     try trial.apply(event)
@@ -227,7 +232,7 @@ struct OracleApplier {
   private mutating func apply(_ event: OracleEvent) throws(OracleRejection) {
     if !keeps(event.op.rule) { return }
     switch event.op {
-    case .feedReplace: replaceFeed(event)
+    case .feedReplace: try replaceFeed(event)
     case .feedClear:
       if state.current == nil {
         noOp(.unknownFeed)
@@ -295,7 +300,16 @@ struct OracleApplier {
     event.section.flatMap { state.current?.sectionIndex(of: $0) }
   }
 
-  private mutating func replaceFeed(_ event: OracleEvent) {
+  /// Rejects items whose own data does not go with their references.
+  private func check(_ items: [OracleItem]) throws(OracleRejection) {
+    for item in items where !isTrial {
+      if let fault = item.referenceFault(maxDataBytes: limits.maxDataBytes) {
+        throw rejection(fault.code, fault.field)
+      }
+    }
+  }
+
+  private mutating func replaceFeed(_ event: OracleEvent) throws(OracleRejection) {
     let known = state.current ?? (keeps(.nothingKeptAfterDelete) ? OracleFeed() : before ?? OracleFeed())
     let items = keeps(.feedReplaceKeepsItems) ? known.itemsByID : [:]
     let sections = event.sections.map { listed in
@@ -306,9 +320,10 @@ struct OracleApplier {
         order: Self.setting(listed.order, old?.order, .feedReplaceKeepsOrder, .nullRemovesOrder),
         keep: Self.setting(listed.keep, old?.keep, .feedReplaceKeepsOrder, .nullRemovesKeep),
         items: listed.hasItems || keeps(.listedWithoutItems)
-          ? listed.items.map { $0.item(keeping: items[$0.id]) } : old?.items ?? []
+          ? listed.items.map { $0.item(keeping: items[$0.id], contents) } : old?.items ?? []
       )
     }
+    try check(sections.flatMap(\.items))
     if state.current == nil, sections.isEmpty, !keeps(.emptyReplaceCreates) { return }
     if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
     if !keeps(.replaceKeepsFeedReload) { state.forced.feedReload = false }
@@ -337,7 +352,7 @@ struct OracleApplier {
     var section = OracleSection(id: id)
     if event.op == .sectionReplace {
       let known = feed.itemsByID
-      var items = event.items.map { $0.item(keeping: known[$0.id]) }
+      var items = event.items.map { $0.item(keeping: known[$0.id], contents) }
       if !keeps(.listedItemsMoveHere) {
         items.removeAll { item in feed.location(of: item.id).map { $0.section != index } ?? false }
       }
@@ -374,6 +389,7 @@ struct OracleApplier {
     guard let position = position(place, of: id, at: index, in: feed.sectionIDs) else {
       throw rejection(.unknownAnchor, "at")
     }
+    if event.op == .sectionReplace { try check(section.items) }
     feed.sections.insert(section, at: position)
     if event.place != nil { state.placements.sections.insert(id) }
     state.current = feed
@@ -398,7 +414,8 @@ struct OracleApplier {
     if let old { item = feed.sections[old.section].items.remove(at: old.index) }
     if event.op == .itemUpsert {
       item.kind = event.kind ?? (keeps(.kindStays) ? item.kind : OracleItem.new(id).kind)
-      item.data = event.data?.minified ?? (keeps(.itemDataStays) ? item.data : OracleItem.new(id).data)
+      let own = event.data?.minified ?? (keeps(.itemDataStays) ? item.own : OracleItem.new(id).data)
+      item.set(own: own, refs: event.refs ?? (keeps(.referencesStay) ? item.refs : []), contents)
     }
     if feed.section(target) == nil {
       if !keeps(old == nil ? .upsertCreatesSection : .moveCreatesSection) { return }
@@ -416,6 +433,7 @@ struct OracleApplier {
       throw rejection(.unknownAnchor, "at")
     }
     if isOrdered { throw rejection(.orderedSection, "at") }
+    if event.op == .itemUpsert, event.data != nil || event.refs != nil { try check([item]) }
     feed.sections[section].items.insert(item, at: position)
     if event.place != nil || !stays { state.placements.items.insert(id) }
     state.current = feed
@@ -434,18 +452,25 @@ struct OracleApplier {
     at location: OracleFeed.Location,
     _ event: OracleEvent
   ) throws(OracleRejection) {
-    guard var feed = state.current, let patch = event.data else { return }
-    let item = feed.sections[location.section].items[location.index]
+    guard var feed = state.current else { return }
+    var item = feed.sections[location.section].items[location.index]
     // The data was valid JSON when it was stored.
-    let target = try? OracleJSON.parse(item.data, maxDepth: .max)
-    let data = OracleMergePatch.merge(patch, into: target)
+    let target = try? OracleJSON.parse(keeps(.patchOfOwnData) ? item.own : item.data, maxDepth: .max)
+    let data = event.data.map { OracleMergePatch.merge($0, into: target) } ?? item.own
     guard
       isWithin(data.count, limits.maxDataBytes, "limits.maxDataBytes after a patch")
         || !keeps(.patchedLimited)
     else {
       throw rejection(.limitExceeded, "data")
     }
-    feed.sections[location.section].items[location.index].data = data
+    var refs = item.refs
+    if let patch = event.refs, keeps(.patchOfReferences) {
+      guard let merged = OracleReferences.merged(refs, patch) else { throw rejection(.invalidField, "refs") }
+      refs = merged
+    }
+    item.set(own: data, refs: refs, contents)
+    try check([item])
+    feed.sections[location.section].items[location.index] = item
     state.current = feed
   }
 }

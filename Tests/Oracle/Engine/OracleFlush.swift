@@ -30,6 +30,8 @@ public struct OracleChange: Sendable, Equatable {
   public let after: OracleFeed?
   public let forced: OracleForced
   public let placements: OraclePlacements
+  /// For each partition of the contents topic, the newest record before the flush.
+  public var contents: [Int: Int]
 
   public init(
     key: OracleFeedKey,
@@ -41,8 +43,10 @@ public struct OracleChange: Sendable, Equatable {
     before: OracleFeed?,
     after: OracleFeed?,
     forced: OracleForced = OracleForced(),
-    placements: OraclePlacements = OraclePlacements()
+    placements: OraclePlacements = OraclePlacements(),
+    contents: [Int: Int] = [:]
   ) {
+    self.contents = contents
     self.key = key
     self.epoch = epoch
     self.revision = revision

@@ -13,6 +13,8 @@ struct OracleEvent: Sendable, Equatable {
   var items: [OracleListedItem] = []
   var sections: [OracleListedSection] = []
   var condition: OracleCondition?
+  /// In their spelling in changesets, of a patch with `null` for ids.
+  var refs: [UInt8]?
 
   init(op: OracleOp, number: Int?) {
     self.op = op
@@ -22,7 +24,7 @@ struct OracleEvent: Sendable, Equatable {
 
 /// The fields of events.
 enum OracleField: String {
-  case sections, section, items, item, kind, data, order, keep, at
+  case sections, section, items, item, kind, data, order, keep, at, refs
 }
 
 /// The operation of an event.
@@ -54,8 +56,9 @@ public enum OracleOp: String, Sendable, CaseIterable {
       [(.section, true), (.items, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
     case .sectionMove: [(.section, true), (.at, true)]
     case .sectionDelete, .sectionReload: [(.section, true)]
-    case .itemUpsert: [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false)]
-    case .itemPatch: [(.item, true), (.data, true)]
+    case .itemUpsert: 
+      [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false), (.refs, false)]
+    case .itemPatch: [(.item, true), (.data, true), (.refs, false)]
     case .itemMove: [(.item, true), (.section, false), (.at, false)]
     case .itemDelete, .itemReconfigure, .itemReload: [(.item, true)]
     }
@@ -102,12 +105,13 @@ struct OracleListedItem: Sendable, Equatable {
   let id: [UInt8]
   let kind: [UInt8]?
   let data: [UInt8]?
+  let refs: [UInt8]?
 
   /// The resulting item, where `known` is the feed's item with that id.
-  func item(keeping known: OracleItem?) -> OracleItem {
+  func item(keeping known: OracleItem?, _ contents: OracleContents) -> OracleItem {
     var item = known.flatMap { keeps(.listedFieldsStay) ? $0 : nil } ?? .new(id)
     item.kind = kind ?? item.kind
-    item.data = data ?? item.data
+    item.set(own: data ?? item.own, refs: refs ?? item.refs, contents)
     return item
   }
 }

@@ -6,12 +6,14 @@ struct OracleEventReader {
   /// The numbers of items and sections before the record: a list may have as many, even above the limits.
   private let itemsBefore: Int
   private let sectionsBefore: Int
+  private let takesReferences: Bool
   /// The index of the current event, in a record that is an array.
   private var number: Int?
   /// The events read so far.
   private(set) var events: [OracleEvent] = []
 
-  init(limits: Limits, before: OracleFeed?) {
+  init(limits: Limits, before: OracleFeed?, takesReferences: Bool) {
+    self.takesReferences = takesReferences
     self.limits = limits
     itemsBefore = before?.itemCount ?? 0
     sectionsBefore = before?.sections.count ?? 0
@@ -71,8 +73,10 @@ struct OracleEventReader {
     }
     var event = OracleEvent(op: op, number: number)
     for (field, isRequired) in keeps(.fieldsInTableOrder) ? op.fields : op.fields.reversed() {
+      if field == .refs, !takesReferences { continue }
       guard let found = self.field(field.rawValue, of: value) else {
-        if !isRequired { continue }
+        let isPatchOfRefs = takesReferences && op == .itemPatch && self.field("refs", of: value) != nil
+        if !isRequired || isPatchOfRefs { continue }
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
       }
@@ -86,6 +90,7 @@ struct OracleEventReader {
       case .data:
         if op != .itemPatch || keeps(.patchLimited) { _ = try readData(found) }
         event.data = found
+      case .refs: event.refs = try readReferences(found, isPatch: op == .itemPatch)
       case .order: event.order = try readOrder(found, "order")
       case .keep: event.keep = try readKeep(found, "keep")
       case .items:
@@ -142,6 +147,13 @@ struct OracleEventReader {
       throw rejection(.limitExceeded, field)
     }
     return OracleSetting(value: order)
+  }
+
+  private func readReferences(_ value: OracleJSON, isPatch: Bool) throws(OracleRejection) -> [UInt8] {
+    guard let refs = OracleReferences.canonical(value, isPatch: isPatch) else {
+      throw rejection(.invalidField, "refs")
+    }
+    return refs
   }
 
   private func readKeep(
@@ -226,7 +238,11 @@ struct OracleEventReader {
       if let found = element.last("kind") { kind = try readKind(found) }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
-      items.append(OracleListedItem(id: id, kind: kind, data: data))
+      var refs: [UInt8]?
+      if takesReferences, let found = element.last("refs") {
+        refs = try readReferences(found, isPatch: false)
+      }
+      items.append(OracleListedItem(id: id, kind: kind, data: data, refs: refs))
     }
     if isTooLong { throw OracleRejection(limit: "limits.maxItems", event: number) }
     return items

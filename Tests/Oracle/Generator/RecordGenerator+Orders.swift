@@ -5,7 +5,10 @@ extension RecordGenerator {
 
   /// The order of a section.
   mutating func orderKeys() -> String {
-    let pointers = ["/score", "/score", "/score", "/name", "/n/0", ""]
+    let pointers =
+      options.hasContents
+      ? ["/author/score", "/author/name", "/post/score", "/score"]
+      : ["/score", "/score", "/score", "/name", "/n/0", ""]
     let oddPointers = [
       "/a~1b", "/~0", "/n/1", "/n/-", "/n/00", "/n", "/missing", "/", "/\u{e9}", "/\"\\\u{1}",
     ]

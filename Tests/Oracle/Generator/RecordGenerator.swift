@@ -35,6 +35,10 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
 
   /// The next record.
   public mutating func next() -> OracleRecord {
+    if options.hasContents, random.chance(20) {
+      let offset = nextOffset(Self.contentsTopic, 0)
+      return content(offset: offset, timestamp: nextTimestamp())
+    }
     let topic = random.pick(options.topics)
     let partition = random.below(options.partitionCount)
     var record = OracleRecord(
@@ -100,7 +104,9 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   mutating func event(_ op: OracleOp) -> String {
     var members = [(name: "op", value: speller.string(op.rawValue))]
     var optional: [(name: String, value: String)] = []
-    for (field, isRequired) in op.fields where options.hasOrders || field != .order && field != .keep {
+    for (field, isRequired) in op.fields {
+      if !options.hasOrders, field == .order || field == .keep { continue }
+      if !options.hasContents, field == .refs { continue }
       // Without its section, a new item is rejected.
       let isUseful = op == .itemUpsert && field == .section
       if isUseful, !random.chance(85) { continue }
@@ -139,11 +145,14 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     case .data: return op.rawValue.hasPrefix("item.") ? itemData() : speller.data()
     case .order: return order()
     case .keep: return keep()
+    case .refs: return references(isPatch: op == .itemPatch)
     case .at: return place(ofSection: op.rawValue.hasPrefix("section."))
     }
   }
 
-  private mutating func itemData() -> String { options.hasOrders ? orderedData() : speller.data() }
+  private mutating func itemData() -> String {
+    options.hasContents ? ownData() : options.hasOrders ? orderedData() : speller.data()
+  }
 
   private mutating func place(ofSection: Bool) -> String {
     switch random.below(10) {
@@ -169,7 +178,9 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     pool.removeFirst(ids.count)
     return ids.map { id in
       if random.chance(50) { return speller.string(id) }
-      let fields = some([("kind", speller.string(kind())), ("data", itemData())])
+      var fields = [("kind", speller.string(kind())), ("data", itemData())]
+      if options.hasContents { fields.append(("refs", references(isPatch: false))) }
+      fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
     }
   }
@@ -237,6 +248,8 @@ public struct GeneratorOptions: Sendable {
   public var isPlain = false
   /// Whether sections have orders and bounds, and items data to be ordered by.
   public var hasOrders = false
+  /// Whether there are contents that items refer to.
+  public var hasContents = false
   /// Whether some events have conditions.
   public var hasConditions = false
   /// Whether some conditions depend on where windows end.
@@ -393,6 +406,8 @@ extension RecordGenerator {
     case .conditionFailed: return conditional("{\"absent\":\"x\",\"item\":\"x\"}")
     case .invalidField where options.hasConditions && random.chance(40):
       return conditional(invalidCondition())
+    case .invalidField where options.hasContents && random.chance(40):
+      return invalidReferences(item, section)
     case .unknownSection:
       return "{\"op\":\"item.upsert\",\"item\":\"never\",\"data\":1}"
     case .invalidField where options.hasOrders && random.chance(40):

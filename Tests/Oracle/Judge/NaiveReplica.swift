@@ -75,7 +75,12 @@ public enum NaiveReplica {
   }
 
   private static func item(_ json: OracleJSON) -> OracleItem {
-    OracleItem(id: id(json), kind: json.last("kind")?.string ?? [], data: data(json))
+    OracleItem(id: id(json), kind: json.last("kind")?.string ?? [], data: data(json), refs: refs(json))
+  }
+
+  private static func refs(_ json: OracleJSON) -> [UInt8] {
+    let refs = json.last("refs").flatMap { OracleReferences.canonical($0) }
+    return keeps(.referencesKept) ? refs ?? [] : []
   }
 
   private static func id(_ json: OracleJSON, _ name: String = "id") -> [UInt8] {
@@ -240,6 +245,7 @@ public enum NaiveReplica {
         }
         if keeps(isReload ? .itemReloadData : .itemReconfigureData) {
           feed.sections[place.section].items[place.index].data = data(entry)
+          feed.sections[place.section].items[place.index].refs = refs(entry)
         }
         let hasKind = isReload ? keeps(.itemReloadKind) : !keeps(.reconfiguredKindStays)
         if let kind = entry.last("kind")?.string, hasKind {

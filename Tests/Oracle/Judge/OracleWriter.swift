@@ -229,7 +229,8 @@ struct OracleWriter {
         time: change.time,
         through: change.through,
         before: change.before,
-        after: change.after
+        after: change.after,
+        contents: change.contents
       )
       let document = reload(keyframe, reason: "keyframe")
       let ratio = keyframes.maxBytesRatio
@@ -317,9 +318,15 @@ struct OracleWriter {
         JudgedHeader("ce_time", OracleTime.text(milliseconds: change.time)),
         JudgedHeader("ce_sequence", OracleTime.padded(change.revision, keeps(.sequenceDigits) ? 20 : 1)),
       ].filter { keeps(.eventHeaders) || !$0.name.hasPrefix("ce_") }
-        + (plan.map { [JudgedHeader("feedstore.plan", $0)] } ?? []),
+        + (plan.map { [JudgedHeader("feedstore.plan", $0)] } ?? [])
+        + (change.contents.isEmpty || !keeps(.contentsHeader)
+          ? [] : [JudgedHeader("feedstore.contents", contents(change))]),
       timestamp: change.time
     )
+  }
+
+  private func contents(_ change: OracleChange) -> String {
+    "{" + change.contents.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
   }
 
   private func null(_ slot: String, _ change: OracleChange) -> JudgedRecord {

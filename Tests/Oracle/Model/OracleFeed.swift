@@ -82,13 +82,29 @@ public struct OracleSection: Sendable, Equatable {
 public struct OracleItem: Sendable, Equatable {
   public var id: [UInt8]
   public var kind: [UInt8]
-  /// Minified JSON.
+  /// Minified JSON, with the contents of the item's references.
   public var data: [UInt8]
+  /// The references in their spelling in changesets; empty for none.
+  public var refs: [UInt8]
+  /// The data without contents.
+  var own: [UInt8]
 
-  public init(id: [UInt8], kind: [UInt8] = [], data: [UInt8] = Array("null".utf8)) {
+  public init(
+    id: [UInt8],
+    kind: [UInt8] = [],
+    data: [UInt8] = Array("null".utf8),
+    refs: [UInt8] = []
+  ) {
     self.id = id
     self.kind = kind
     self.data = data
+    self.refs = refs
+    own = data
+  }
+
+  public static func == (one: OracleItem, other: OracleItem) -> Bool {
+    // The own data follows from the rest, and a replica does not know it.
+    one.id == other.id && one.kind == other.kind && one.data == other.data && one.refs == other.refs
   }
 
   /// A new item without other properties.

@@ -200,6 +200,12 @@ struct OracleText {
     if let keep = section.keep, keeps(.keepWritten) { addField("keep", number: keep) }
   }
 
+  /// Appends an item's fields after its kind.
+  mutating func addContent(of item: OracleItem) {
+    addField("data", json: item.data)
+    if !item.refs.isEmpty, keeps(.referencesWritten) { addField("refs", json: item.refs) }
+  }
+
   /// Appends the elements between brackets or other delimiters.
   mutating func addList(_ elements: [[UInt8]], _ start: String = "[", _ end: String = "]") {
     add(start)
