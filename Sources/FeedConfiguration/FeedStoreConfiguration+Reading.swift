@@ -26,6 +26,8 @@ extension FeedStoreConfiguration {
       `topics.sections`
       topics.changesets: output: the changesets; compacted
       topics.rejected: output: the input records that could not be applied
+      topics.contents: input of a replay: the [contents](protocol.md#216-contents) that items refer to; \
+      compacted; empty if items have no references
       startup.timeout: milliseconds that a start waits for topics that the brokers do not know yet, and \
       while brokers [refuse the connection](faults.md#connections-that-are-refused)
       workers: members of the group in one process, each with a thread and feeds of its own; those beyond \
@@ -55,6 +57,12 @@ extension FeedStoreConfiguration {
     try reader.readTopic("topics.items", into: &store.topics.items)
     try reader.readTopic("topics.changesets", into: &store.topics.changesets)
     try reader.readTopic("topics.rejected", into: &store.topics.rejected)
+    let contents = try reader.string(
+      "topics.contents",
+      default: store.topics.contents ?? "",
+      allowed: "nothing, or \(TopicName.allowed)"
+    ) { $0.isEmpty || TopicName.isLegal($0) }
+    store.topics.contents = contents.isEmpty ? nil : contents
     try reader.read("transactions.maxBytes", .bytes, into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
     let day: Int64 = 86_400_000

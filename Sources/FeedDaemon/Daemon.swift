@@ -57,6 +57,7 @@ package struct Daemon: Sendable {
   ///
   /// - Throws: ``ConfigurationError`` for invalid settings; ``DaemonError`` with the cause and the remedy.
   package func run() async throws -> DaemonReport {
+    try configuration.checkContents()
     var broker: EmbeddedBroker?
     if isEmbedded {
       // Checked before anything starts.
@@ -238,10 +239,19 @@ extension FeedStoreConfiguration {
     return configuration
   }
 
+  /// Rejects a contents topic, which the daemon does not read.
+  fileprivate func checkContents() throws(ConfigurationError) {
+    guard let topic = store.topics.contents else { return }
+    throw ConfigurationError(
+      "topics.contents is \"\(topic)\", and only a replay reads contents; leave it empty for the daemon"
+    )
+  }
+
   /// Runs the checks of `feedstore run` that need no brokers.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
   package func checkSettings() throws {
+    try checkContents()
     // Without a broker's address, the daemon could start an embedded one.
     let hasServers = KafkaSettings.namesServers(kafka)
     try KafkaSettings(self, embedded: hasServers ? nil : []).checkProperties()

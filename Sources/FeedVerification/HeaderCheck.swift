@@ -38,14 +38,21 @@ final class HeaderCheck {
 
   /// The plan in the header `feedstore.plan`; nil if the header is missing or unreadable.
   func plan(_ headers: [ByteSpan?]) -> ChangesetPlan? {
-    let rest = headers.dropFirst(HeaderCheck.names.count * 2)
+    let rest = HeaderCheck.optional(headers)
     guard rest.count > 1, rest.first??.matches(ChangesetPlan.header) == true else { return nil }
     return rest.dropFirst().first.flatMap { $0 }.flatMap { ChangesetPlan($0, indexer: indexer) }
   }
 
+  /// The headers that not all changesets have, without the positions in the contents topic, which come last.
+  private static func optional(_ headers: [ByteSpan?]) -> ArraySlice<ByteSpan?> {
+    let rest = headers.dropFirst(names.count * 2)
+    let hasContents = rest.count > 1 && rest[rest.endIndex - 2]?.matches("feedstore.contents") == true
+    return hasContents ? rest.dropLast(2) : rest
+  }
+
   /// Checks the plan's header, and that it is the last one.
   func checkPlan(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
-    let rest = Array(headers.dropFirst(HeaderCheck.names.count * 2))
+    let rest = Array(HeaderCheck.optional(headers))
     let isNeeded = PlanCheck.isNeeded(form.record)
     guard let name = rest.first else {
       try require(isNeeded != true || !requiresPlans) {

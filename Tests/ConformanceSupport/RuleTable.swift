@@ -71,7 +71,10 @@ public struct RuleTable: Sendable {
       let settings = try ConformanceSettings(vector.last("settings"))
       return Vector(name: "rejection: " + String(decoding: vector.last("name")?.string ?? [], as: UTF8.self))
       {
-        var oracle = Oracle(limits: settings.options.limits)
+        var oracle = Oracle(
+          limits: settings.options.limits,
+          contentsTopic: settings.options.topics.contents
+        )
         var reader = ReplayLines()
         return (vector.last("records")?.elements ?? []).map { record in
           guard case .rejected(let rejection) = oracle.take(reader.record(record)).outcome else { return [0] }

@@ -43,7 +43,11 @@ public struct StoreVector: Sendable {
 
   public func result() throws(JudgeFailure) -> Result {
     let options = settings.options
-    var oracle = Oracle(limits: options.limits, coalescing: options.coalescing)
+    var oracle = Oracle(
+      limits: options.limits,
+      coalescing: options.coalescing,
+      contentsTopic: options.topics.contents
+    )
     var judge = ChangesetJudge(
       planner: options.planner,
       keyframes: options.keyframe,

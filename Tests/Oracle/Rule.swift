@@ -257,7 +257,6 @@ public enum Rule: String, CaseIterable, Sendable {
   case contentsHeader = "2.16 the header feedstore.contents"
   case referencesWritten = "2.16 changesets have the references of items"
   case referencesReconfigure = "2.16 an item whose references changed is reconfigured"
-  case referencesKept = "2.16 a replica keeps the references"
   case everyRecordWaits = "3.1 every record waits, even if it is rejected"
   case noOpsWait = "3.1 every record waits, even if it does nothing"
   case firstSetsTime = "3.1 the first record sets the time, not an older one after it"

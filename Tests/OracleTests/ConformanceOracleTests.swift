@@ -13,7 +13,8 @@ import Testing
   @Test func `every rejection has its code`() throws {
     let vectors = try ConformanceFiles.lines("rejections.ndjson")
     for vector in vectors {
-      var oracle = Oracle(limits: try ConformanceSettings(vector.last("settings")).options.limits)
+      let options = try ConformanceSettings(vector.last("settings")).options
+      var oracle = Oracle(limits: options.limits, contentsTopic: options.topics.contents)
       var reader = ReplayLines()
       let records = (vector.last("records")?.elements ?? []).map { reader.record($0) }
       let found = records.map { code(oracle.take($0).outcome) }

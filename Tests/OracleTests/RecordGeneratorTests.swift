@@ -91,6 +91,37 @@ struct RecordGeneratorTests {
     }
   }
 
+  @Test func `contents are shown, move items, change and go`() {
+    var options = GeneratorOptions.orderedSections
+    options.hasContents = true
+    var generator = RecordGenerator(seed: 6, options: options)
+    var oracle = Oracle(contentsTopic: "feeds.contents")
+    var through: [OracleFeedKey: [String: Int]] = [:]
+    var counts: [String: Int] = [:]
+    for record in generator.records(4000) {
+      let step = oracle.take(record)
+      let isContent = record.topic == "feeds.contents"
+      if case .rejected = step.outcome, isContent { counts["rejected", default: 0] += 1 }
+      for change in [step.flushBefore, step.flushAfter].flatMap({ $0?.changes ?? [] }) {
+        // Only contents can have changed it.
+        if through[change.key] == change.through { counts["published", default: 0] += 1 }
+        through[change.key] = change.through
+        for section in change.after?.sections ?? [] {
+          for item in section.items where !item.refs.isEmpty {
+            counts["shown", default: 0] += 1
+            if item.data.firstRange(of: Array(":null}".utf8)) != nil { counts["missing", default: 0] += 1 }
+            guard let old = change.before?.item(item.id) else { continue }
+            if old.refs != item.refs { counts["refs", default: 0] += 1 }
+            if old.refs == item.refs, old.data != item.data { counts["changed", default: 0] += 1 }
+          }
+        }
+      }
+    }
+    for name in ["rejected", "published", "shown", "missing", "refs", "changed"] {
+      #expect(counts[name, default: 0] > 30, "\(counts)")
+    }
+  }
+
   @Test(arguments: [false, true])
   func `the bad records are rejected`(hasOrders: Bool) {
     var options = GeneratorOptions()

@@ -79,8 +79,7 @@ public enum NaiveReplica {
   }
 
   private static func refs(_ json: OracleJSON) -> [UInt8] {
-    let refs = json.last("refs").flatMap { OracleReferences.canonical($0) }
-    return keeps(.referencesKept) ? refs ?? [] : []
+    json.last("refs").flatMap { OracleReferences.canonical($0) } ?? []
   }
 
   private static func id(_ json: OracleJSON, _ name: String = "id") -> [UInt8] {
