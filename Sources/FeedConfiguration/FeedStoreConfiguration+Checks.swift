@@ -36,7 +36,12 @@ extension FeedStoreConfiguration {
     let others = inputs + [("topics.changesets", topics.changesets)]
     try check("topics.rejected", topics.rejected, differsFrom: others, reader)
     guard let contents = topics.contents else { return }
-    try check("topics.contents", contents, differsFrom: others + [("topics.rejected", topics.rejected)], reader)
+    try check(
+      "topics.contents",
+      contents,
+      differsFrom: others + [("topics.rejected", topics.rejected)],
+      reader
+    )
   }
 
   /// Rejects settings that make librdkafka load libraries, unless they are allowed: such a configuration executes code.

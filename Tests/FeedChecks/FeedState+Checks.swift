@@ -72,12 +72,18 @@ extension FeedState {
       for number in 0..<block.count {
         let place = block.places[number]
         let entry = references[place.content, Int(place.position)]
-        precondition(entry.references == block && entry.number == number, "a reference is not where it should be")
+        precondition(
+          entry.references == block && entry.number == number,
+          "a reference is not where it should be"
+        )
       }
     }
     items.forEachOwnedContent(check)
     for step in journal ?? [] { if let content = step.ownedContent { check(content) } }
-    precondition(uses.count == referenceCount, "\(uses.count) blocks of references, \(referenceCount) are counted")
+    precondition(
+      uses.count == referenceCount,
+      "\(uses.count) blocks of references, \(referenceCount) are counted"
+    )
     for (address, count) in uses {
       precondition(References(address).useCount == count, "the uses of references are not counted right")
     }

@@ -54,6 +54,7 @@ import Testing
     ("topics.items=i-1", { $0.store.topics.items == "i-1" }),
     ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
     ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
+    ("topics.contents=c", { $0.store.topics.contents == "c" }),
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
     ("kafka.allowPlugins=true", { $0.allowsPlugins && $0.kafka.isEmpty }),
     ("kafka.oauth.command=['token', '-n', 1]", { $0.oauthCommand == ["token", "-n", "1"] }),
@@ -185,6 +186,9 @@ import Testing
       #expect(message.hasPrefix("topics.\(key) is \"feeds.\(other)\" (--set), "))
       #expect(message.contains("and so is topics.\(other) (default)"))
     }
+    let message = try refusal("topics.contents=feeds.items").message
+    #expect(message.contains("and so is topics.items (default)"))
+    #expect(try load("topics.contents=").store.topics.contents == nil)
     #expect(try load("topics.sections=in", "topics.items=in").store.topics.items == "in")
   }
 

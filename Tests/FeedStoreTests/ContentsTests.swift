@@ -85,7 +85,9 @@ import Testing
     #expect(contents.count == 0 && contents.bytes == 0)
   }
 
-  @Test func `a content that changes while its item is deleted is shown when the item comes again`() async throws {
+  @Test func `a content that changes while its item is deleted is shown when the item comes again`()
+    async throws
+  {
     _ = try await flush(Self.item("f", "i", #"{"a":"u"}"#, at: 0))
     let delete = Self.record("f", #"{"op":"item.delete","item":"i"}"#, at: 1)
     let flush = try await flush(
@@ -103,11 +105,15 @@ import Testing
     await store.rollBack()
     await store.checkInvariants()
     #expect(contents.seenText.isEmpty)
-    #expect(try await flush(Self.record("f", #"{"op":"item.patch","item":"i","data":{}}"#, at: 2)).records.isEmpty)
+    #expect(
+      try await flush(Self.record("f", #"{"op":"item.patch","item":"i","data":{}}"#, at: 2)).records.isEmpty
+    )
     #expect(try await flush(change).records.count == 1)
   }
 
-  @Test func `a store that is restored publishes what contents have changed since, and nothing else`() async throws {
+  @Test func `a store that is restored publishes what contents have changed since, and nothing else`()
+    async throws
+  {
     var records: [JudgedRecord] = []
     records += try await flush(
       Self.item("f", "i", #"{"a":"u","b":"é\""}"#, at: 0),
@@ -129,7 +135,10 @@ import Testing
     await restored.checkInvariants()
     #expect(values.count == 1)
     let value = try #require(values.first ?? nil)
-    #expect(value.contains(#""data":{"n":1,"a":null,"b":{"new":[1,{"}":2}]}},"refs":{"a":"u","b":"é\""}"#), "\(value)")
+    #expect(
+      value.contains(#""data":{"n":1,"a":null,"b":{"new":[1,{"}":2}]}},"refs":{"a":"u","b":"é\""}"#),
+      "\(value)"
+    )
     #expect(value.contains(#""time":"1970-01-01T00:00:00.007Z""#), "\(value)")
     #expect(await !restored.isPublicationDue)
     // The own data was found in the published data.
@@ -158,7 +167,9 @@ import Testing
 
   @Test func `without a topic of contents, refs is a field that is ignored`() async throws {
     let plain = FeedStore(options: FeedStoreOptions())
-    let records = [Self.item("f", "i", "7", at: 0), Self.record("f", #"{"op":"item.patch","item":"i","refs":{}}"#, at: 1)]
+    let records = [
+      Self.item("f", "i", "7", at: 0), Self.record("f", #"{"op":"item.patch","item":"i","refs":{}}"#, at: 1),
+    ]
     _ = try await plain.apply(RecordBatch(records), time: .records)
     let flush = await plain.published()
     #expect(flush.values.first??.contains("refs") == false)
@@ -167,10 +178,22 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""data":7,"refs":{"a":"u"}"#, "field 'refs' needs data that is an object, to which the contents are added, found the number 7"),
-    (#""data":{"a":1},"refs":{"a":"u"}"#, #"field 'refs' has the name of a member of the item's own data, found "a""#),
-    (#""data":{},"refs":{"a":5}"#, #"field 'refs' must have names and ids of 1 to 255 bytes, found the object {"a":5}"#),
-    (#""data":{},"refs":[]"#, "field 'refs' must be an object with ids of contents by name, found the array []"),
+    (
+      #""data":7,"refs":{"a":"u"}"#,
+      "field 'refs' needs data that is an object, to which the contents are added, found the number 7"
+    ),
+    (
+      #""data":{"a":1},"refs":{"a":"u"}"#,
+      #"field 'refs' has the name of a member of the item's own data, found "a""#
+    ),
+    (
+      #""data":{},"refs":{"a":5}"#,
+      #"field 'refs' must have names and ids of 1 to 255 bytes, found the object {"a":5}"#
+    ),
+    (
+      #""data":{},"refs":[]"#,
+      "field 'refs' must be an object with ids of contents by name, found the array []"
+    ),
     (
       #""data":{},"refs":{"a":"u","b":"u","c":"u","d":"u","e":"u"}"#,
       "field 'refs' has 5 references of 41 bytes in all, more than 4 or 2048 bytes"

@@ -55,7 +55,7 @@ import Testing
   }()
 
   @Test func `the page has examples`() {
-    #expect(Set(Self.names) == ["", "ordered", "split", "shrink", "leftover", "patch"])
+    #expect(Set(Self.names) == ["", "ordered", "split", "shrink", "leftover", "patch", "contents"])
   }
 
   @Test(arguments: names)
@@ -68,6 +68,7 @@ import Testing
       switch key {
       case "output.maxMessageBytes": options.output.maxMessageBytes = try #require(Int(value))
       case "keyframe.maxDeltas": options.keyframe.maxDeltas = try #require(Int(value))
+      case "topics.contents": options.topics.contents = value
       default: Issue.record("examples do not use the setting \(key); add it to the test")
       }
     }

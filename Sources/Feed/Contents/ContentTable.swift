@@ -51,7 +51,12 @@ public final class ContentTable: Sendable {
   /// Sets a content to the value of a record; nil deletes it.
   ///
   /// - Parameter id: with quotes.
-  package func set(_ id: ByteSpan, _ value: ByteSpan?, at position: RecordPosition, partition: Int32) -> Change {
+  package func set(
+    _ id: ByteSpan,
+    _ value: ByteSpan?,
+    at position: RecordPosition,
+    partition: Int32
+  ) -> Change {
     state.withLock { state in
       let number = state.number(of: id)
       let entry = state.entries[Int(number)]

@@ -20,7 +20,8 @@ extension RecordDecoder {
       var id: ByteSpan?
       let found = text.span(of: value)
       if found[0] == UInt8(ascii: "\"") { id = text.string(value.first, arena: arena) }
-      let isKnown = isPatch && found.matches("null") || id.map { (1...References.greatestID).contains($0.count) } ?? false
+      let isKnown =
+        isPatch && found.matches("null") || id.map { (1...References.greatestID).contains($0.count) } ?? false
       guard isKnown, (1...References.greatestID).contains(name.count) else {
         let problem =
           "must have names and ids of 1 to \(References.greatestID) bytes"
@@ -42,7 +43,11 @@ extension RecordDecoder {
       if let id = member.id { output.append(quoted: id) } else { output.append(FeedState.null) }
     }
     output.append(UInt8(ascii: "}"))
-    try RecordDecoder.checkReferences(output.written, most: isPatch ? .max : References.most, path: field.path)
+    try RecordDecoder.checkReferences(
+      output.written,
+      most: isPatch ? .max : References.most,
+      path: field.path
+    )
     return arena.copy(output.written)
   }
 
@@ -89,7 +94,10 @@ extension RecordDecoder {
     guard let field else { return (id.written, nil) }
     guard text.character(field.first) == UInt8(ascii: "{") else {
       let found = text.span(of: field).valueForMessage()
-      throw Rejection(.invalidField, "a content must be an object, or a null record to delete it, found \(found)")
+      throw Rejection(
+        .invalidField,
+        "a content must be an object, or a null record to delete it, found \(found)"
+      )
     }
     let value = text.compactSpan(from: field.first, to: field.end, arena: arena)
     guard value.count <= limits.maxDataBytes / 8 else {

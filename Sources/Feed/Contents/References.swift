@@ -163,7 +163,8 @@ final class ReferenceIndex {
       let place = references.places[number]
       let last = Int(lists[Int(place.content)].count) - 1
       let moved = self[place.content, last]
-      lists[Int(place.content)].entries?[Int(place.position)] = UInt(bitPattern: moved.references.address)
+      lists[Int(place.content)].entries?[Int(place.position)] =
+        UInt(bitPattern: moved.references.address)
         + UInt(moved.number)
       moved.references.places[moved.number].position = place.position
       lists[Int(place.content)].count -= 1

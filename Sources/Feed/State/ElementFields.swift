@@ -148,7 +148,9 @@ package struct ElementFields {
     if !data.hasSameBytes(as: expectedData) {
       return ("data", data.valueForMessage(), expectedData.valueForMessage())
     }
-    let isReferences = [setting, expected.setting].contains { $0?.isEmpty == false && $0?[0] == UInt8(ascii: "{") }
+    let isReferences = [setting, expected.setting].contains {
+      $0?.isEmpty == false && $0?[0] == UInt8(ascii: "{")
+    }
     let settingName = isReferences ? "refs" : "order"
     for (name, found, expected) in [(settingName, setting, expected.setting), ("keep", keep, expected.keep)] {
       let (found, expected) = (found ?? .empty, expected ?? .empty)

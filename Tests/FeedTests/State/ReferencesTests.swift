@@ -21,7 +21,10 @@ import Testing
   }
 
   private func set(_ data: StaticString? = nil, _ refs: StaticString?) {
-    state.setContent(item: item, ElementFields(data: data.map { ByteSpan($0) }, refs: refs.map { ByteSpan($0) }))
+    state.setContent(
+      item: item,
+      ElementFields(data: data.map { ByteSpan($0) }, refs: refs.map { ByteSpan($0) })
+    )
     state.checkInvariants()
   }
 

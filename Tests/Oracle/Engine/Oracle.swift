@@ -300,7 +300,11 @@ public struct Oracle: Sendable {
         throw OracleRejection(.invalidJSON)
       case .tooDeep:
         if !keeps(.depthBeforeForm), let deep = try? OracleJSON.parse(value, maxDepth: .max) {
-          var reader = OracleEventReader(limits: limits, before: before, takesReferences: contentsTopic != nil)
+          var reader = OracleEventReader(
+            limits: limits,
+            before: before,
+            takesReferences: contentsTopic != nil
+          )
           _ = try reader.read(deep)
         }
         throw OracleRejection(.limitExceeded)

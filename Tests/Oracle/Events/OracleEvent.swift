@@ -56,7 +56,7 @@ public enum OracleOp: String, Sendable, CaseIterable {
       [(.section, true), (.items, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
     case .sectionMove: [(.section, true), (.at, true)]
     case .sectionDelete, .sectionReload: [(.section, true)]
-    case .itemUpsert: 
+    case .itemUpsert:
       [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false), (.refs, false)]
     case .itemPatch: [(.item, true), (.data, true), (.refs, false)]
     case .itemMove: [(.item, true), (.section, false), (.at, false)]

@@ -21,7 +21,10 @@ extension RecordGenerator {
     case 0...4: record.value = nil
     case 5: record.value = Array(random.pick(["null", "5", "[]", "\"x\"", "", "{", "{}{}", "[{}]"]).utf8)
     case 6: record.key = random.pick([nil, [], [0xFF], Array(repeating: 0x78, count: 256)])
-    case 7: record.value = Array("{\"x\":\"\(String(repeating: "x", count: options.limits.maxDataBytes / 8))\"}".utf8)
+    case 7:
+      record.value = Array(
+        "{\"x\":\"\(String(repeating: "x", count: options.limits.maxDataBytes / 8))\"}".utf8
+      )
     default: break
     }
     return record
@@ -60,7 +63,9 @@ extension RecordGenerator {
   mutating func invalidReferences(_ item: String, _ section: String) -> String {
     let long = String(repeating: "x", count: 256)
     let five = (0..<5).map { "\"r\($0)\":\"u\"" }.joined(separator: ",")
-    let wide = (0..<4).map { "\"r\($0)\(String(repeating: "\\u0001", count: 60))\":\"\(String(repeating: "x", count: 250))\"" }
+    let wide = (0..<4).map {
+      "\"r\($0)\(String(repeating: "\\u0001", count: 60))\":\"\(String(repeating: "x", count: 250))\""
+    }
     let refs = random.pick([
       "null", "5", "[]", "\"u1\"", "true", "{\"a\":5}", "{\"a\":\"\"}", "{\"a\":{}}", "{\"\":\"u1\"}",
       "{\"a\":\"\(long)\"}", "{\"\(long)\":\"u1\"}", "{\(five)}", "{\(wide.joined(separator: ","))}",

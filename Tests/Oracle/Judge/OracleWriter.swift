@@ -326,7 +326,9 @@ struct OracleWriter {
   }
 
   private func contents(_ change: OracleChange) -> String {
-    "{" + change.contents.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
+    "{"
+      + change.contents.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+      + "}"
   }
 
   private func null(_ slot: String, _ change: OracleChange) -> JudgedRecord {

@@ -13,7 +13,9 @@ enum OracleReferences {
     var last: [(name: [UInt8], id: [UInt8]?)] = []
     for member in members {
       let isNull = member.value.content == .null && isPatch
-      guard isNull || isID(member.value.string), isID(member.name) || !keeps(.referenceNames) else { return nil }
+      guard isNull || isID(member.value.string), isID(member.name) || !keeps(.referenceNames) else {
+        return nil
+      }
       last.removeAll { $0.name == member.name }
       last.append((member.name, member.value.string))
     }
