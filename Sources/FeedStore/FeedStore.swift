@@ -224,7 +224,7 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    if let contentsTopic, TopicOffset.isSame(record.position.topic, contentsTopic) {
+    if decoder.takesReferences, isContent(record) {
       takeContent(record, byteCount)
       return 0
     }
@@ -263,6 +263,11 @@ public actor FeedStore {
     }
   }
 
+  @inline(never)
+  private func isContent(_ record: InputRecord) -> Bool {
+    contentsTopic.map { TopicOffset.isSame(record.position.topic, $0) } ?? false
+  }
+
   /// Applies or rejects a record of the contents topic.
   private func takeContent(_ record: InputRecord, _ byteCount: Int) {
     do throws(Rejection) {
@@ -287,7 +292,7 @@ public actor FeedStore {
     for (partition, feed) in stale {
       guard let directory = directories[partition] else { continue }
       let bytes = directory.stateBytes
-      if directory.showContents(in: feed, contents) { waiting.feeds.append((partition, feed)) }
+      if directory.showContents(in: feed, at: contents.newest) { waiting.feeds.append((partition, feed)) }
       share.add(directory.stateBytes - bytes)
     }
     stale.removeAll()

@@ -21,8 +21,6 @@ public final class ContentTable: Sendable {
     let id: OwnedSpan
     /// Nil if there is no content of this id.
     var value: OwnedSpan?
-    /// The timestamp of the value's record, in milliseconds since 1970.
-    var time = Int64.min
     /// The number of references to it.
     var useCount = 0
   }
@@ -33,7 +31,6 @@ public final class ContentTable: Sendable {
     let number: UInt32?
     fileprivate let id: [UInt8]
     fileprivate let value: [UInt8]?
-    fileprivate let time: Int64
     fileprivate let partition: Int32
     fileprivate let seen: Int64?
   }
@@ -62,14 +59,13 @@ public final class ContentTable: Sendable {
       let entry = state.entries[Int(number)]
       let isSame = value.map { new in entry.value.map { $0.span.hasSameBytes(as: new) } ?? false }
       let seen = state.seen[partition]
-      state.set(number, value.map { OwnedSpan($0) }, position.time)
+      state.set(number, value.map { OwnedSpan($0) })
       state.seen[partition] = max(seen ?? -1, position.offset)
       state.newest = max(state.newest, position.time)
       return Change(
         number: entry.useCount == 0 || isSame ?? (entry.value == nil) ? nil : number,
         id: Array(id.buffer),
         value: entry.value.map { Array($0.span.buffer) },
-        time: entry.time,
         partition: partition,
         seen: seen
       )
@@ -82,7 +78,7 @@ public final class ContentTable: Sendable {
       for change in changes.reversed() {
         let number = change.id.withUnsafeBytes { state.number(of: ByteSpan($0)) }
         let value = change.value.map { bytes in bytes.withUnsafeBytes { OwnedSpan(ByteSpan($0)) } }
-        state.set(number, value, change.time)
+        state.set(number, value)
         state.seen[change.partition] = change.seen
       }
     }
@@ -98,13 +94,8 @@ public final class ContentTable: Sendable {
     output.append(value?.span ?? FeedState.null)
   }
 
-  /// The timestamp of the record with a content's value; if it is not known, the greatest of all records.
-  func time(_ number: UInt32) -> Int64 {
-    state.withLock { state in
-      let time = state.entries[Int(number)].time
-      return time == .min ? state.newest : time
-    }
-  }
+  /// The greatest timestamp of all records, in milliseconds since 1970.
+  package var newest: Int64 { state.withLock { $0.newest } }
 
   /// For each partition of the contents topic, the newest record in the table: JSON; empty if there is none.
   package var seenText: [UInt8] {
@@ -147,10 +138,9 @@ extension ContentTable.State {
     return number
   }
 
-  fileprivate mutating func set(_ number: UInt32, _ value: OwnedSpan?, _ time: Int64) {
+  fileprivate mutating func set(_ number: UInt32, _ value: OwnedSpan?) {
     bytes += (value?.span.count ?? 0) - (entries[Int(number)].value?.span.count ?? 0)
     entries[Int(number)].value = value
-    entries[Int(number)].time = time
     removeIfVacant(number)
   }
 

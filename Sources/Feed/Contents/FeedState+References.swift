@@ -20,26 +20,15 @@ extension FeedState {
     items.touch(handle)
     var kind = old.kind
     if let new = fields.kind, !keepsKind { kind = kinds.use(new) } else { kinds.use(kind) }
-    let new: Content
-    if text.isEmpty {
-      new = Content(
-        copying: ElementFields(data: data),
-        over: old,
-        fingerprint: fingerprint,
-        kind: kind,
-        blocks: blocks
-      )
-    } else {
-      let kept = keepsReferences ? old.references?.used() : nil
-      new = Content(
-        copying: data,
-        ownCount: ownCount,
-        kept ?? makeReferences(text, of: handle),
-        fingerprint: fingerprint,
-        kind: kind,
-        blocks: blocks
-      )
-    }
+    let kept = keepsReferences ? old.references?.used() : nil
+    let new = Content(
+      copying: data,
+      text.isEmpty ? nil : kept ?? makeReferences(text, of: handle),
+      ownCount: ownCount,
+      fingerprint: fingerprint,
+      kind: kind,
+      blocks: blocks
+    )
     retireContent(handle, items, replaceContent(handle, items, with: new))
   }
 
@@ -165,25 +154,20 @@ extension FeedState {
 
   // MARK: Checking
 
+  /// Whether an item of the feed, or of a record, has references.
+  @inline(__always)
+  func refers(_ decoder: RecordDecoder) -> Bool { referenceCount != 0 || decoder.hasReferences }
+
   /// Rejects fields with which an item would have references that its own data does not fit.
   ///
   /// - Parameter item: nil for an item that is not in the feed.
-  @inline(__always)
+  @inline(never)
   func checkReferences(
     _ fields: ElementFields,
     of item: ElementHandle?,
     _ limits: Limits
   ) throws(Rejection) {
-    guard fields.hasReferences || item.map({ items[$0].content.hasReferences }) ?? false else { return }
-    try checkOwnData(fields, item.map { items[$0].content } ?? Content(), limits)
-  }
-
-  @inline(never)
-  private func checkOwnData(
-    _ fields: ElementFields,
-    _ old: Content,
-    _ limits: Limits
-  ) throws(Rejection) {
+    let old = item.map { items[$0].content } ?? Content()
     let text = fields.refs ?? old.references?.text ?? .empty
     if text.isEmpty || fields.data == nil && fields.refs == nil { return }
     let data = fields.data ?? (old.isSet ? nil : FeedState.null)

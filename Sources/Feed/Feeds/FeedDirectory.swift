@@ -111,6 +111,16 @@ public final class FeedDirectory {
     }
   }
 
+  /// Shows the present contents in all items of a feed.
+  ///
+  /// - Returns: whether it was not listed for the next flush yet.
+  public func showContents(in feed: PublishedFeed, at time: Int64) -> Bool {
+    let before = feed.count
+    feed.state.forEachReferring { item, _ in _ = feed.showContents(item, at: time) }
+    add(feed.count - before)
+    return feed.listForFlush()
+  }
+
   // MARK: Records
 
   /// The feed of a record.

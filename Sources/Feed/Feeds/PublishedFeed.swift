@@ -195,14 +195,6 @@ public final class PublishedFeed {
     return isStale
   }
 
-  /// Shows the present contents in all items.
-  fileprivate func showContents(_ table: ContentTable) {
-    state.forEachReferring { item, block in
-      guard state.showContents(item) else { return }
-      for place in 0..<block.count { windowTime = max(windowTime, table.time(block.places[place].content)) }
-    }
-  }
-
   /// Shows the present contents in an item, if it is in the feed.
   ///
   /// - Returns: whether it changed.
@@ -364,17 +356,5 @@ extension Unmanaged<PublishedFeed> {
     var growth = try outcome.get()
     growth.noOps = count
     return growth
-  }
-}
-
-extension FeedDirectory {
-  /// Shows the present contents in a feed that is stale.
-  ///
-  /// - Returns: whether it was not listed for the next flush yet.
-  public func showContents(in feed: PublishedFeed, _ table: ContentTable) -> Bool {
-    let before = feed.count
-    feed.showContents(table)
-    add(feed.count - before)
-    return feed.listForFlush()
   }
 }

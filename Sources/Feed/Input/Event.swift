@@ -82,10 +82,11 @@ struct Event {
 struct ListedItem {
   let id: ByteSpan
   let hash: UInt32
+  private let refsCount: UInt32
   // Not all fields, because there are many items: only an item's.
   let kind: ByteSpan?
   let data: ByteSpan?
-  let refs: ByteSpan?
+  private let refsBase: UnsafePointer<UInt8>?
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -93,11 +94,14 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
-    refs = fields.refs
+    refsBase = fields.refs?.base
+    refsCount = UInt32(fields.refs?.count ?? 0)
   }
 
   @inline(__always)
-  var fields: ElementFields { ElementFields(kind: kind, data: data, refs: refs) }
+  var fields: ElementFields {
+    ElementFields(kind: kind, data: data, refs: refsBase.map { ByteSpan($0, Int(refsCount)) })
+  }
 }
 
 /// An element of a `sections` list.

@@ -74,7 +74,8 @@ extension RecordDecoder {
   @inline(never)
   func countIgnored(_ operation: Operation, at object: Int) {
     text.forEachMember(of: object, arena: arena) { name, _ in
-      guard !fieldNames(operation).contains(EventFields.Names(EventFields.Name(name))) else { return }
+      let names = EventFields.Names(EventFields.Name(name))
+      guard !operation.fieldNames.contains(names) || names == .refs && !takesReferences else { return }
       ignored.note(operation, .event, name)
     }
   }
@@ -281,8 +282,12 @@ extension RecordDecoder {
     switch text.character(element.value.first) {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      let names: EventFields.Names = takesReferences ? [.id, .kind, .data, .refs] : [.id, .kind, .data]
-      read(names, of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
+      let operation = parent == .items ? Operation.sectionReplace : .feedReplace
+      read([.id, .kind, .data, .refs], of: element, operation, to: &fields)
+      if !takesReferences, fields.names.contains(.refs) {
+        ignored.note(operation, parent, ByteSpan("refs"))
+        fields.set(.refs, (0, 0))
+      }
       idField = fields[.id]
     default: throw invalid(element, "must list objects with an id, or ids")
     }

@@ -257,19 +257,16 @@ public final class RecordDecoder {
     }
   }
 
-  /// The names of an operation's fields that are read.
-  @inline(__always)
-  func fieldNames(_ operation: Operation) -> EventFields.Names {
-    takesReferences ? operation.fieldNames : operation.fieldNames.subtracting(.refs)
-  }
-
   private func decodeEvent(at object: Int) throws(Rejection) {
     var fields = EventFields(in: .event)
     fields.read(object, in: text, arena)
     try events.append { event throws(Rejection) in
       let operation = try operation(fields)
       try read(fields, operation, to: event)
-      if !fieldNames(operation).isSuperset(of: fields.names) { countIgnored(operation, at: object) }
+      let isUnread = fields.names.contains(.refs) && !takesReferences
+      if isUnread || !operation.fieldNames.isSuperset(of: fields.names) {
+        countIgnored(operation, at: object)
+      }
     }
     if fields.names.contains(.if) { try readCondition(fields[.if]) }
   }

@@ -207,46 +207,34 @@ struct Content {
   /// No content.
   init() {}
 
-  /// A copy of all fields except the kind.
+  /// A copy of data.
   ///
   /// - Parameters:
-  ///   - old: provides the absent fields.
+  ///   - references: an item's, of which the content takes over one use.
+  ///   - ownCount: the length of its own data.
   ///   - kind: its number; the content takes over one use.
   ///   - blocks: the source of the memory; nil for the allocator.
+  @inline(__always)
   init(
-    copying fields: ElementFields,
-    over old: Content,
+    copying data: ByteSpan,
+    _ references: References? = nil,
+    ownCount: Int = 0,
     fingerprint: UInt32,
     kind: UInt32,
     blocks: BlockPool.Handle?
   ) {
-    let data = fields.data ?? old.data
-    let block = BlockPool.block(data.count, from: blocks)
+    let trailerCount = references == nil ? 0 : Content.trailerCount
+    let block = BlockPool.block(data.count + trailerCount, from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block
     dataCount = UInt32(data.count)
     self.fingerprint = fingerprint
     self.kind = kind
-  }
-
-  /// The content of an item with references, of which it takes over one use.
-  init(
-    copying data: ByteSpan,
-    ownCount: Int,
-    _ references: References,
-    fingerprint: UInt32,
-    kind: UInt32,
-    blocks: BlockPool.Handle?
-  ) {
-    let block = BlockPool.block(data.count + Content.trailerCount, from: blocks)
-    memcpy(block, data.base, data.count)
+    guard let references else { return }
     let trailer = UnsafeMutableRawPointer(block + data.count)
     trailer.storeBytes(of: UInt(bitPattern: references.address), as: UInt.self)
-    trailer.storeBytes(of: UInt32(ownCount), toByteOffset: MemoryLayout<UInt>.size, as: UInt32.self)
-    bytes = block
-    dataCount = UInt32(data.count) | Content.referencesBit
-    self.fingerprint = fingerprint
-    self.kind = kind
+    dataCount |= Content.referencesBit
+    setOwnCount(ownCount)
   }
 
   @inline(__always)

@@ -6,7 +6,9 @@ extension FeedState {
 
   /// Sets an item's fields.
   func setContent(item handle: ElementHandle, _ fields: ElementFields) {
-    if fields.hasReferences || items[handle].content.hasReferences { return setReferring(handle, fields) }
+    if fields.hasReferences || referenceCount != 0 && items[handle].content.hasReferences {
+      return setReferring(handle, fields)
+    }
     setContent(handle, items, fields)
   }
 
@@ -24,7 +26,12 @@ extension FeedState {
     table.touch(handle)
     var kindNumber = old.kind
     if let kind = fields.kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
+    let new = Content(
+      copying: fields.data ?? old.data,
+      fingerprint: fingerprint,
+      kind: kindNumber,
+      blocks: blocks
+    )
     retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 

@@ -28,10 +28,10 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), decoder.limits)
+    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), decoder)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item, decoder.limits)
+      try putItem(event, item, decoder)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
@@ -123,7 +123,7 @@ extension FeedState {
   private func putItem(
     _ event: UnsafePointer<Event>,
     _ item: ElementHandle?,
-    _ limits: Limits
+    _ decoder: RecordDecoder
   ) throws(Rejection) {
     let scope: Scope?
     if event.pointee.section.isEmpty {
@@ -137,7 +137,7 @@ extension FeedState {
     }
     let isInPlace = item != nil && scope == items[item!].scope
     if let scope, let order = order(scope) {
-      return try putItem(event, item, staysInSection: isInPlace, in: scope, order, limits)
+      return try putItem(event, item, staysInSection: isInPlace, in: scope, order, decoder)
     }
     var target: Rank?
     if let scope {
@@ -153,7 +153,7 @@ extension FeedState {
       default: target = .first
       }
     }
-    try checkReferences(event.pointee.fields, of: item, limits)
+    if refers(decoder) { try checkReferences(event.pointee.fields, of: item, decoder.limits) }
 
     let isNew = item == nil
     let handle: ElementHandle
@@ -191,10 +191,10 @@ extension FeedState {
     staysInSection: Bool,
     in scope: Scope,
     _ order: SectionOrder,
-    _ limits: Limits
+    _ decoder: RecordDecoder
   ) throws(Rejection) {
     if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
-    try checkReferences(event.pointee.fields, of: item, limits)
+    if refers(decoder) { try checkReferences(event.pointee.fields, of: item, decoder.limits) }
     sort(scope)
     if let item {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
@@ -235,7 +235,7 @@ extension FeedState {
     if let patch = event.fields.refs, !patch.isEmpty {
       fields.refs = try decoder.patchedReferences(content.references?.text ?? .empty, by: patch)
     }
-    try checkReferences(fields, of: item, decoder.limits)
+    if refers(decoder) { try checkReferences(fields, of: item, decoder.limits) }
     change(item, fields, staysInSection: true)
   }
 
@@ -274,7 +274,7 @@ extension FeedState {
     _ listed: Range<Int>,
     _ decoder: RecordDecoder
   ) throws(Rejection) -> [ElementHandle] {
-    let allItems = decoder.items
+    let (allItems, refers) = (decoder.items, refers(decoder))
     let scope = Scope.items(of: section)
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
@@ -294,11 +294,10 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
-      try checkReferences(
-        listedItem.fields,
-        of: found.flatMap { items[$0].isPresent ? $0 : nil },
-        decoder.limits
-      )
+      if refers {
+        let known = found.flatMap { items[$0].isPresent ? $0 : nil }
+        try checkReferences(listedItem.fields, of: known, decoder.limits)
+      }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
       if items[handle].isPresent {
         if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }

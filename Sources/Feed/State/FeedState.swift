@@ -293,25 +293,12 @@ extension FeedState {
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
-    let fingerprint = fingerprint ?? Content().fingerprint(with: fields)
-    let kind = kinds.use(fields.kind ?? .empty)
-    if table === items, let text = fields.refs, !text.isEmpty {
-      let references = makeReferences(text, of: handle)
-      table[handle].content = Content(
-        copying: fields.data ?? .empty,
-        ownCount: 0,
-        references,
-        fingerprint: fingerprint,
-        kind: kind,
-        blocks: blocks
-      )
-      return
-    }
+    let hasReferences = fields.hasReferences && table === items
     table[handle].content = Content(
-      copying: fields,
-      over: Content(),
-      fingerprint: fingerprint,
-      kind: kind,
+      copying: fields.data ?? .empty,
+      hasReferences ? makeReferences(fields.refs ?? .empty, of: handle) : nil,
+      fingerprint: fingerprint ?? Content().fingerprint(with: fields),
+      kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )
   }
