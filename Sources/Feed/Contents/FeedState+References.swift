@@ -80,10 +80,10 @@ extension FeedState {
     return block
   }
 
-  /// Ends a use of references.
+  /// Ends a content's use of its references.
   @inline(never)
-  func release(_ block: References?) {
-    guard let block, block.endUse() else { return }
+  func releaseReferences(of content: Content) {
+    guard let block = content.references, block.endUse() else { return }
     references?.remove(block)
     referenceCount -= 1
     free(block.address)

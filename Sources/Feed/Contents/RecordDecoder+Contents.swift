@@ -10,6 +10,23 @@ extension RecordDecoder {
     field.isAbsent ? nil : try givenReferences(field, isPatch: isPatch)
   }
 
+  /// Reads the references of the listed item that is appended next.
+  @inline(never)
+  func readListed(_ field: EventField) throws(Rejection) {
+    guard takesReferences else {
+      return ignored.note(field.parent == .items ? .sectionReplace : .feedReplace, field.parent, ByteSpan("refs"))
+    }
+    listedReferences[items.count] = try references(field, isPatch: false)
+  }
+
+  /// All fields of a listed item.
+  @inline(__always)
+  func fields(ofItem position: Int) -> ElementFields {
+    var fields = items[position].fields
+    if hasReferences { fields.refs = listedReferences[position] }
+    return fields
+  }
+
   @inline(never)
   private func givenReferences(_ field: EventField, isPatch: Bool) throws(Rejection) -> ByteSpan {
     guard text.character(field.value.first) == UInt8(ascii: "{") else {

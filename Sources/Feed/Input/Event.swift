@@ -82,11 +82,9 @@ struct Event {
 struct ListedItem {
   let id: ByteSpan
   let hash: UInt32
-  private let refsCount: UInt32
-  // Not all fields, because there are many items: only an item's.
+  // Not all fields, because there are many items. References are in `RecordDecoder.listedReferences`.
   let kind: ByteSpan?
   let data: ByteSpan?
-  private let refsBase: UnsafePointer<UInt8>?
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -94,14 +92,10 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
-    refsBase = fields.refs?.base
-    refsCount = UInt32(fields.refs?.count ?? 0)
   }
 
   @inline(__always)
-  var fields: ElementFields {
-    ElementFields(kind: kind, data: data, refs: refsBase.map { ByteSpan($0, Int(refsCount)) })
-  }
+  var fields: ElementFields { ElementFields(kind: kind, data: data) }
 }
 
 /// An element of a `sections` list.

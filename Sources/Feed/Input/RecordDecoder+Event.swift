@@ -282,23 +282,15 @@ extension RecordDecoder {
     switch text.character(element.value.first) {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      let operation = parent == .items ? Operation.sectionReplace : .feedReplace
-      read([.id, .kind, .data, .refs], of: element, operation, to: &fields)
-      if !takesReferences, fields.names.contains(.refs) {
-        ignored.note(operation, parent, ByteSpan("refs"))
-        fields.set(.refs, (0, 0))
-      }
+      read([.id, .kind, .data, .refs], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
       idField = fields[.id]
     default: throw invalid(element, "must list objects with an id, or ids")
     }
     let id = try identifier(idField)
     let hash = ByteHash.of(id)
     if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
-    let content = ElementFields(
-      kind: try kind(fields[.kind]),
-      data: try data(fields[.data]),
-      refs: try references(fields[.refs], isPatch: false)
-    )
+    let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
+    if fields.names.contains(.refs) { try readListed(fields[.refs]) }
     return ListedItem(id: id, hash: hash, fields: content)
   }
 

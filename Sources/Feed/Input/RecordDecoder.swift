@@ -42,6 +42,8 @@ public final class RecordDecoder {
   package let takesReferences: Bool
   /// Whether an item of the latest record has references.
   @exclusivity(unchecked) var hasReferences = false
+  /// The references of listed items, by their positions in `items`.
+  @exclusivity(unchecked) var listedReferences: [Int: ByteSpan] = [:]
 
   /// The fields without effect in all records so far, including rejected ones.
   @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
@@ -175,6 +177,7 @@ public final class RecordDecoder {
     hasLists = false
     if hasConditions { conditions.removeAll() }
     hasConditions = false
+    if hasReferences { listedReferences = [:] }
     hasReferences = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }

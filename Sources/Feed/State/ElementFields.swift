@@ -99,14 +99,17 @@ package struct ElementFields {
       output.append(",\"data\":")
       output.append(data)
     }
-    if let setting, !setting.isEmpty {
-      output.append(setting[0] == UInt8(ascii: "{") ? ",\"refs\":" : ",\"order\":")
-      output.append(setting)
-    }
+    if let setting, !setting.isEmpty { ElementFields.write(setting, to: &output) }
     if let keep, !keep.isEmpty {
       output.append(",\"keep\":")
       output.append(keep)
     }
+  }
+
+  @inline(never)
+  private static func write<Sink: ByteSink>(_ setting: ByteSpan, to output: inout Sink) {
+    output.append(setting[0] == UInt8(ascii: "{") ? ",\"refs\":" : ",\"order\":")
+    output.append(setting)
   }
 
   /// Reads a member of an element in a changeset.
@@ -247,13 +250,13 @@ struct Content {
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
-  /// All fields except the kind.
+  /// All fields except kind and references.
   @inline(__always)
-  var fields: ElementFields { ElementFields(data: data, refs: hasReferences ? references?.text : nil) }
+  var fields: ElementFields { ElementFields(data: data) }
 
   /// Bytes that vary between contents, without the kind's.
   @inline(__always)
-  var byteCount: Int { hasReferences ? count + memberCount : count }
+  var byteCount: Int { hasReferences ? byteCountWithReferences : Int(dataCount) }
 
   func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
@@ -268,9 +271,8 @@ struct Content {
     return UnsafeMutableRawPointer(bitPattern: address).map { References($0) }
   }
 
-  /// Bytes of the member with the references in a reload.
   @inline(never)
-  private var memberCount: Int { (references?.text.count ?? 0) + ",\"refs\":".utf8.count }
+  private var byteCountWithReferences: Int { count + (references?.text.count ?? 0) + ",\"refs\":".utf8.count }
 
   /// The item's own data, without the members that its references add, and without its last byte.
   var ownStart: ByteSpan {
@@ -331,7 +333,14 @@ extension FeedState {
   /// All fields of an item.
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
-    items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
+    if items[item].content.hasReferences { return fields(referring: item) }
+    return items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
+  }
+
+  @inline(never)
+  private func fields(referring item: ElementHandle) -> ElementFields {
+    let content = items[item].content
+    return ElementFields(kind: kind(item), data: content.data, refs: content.references?.text)
   }
 
   /// All fields of a section.

@@ -5,6 +5,7 @@ extension FeedState {
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
   /// Sets an item's fields.
+  @inline(__always)
   func setContent(item handle: ElementHandle, _ fields: ElementFields) {
     if fields.hasReferences || referenceCount != 0 && items[handle].content.hasReferences {
       return setReferring(handle, fields)
@@ -36,9 +37,10 @@ extension FeedState {
   }
 
   /// Releases a content's memory.
+  @inline(__always)
   func release(_ content: Content) {
     kinds.release(content.kind)
-    if content.hasReferences { release(content.references) }
+    if content.hasReferences { releaseReferences(of: content) }
     content.giveBack(to: blocks)
   }
 

@@ -294,16 +294,18 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
+      var fields = listedItem.fields
       if refers {
+        fields = decoder.fields(ofItem: position)
         let known = found.flatMap { items[$0].isPresent ? $0 : nil }
-        try checkReferences(listedItem.fields, of: known, decoder.limits)
+        try checkReferences(fields, of: known, decoder.limits)
       }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
       if items[handle].isPresent {
-        if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }
+        if !fields.isEmpty { setContent(item: handle, fields) }
         if items[handle].scope != scope { detach(handle, items[handle].scope) }
       } else {
-        setContent(item: handle, listedItem.fields.filled(from: .ofNewItem))
+        setContent(item: handle, fields.filled(from: .ofNewItem))
       }
       handles.append(handle)
     }

@@ -90,10 +90,11 @@ extension FeedState {
       result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
     cut(event.items.count, of: section, event.fields, from: &result)
-    for listed in decoder.items[event.items] {
+    for position in event.items {
+      let listed = decoder.items[position]
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
-      add(listed, known, to: &result)
+      add(listed.id, decoder.fields(ofItem: position), known, to: &result)
     }
     return result
   }
@@ -122,9 +123,10 @@ extension FeedState {
       let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
       cut(section.items.count, of: known, section.fields, from: &result)
-      for item in decoder.items[section.items] {
+      for position in section.items {
+        let item = decoder.items[position]
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
-        add(item, known, to: &result)
+        add(item.id, decoder.fields(ofItem: position), known, to: &result)
       }
     }
     return result
@@ -149,9 +151,14 @@ extension FeedState {
   }
 
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
-  private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
-    let fields = composed(listed.fields, of: known)
+  private func add(
+    _ id: ByteSpan,
+    _ fields: ElementFields,
+    _ known: ElementHandle?,
+    to measure: inout Measure
+  ) {
+    let fields = composed(fields, of: known)
     measure.items += 1
-    measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
+    measure.bytes += StateSize.item + ReloadText.byteCount(id, fields)
   }
 }
