@@ -24,6 +24,7 @@ public actor FeedStore {
   private let contents: ContentTable
   /// The name of their topic as UTF-8; nil if items have no references.
   private let contentsTopic: [UInt8]?
+  private let hasContents: Bool
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
@@ -56,7 +57,8 @@ public actor FeedStore {
     share = StateShare(budget)
     self.contents = contents
     contentsTopic = options.topics.contents.map { Array($0.utf8) }
-    decoder = RecordDecoder(limits: options.limits, takesReferences: contentsTopic != nil)
+    hasContents = contentsTopic != nil
+    decoder = RecordDecoder(limits: options.limits, takesReferences: hasContents)
     publisher = ChangesetPublisher(
       planner: options.planner,
       keyframes: options.keyframe,
@@ -224,7 +226,7 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    if decoder.takesReferences, isContent(record) {
+    if hasContents, isContent(record) {
       takeContent(record, byteCount)
       return 0
     }

@@ -70,6 +70,16 @@ extension FeedState {
     return result
   }
 
+  /// Sets the fields of a listed item, if its own data fits its references.
+  @inline(never)
+  func setListed(_ position: Int, _ handle: ElementHandle, _ decoder: RecordDecoder) throws(Rejection) {
+    let fields = decoder.fields(ofItem: position)
+    let isPresent = items[handle].isPresent
+    try checkReferences(fields, of: isPresent ? handle : nil, decoder.limits)
+    if isPresent, fields.isEmpty { return }
+    setContent(item: handle, isPresent ? fields : fields.filled(from: .ofNewItem))
+  }
+
   // MARK: Blocks
 
   /// A new block of references, with one use.

@@ -290,7 +290,7 @@ extension RecordDecoder {
     let hash = ByteHash.of(id)
     if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
     let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
-    if fields.names.contains(.refs) { try readListed(fields[.refs]) }
+    if !fields[.refs].isAbsent { try readListed(fields[.refs]) }
     return ListedItem(id: id, hash: hash, fields: content)
   }
 

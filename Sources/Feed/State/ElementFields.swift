@@ -254,10 +254,6 @@ struct Content {
   @inline(__always)
   var fields: ElementFields { ElementFields(data: data) }
 
-  /// Bytes that vary between contents, without the kind's.
-  @inline(__always)
-  var byteCount: Int { hasReferences ? byteCountWithReferences : Int(dataCount) }
-
   func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
   // MARK: References
@@ -271,8 +267,24 @@ struct Content {
     return UnsafeMutableRawPointer(bitPattern: address).map { References($0) }
   }
 
+  /// The references in their spelling in changesets; nil for none.
   @inline(never)
-  private var byteCountWithReferences: Int { count + (references?.text.count ?? 0) + ",\"refs\":".utf8.count }
+  var referenceText: ByteSpan? { references?.text }
+
+  /// The difference of the bytes in a reload, without the kinds.
+  @inline(__always)
+  static func - (new: Content, old: Content) -> Int {
+    (new.dataCount | old.dataCount) & referencesBit == 0
+      ? Int(new.dataCount) - Int(old.dataCount) : growth(from: old, to: new)
+  }
+
+  @inline(never)
+  private static func growth(from old: Content, to new: Content) -> Int {
+    func byteCount(_ content: Content) -> Int {
+      content.count + (content.references.map { $0.text.count + ",\"refs\":".utf8.count } ?? 0)
+    }
+    return byteCount(new) - byteCount(old)
+  }
 
   /// The item's own data, without the members that its references add, and without its last byte.
   var ownStart: ByteSpan {
@@ -333,14 +345,12 @@ extension FeedState {
   /// All fields of an item.
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
-    if items[item].content.hasReferences { return fields(referring: item) }
-    return items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
-  }
-
-  @inline(never)
-  private func fields(referring item: ElementHandle) -> ElementFields {
     let content = items[item].content
-    return ElementFields(kind: kind(item), data: content.data, refs: content.references?.text)
+    return ElementFields(
+      kind: kind(item),
+      data: content.data,
+      refs: content.hasReferences ? content.referenceText : nil
+    )
   }
 
   /// All fields of a section.

@@ -2,6 +2,7 @@ import Glibc
 
 extension FeedState {
   /// The kind of an item.
+  @inline(__always)
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
   /// Sets an item's fields.
@@ -19,7 +20,7 @@ extension FeedState {
     setContent(handle, sections, fields.withoutKind)
   }
 
-  private func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
+  func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
     let old = table[handle].content
     let keepsKind = fields.kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
     let fingerprint = old.fingerprint(with: fields)
@@ -53,7 +54,7 @@ extension FeedState {
     let kindChanges = new.kind != old.kind
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: -1) }
     if isPresent {
-      var growth = new.byteCount - old.byteCount
+      var growth = new - old
       if kindChanges {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }

@@ -294,19 +294,15 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
-      var fields = listedItem.fields
-      if refers {
-        fields = decoder.fields(ofItem: position)
-        let known = found.flatMap { items[$0].isPresent ? $0 : nil }
-        try checkReferences(fields, of: known, decoder.limits)
-      }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
-      if items[handle].isPresent {
-        if !fields.isEmpty { setContent(item: handle, fields) }
-        if items[handle].scope != scope { detach(handle, items[handle].scope) }
-      } else {
-        setContent(item: handle, fields.filled(from: .ofNewItem))
+      if refers {
+        try setListed(position, handle, decoder)
+      } else if !items[handle].isPresent {
+        setContent(handle, items, listedItem.fields.filled(from: .ofNewItem))
+      } else if !listedItem.fields.isEmpty {
+        setContent(handle, items, listedItem.fields)
       }
+      if items[handle].isPresent, items[handle].scope != scope { detach(handle, items[handle].scope) }
       handles.append(handle)
     }
     return handles
