@@ -16,7 +16,7 @@ extension FeedState {
     let keepsKind = fields.kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
     let (data, ownCount) = composed(fields, over: old)
     let fingerprint = DataFingerprint.of(data)
-    if keepsKind, keepsReferences, old.isSet, old.hasSameData(as: data, fingerprint: fingerprint) { return }
+    if keepsKind, keepsReferences, old.isSet, old.data.hasSameBytes(as: data) { return }
     items.touch(handle)
     var kind = old.kind
     if let new = fields.kind, !keepsKind { kind = kinds.use(new) } else { kinds.use(kind) }
@@ -140,7 +140,7 @@ extension FeedState {
   func isCurrent(_ item: ElementHandle) -> Bool {
     let content = items[item].content
     let (data, _) = composed(ElementFields(), over: content)
-    return content.hasSameData(as: data, fingerprint: DataFingerprint.of(data))
+    return content.data.hasSameBytes(as: data)
   }
 
   /// Composes an item's data again, and moves it if its section is ordered.

@@ -197,14 +197,14 @@ struct Content {
   /// The data in a separate block; nil before the first content is set. If the item has references, their
   /// address follows, and the length of the item's own data, which is 0 if it is not known.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
-  /// The data's length, and in the highest bit whether the item has references.
   private var dataCount: UInt32 = 0
-  /// Distinguishes most data without reading the old bytes, which are in no cache.
+  /// Distinguishes most data without reading the old bytes, which are in no cache. The highest bit is whether there are
+  /// references.
   private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; for a section, the empty kind's.
   private(set) var kind = KindTable.empty
 
-  private static let referencesBit: UInt32 = 1 << 31
+  private static let referencesBit = ~DataFingerprint.bits
   private static let trailerCount = MemoryLayout<UInt>.size + MemoryLayout<UInt32>.size
 
   /// No content.
@@ -236,12 +236,12 @@ struct Content {
     guard let references else { return }
     let trailer = UnsafeMutableRawPointer(block + data.count)
     trailer.storeBytes(of: UInt(bitPattern: references.address), as: UInt.self)
-    dataCount |= Content.referencesBit
+    self.fingerprint |= Content.referencesBit
     setOwnCount(ownCount)
   }
 
   @inline(__always)
-  private var count: Int { Int(dataCount & ~Content.referencesBit) }
+  private var count: Int { Int(dataCount) }
   private var blockCount: Int { count + (hasReferences ? Content.trailerCount : 0) }
 
   @inline(__always)
@@ -259,7 +259,7 @@ struct Content {
   // MARK: References
 
   @inline(__always)
-  var hasReferences: Bool { dataCount & Content.referencesBit != 0 }
+  var hasReferences: Bool { fingerprint & Content.referencesBit != 0 }
 
   var references: References? {
     guard hasReferences, let bytes else { return nil }
@@ -274,8 +274,7 @@ struct Content {
   /// The difference of the bytes in a reload, without the kinds.
   @inline(__always)
   static func - (new: Content, old: Content) -> Int {
-    (new.dataCount | old.dataCount) & referencesBit == 0
-      ? Int(new.dataCount) - Int(old.dataCount) : growth(from: old, to: new)
+    (new.fingerprint | old.fingerprint) & referencesBit == 0 ? new.count - old.count : growth(from: old, to: new)
   }
 
   @inline(never)
@@ -325,7 +324,7 @@ struct Content {
 
   /// Whether data and references are the same.
   func hasSameData(as other: Content) -> Bool {
-    dataCount == other.dataCount && hasSameData(as: other.data, fingerprint: other.fingerprint)
+    hasSameData(as: other.data, fingerprint: other.fingerprint)
       && (!hasReferences || hasSameReferences(as: other))
   }
 

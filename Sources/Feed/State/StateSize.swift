@@ -33,6 +33,14 @@ extension FeedState {
   /// Appends an item in its form in a reload.
   @inline(__always)
   func appendItem<Sink: ByteSink>(_ item: ElementHandle, to output: inout Sink) {
+    if items[item].content.hasReferences { return append(referring: item, to: &output) }
+    let fields = items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
+    ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields, to: &output)
+    output.append(ReloadText.objectEnd)
+  }
+
+  @inline(never)
+  private func append<Sink: ByteSink>(referring item: ElementHandle, to output: inout Sink) {
     ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields(item: item), to: &output)
     output.append(ReloadText.objectEnd)
   }
