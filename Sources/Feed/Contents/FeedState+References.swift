@@ -29,7 +29,16 @@ extension FeedState {
       kind: kind,
       blocks: blocks
     )
-    retireContent(handle, items, replaceContent(handle, items, with: new))
+    retireContent(handle, items, replaceReferring(handle, items, with: new))
+  }
+
+  /// Replaces a content that has references, or had some, and updates the totals.
+  ///
+  /// - Returns: the old one, which the caller then owns.
+  func replaceReferring(_ handle: ElementHandle, _ table: ElementTable, with new: Content) -> Content {
+    let old = replaceContent(handle, table, with: new)
+    if table[handle].isPresent { totals.itemBytes += new.referenceBytes - old.referenceBytes }
+    return old
   }
 
   /// The data of an item with these fields, and the length of its own data, or 0 in a replica. Valid until the next call.
@@ -125,7 +134,8 @@ extension FeedState {
   /// Finds the end of an item's own data in data from a changeset, which ends with the references' members.
   private func separateOwnData(of item: ElementHandle) {
     let content = items[item].content
-    guard let block = content.references else { return }
+    // A foreign store may have published other data, whose length stays unknown.
+    guard let block = content.references, content.data[0] == UInt8(ascii: "{") else { return }
     var scanner = JSONScanner(content.data)
     var ends = [1]
     while ends[ends.count - 1] < content.data.count - 1 {

@@ -14,7 +14,11 @@ extension RecordDecoder {
   @inline(never)
   func readListed(_ field: EventField) throws(Rejection) {
     guard takesReferences else {
-      return ignored.note(field.parent == .items ? .sectionReplace : .feedReplace, field.parent, ByteSpan("refs"))
+      return ignored.note(
+        field.parent == .items ? .sectionReplace : .feedReplace,
+        field.parent,
+        ByteSpan("refs")
+      )
     }
     listedReferences[items.count] = try references(field, isPatch: false)
   }

@@ -235,17 +235,15 @@ struct Content {
     self.kind = kind
     guard let references else { return }
     let trailer = UnsafeMutableRawPointer(block + data.count)
-    trailer.storeBytes(of: UInt(bitPattern: references.address), as: UInt.self)
+    trailer.storeBytes(of: references.address, as: UnsafeMutableRawPointer.self)
     self.fingerprint |= Content.referencesBit
     setOwnCount(ownCount)
   }
 
-  @inline(__always)
-  private var count: Int { Int(dataCount) }
-  private var blockCount: Int { count + (hasReferences ? Content.trailerCount : 0) }
+  private var blockCount: Int { byteCount + (hasReferences ? Content.trailerCount : 0) }
 
   @inline(__always)
-  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), count) } ?? .empty }
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), byteCount) } ?? .empty }
 
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
@@ -254,6 +252,10 @@ struct Content {
   @inline(__always)
   var fields: ElementFields { ElementFields(data: data) }
 
+  /// Bytes that vary between contents, without kind and references.
+  @inline(__always)
+  var byteCount: Int { Int(dataCount) }
+
   func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
   // MARK: References
@@ -261,42 +263,31 @@ struct Content {
   @inline(__always)
   var hasReferences: Bool { fingerprint & Content.referencesBit != 0 }
 
+  @inline(__always)
   var references: References? {
     guard hasReferences, let bytes else { return nil }
-    let address = UnsafeRawPointer(bytes + count).loadUnaligned(as: UInt.self)
-    return UnsafeMutableRawPointer(bitPattern: address).map { References($0) }
+    return References(UnsafeRawPointer(bytes + byteCount).loadUnaligned(as: UnsafeMutableRawPointer.self))
   }
 
   /// The references in their spelling in changesets; nil for none.
   @inline(never)
   var referenceText: ByteSpan? { references?.text }
 
-  /// The difference of the bytes in a reload, without the kinds.
-  @inline(__always)
-  static func - (new: Content, old: Content) -> Int {
-    (new.fingerprint | old.fingerprint) & referencesBit == 0 ? new.count - old.count : growth(from: old, to: new)
-  }
-
-  @inline(never)
-  private static func growth(from old: Content, to new: Content) -> Int {
-    func byteCount(_ content: Content) -> Int {
-      content.count + (content.references.map { $0.text.count + ",\"refs\":".utf8.count } ?? 0)
-    }
-    return byteCount(new) - byteCount(old)
-  }
+  /// Bytes of the references in a reload.
+  var referenceBytes: Int { references.map { $0.text.count + ",\"refs\":".utf8.count } ?? 0 }
 
   /// The item's own data, without the members that its references add, and without its last byte.
   var ownStart: ByteSpan {
     let data = data
     guard hasReferences, let bytes else { return ByteSpan(data.base, max(0, data.count - 1)) }
-    let end = UnsafeRawPointer(bytes + count + MemoryLayout<UInt>.size).loadUnaligned(as: UInt32.self)
+    let end = UnsafeRawPointer(bytes + byteCount + MemoryLayout<UInt>.size).loadUnaligned(as: UInt32.self)
     return ByteSpan(data.base, max(0, (end == 0 ? data.count : Int(end)) - 1))
   }
 
   /// Sets the length of the item's own data.
   mutating func setOwnCount(_ own: Int) {
     guard hasReferences, let bytes else { return }
-    let place = UnsafeMutableRawPointer(bytes + count + MemoryLayout<UInt>.size)
+    let place = UnsafeMutableRawPointer(bytes + byteCount + MemoryLayout<UInt>.size)
     place.storeBytes(of: UInt32(own), as: UInt32.self)
   }
 

@@ -45,7 +45,7 @@ extension FeedState {
     content.giveBack(to: blocks)
   }
 
-  /// Replaces the content and updates the totals.
+  /// Replaces the content and updates the totals, without the bytes of references.
   ///
   /// - Returns: the old one, which the caller then owns.
   func replaceContent(_ handle: ElementHandle, _ table: ElementTable, with new: Content) -> Content {
@@ -54,7 +54,7 @@ extension FeedState {
     let kindChanges = new.kind != old.kind
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: -1) }
     if isPresent {
-      var growth = new - old
+      var growth = new.byteCount - old.byteCount
       if kindChanges {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }
@@ -149,13 +149,13 @@ extension FeedState {
     case .detached(let handle, let scope, let rank, let leftGhost):
       if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let content):
-      release(replaceContent(handle, isItem ? items : sections, with: content))
+      release(replaceReferring(handle, isItem ? items : sections, with: content))
     case .publishedContent(let handle, let isItem):
       let table = isItem ? items : sections
       guard let content = table.withChange(handle, { $0.publishedContent.take() }) else {
         preconditionFailure("the published content is not remembered")
       }
-      release(replaceContent(handle, table, with: content))
+      release(replaceReferring(handle, table, with: content))
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
