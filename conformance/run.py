@@ -276,7 +276,9 @@ def applied(parts, sections):
                 result.append({"id": section["id"], **settings(section), "items": []})
             elif not result or result[-1]["id"] != section["id"]:
                 raise LookupError(f"section {section['id']} has no data")
-            result[-1]["items"] += section.get("items", [])
+            # Followers need not know of references.
+            items = section.get("items", [])
+            result[-1]["items"] += [{name: item[name] for name in ("id", "kind", "data")} for item in items]
         return result
 
     def entries(group, *names):

@@ -124,6 +124,10 @@ class RandomRecords:
         objects = [{}, {"a": {"b": 1}}, {"a": {"b": 2}, "c": "x" * 900}]
         return self.random.choice([None, 1, 2.5, True, "text", [1, [2]], *objects])
 
+    def _refs(self):
+        # Without topics.contents, it is ignored.
+        return self.random.choice([None, 7, {}, {"a": "u"}, {"a": None}])
+
     def _at(self):
         place = self.random.choice(["first", "last", "before", "after", "index", "index"])
         if place in ("first", "last"):
