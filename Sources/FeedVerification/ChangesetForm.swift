@@ -9,6 +9,8 @@ struct ChangesetForm {
   let entries: DecodedEntries
   /// The plan in the record's header.
   var plan: ChangesetPlan?
+  /// Whether it may result from contents alone, without a newer record of the feed.
+  var hasContents = false
 
   /// - Parameters:
   ///   - record: must stay valid as long as this value is used.

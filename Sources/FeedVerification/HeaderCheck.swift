@@ -45,9 +45,12 @@ final class HeaderCheck {
 
   /// The headers that not all changesets have, without the positions in the contents topic, which come last.
   private static func optional(_ headers: [ByteSpan?]) -> ArraySlice<ByteSpan?> {
-    let rest = headers.dropFirst(names.count * 2)
-    let hasContents = rest.count > 1 && rest[rest.endIndex - 2]?.matches("feedstore.contents") == true
-    return hasContents ? rest.dropLast(2) : rest
+    headers.dropFirst(names.count * 2).dropLast(hasContents(headers) ? 2 : 0)
+  }
+
+  /// Whether the last header has the positions in the contents topic.
+  static func hasContents(_ headers: [ByteSpan?]) -> Bool {
+    headers.count > names.count * 2 + 1 && headers[headers.count - 2]?.matches("feedstore.contents") == true
   }
 
   /// Checks the plan's header, and that it is the last one.

@@ -96,6 +96,7 @@ final class PartitionVerifier {
     }
     try headers.check(record.headers, form)
     form.plan = headers.plan(record.headers)
+    form.hasContents = HeaderCheck.hasContents(record.headers)
     try checkTimestamp(record, form.head.time)
     let next = try feed.take(form, key, due)
     // Last, because faults in the changeset itself are more specific.

@@ -26,12 +26,15 @@ struct VerifiedReplay {
   }
 
   /// Random records, replayed.
-  init(seed: UInt64, _ setting: RandomSetting, count: Int) async throws {
+  init(seed: UInt64, _ setting: RandomSetting, count: Int, hasContents: Bool = false) async throws {
+    var storeOptions = setting.options
+    if hasContents { storeOptions.topics.contents = "feeds.contents" }
     var options = setting.generatorOfLargeFeeds
+    options.hasContents = hasContents
     if seed.isMultiple(of: 2) { options.addOrders() }
     var generator = RecordGenerator(seed: seed, options: options)
     let input = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
-    try await self.init(input, setting.options)
+    try await self.init(input, storeOptions)
   }
 
   /// Verifies these lines as a file.

@@ -29,9 +29,9 @@ import Testing
     }
   }
 
-  @Test(arguments: RandomSetting.ofVerification, RandomCases.seeds(41...43))
+  @Test(arguments: RandomSetting.ofVerification, RandomCases.seeds(41...44))
   func `the replay of random records is valid`(setting: RandomSetting, seed: UInt64) async throws {
-    let replay = try await VerifiedReplay(seed: seed, setting, count: 800)
+    let replay = try await VerifiedReplay(seed: seed, setting, count: 800, hasContents: seed > 42)
     let (told, report) = try await replay.verify(replay.lines)
     #expect(told == [], "setting \(setting), seed \(seed)")
     #expect(report.counts.records == replay.lines.count)
