@@ -23,11 +23,11 @@ struct InputRecordRun {
   private static let key = Array("f".utf8)
   private static let topic = "t"
 
-  private var oracle = Oracle(limits: InputRecordRun.limits)
-  private let decoder = RecordDecoder(limits: InputRecordRun.limits)
+  private var oracle = Oracle(limits: InputRecordRun.limits, contentsTopic: "contents")
+  private let decoder = RecordDecoder(limits: InputRecordRun.limits, takesReferences: true)
   private let parser = ReplayLineParser()
-  /// A feed for each form.
-  private let feeds = Form.allCases.map { _ in key.withOwnSpan { PublishedFeed(id: $0) } }
+  /// A directory with one feed for each form.
+  private let directories = Form.allCases.map { _ in FeedDirectory(contents: ContentTable()) }
   private var offset = 0
 
   mutating func take(_ line: [UInt8]) throws(FuzzFailure) {
@@ -47,8 +47,9 @@ struct InputRecordRun {
     let isOther = key != InputRecordRun.key
     // Another feed is not kept, nor is the effect of a rejected record.
     if isOther || expectedCode != nil { oracle = before }
-    for (form, known) in zip(Form.allCases, feeds) {
-      let feed = isOther ? key.withOwnSpan { PublishedFeed(id: $0) } : known
+    for (form, known) in zip(Form.allCases, directories) {
+      let directory = isOther ? FeedDirectory(contents: ContentTable()) : known
+      let feed = key.withOwnSpan { directory.feed($0) ?? directory.makeFeed($0) }
       let code = try apply(key, value, to: feed, form)
       try expect(
         code == expectedCode,

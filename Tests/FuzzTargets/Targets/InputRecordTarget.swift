@@ -15,6 +15,7 @@ extension FuzzTarget {
       "{\"before\":\"a\"}", "{\"after\":\"a\"}",
       "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
       "\"order\":[{\"by\":\"", "\"direction\":\"descending\"", "\"keep\":2", "1e1", "1.0",
+      "\"refs\":{\"a\":\"u\"}", "\"refs\":{", "\"a\":null",
       "\"if\":{\"item\":\"a\",\"data\":{\"/score\":", "\"if\":{\"absent\":\"a\"}", "\"revision\":0",
     ],
     generate: { random in
@@ -23,6 +24,7 @@ extension FuzzTarget {
       options.itemCount = 12
       options.sectionCount = 5
       if random.chance(50) { options.addOrders() }
+      options.hasContents = random.chance(30)
       options.hasConditions = random.chance(30)
       var generator = RecordGenerator(seed: random.next(), options: options)
       let values = generator.records(1 + random.below(12)).map { $0.value ?? Array("null".utf8) }
