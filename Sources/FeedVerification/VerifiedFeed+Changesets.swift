@@ -141,7 +141,9 @@ extension VerifiedFeed {
       }
       if offset > entry.offset { hasRisen = true }
     }
-    try require(hasRisen || form.hasContents) { "through is the same as before, but every changeset results from a newer record" }
+    try require(hasRisen || form.hasContents) {
+      "through is the same as before, but every changeset results from a newer record"
+    }
   }
 
   private func pending(_ form: ChangesetForm, _ known: Known) -> PendingChangeset {

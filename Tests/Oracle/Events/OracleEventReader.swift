@@ -75,7 +75,8 @@ struct OracleEventReader {
     for (field, isRequired) in keeps(.fieldsInTableOrder) ? op.fields : op.fields.reversed() {
       if field == .refs, !takesReferences { continue }
       guard let found = self.field(field.rawValue, of: value) else {
-        let isPatchOfRefs = takesReferences && op == .itemPatch && self.field("refs", of: value) != nil
+        let isPatchOfRefs =
+          takesReferences && op == .itemPatch && field == .data && self.field("refs", of: value) != nil
         if !isRequired || isPatchOfRefs { continue }
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
