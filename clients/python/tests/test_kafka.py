@@ -280,6 +280,13 @@ class Refusals(unittest.TestCase):
         with self.assertLogs("feedstore"):
             found.read_to_end()
 
+    def test_no_right_to_a_group_is_needed(self):
+        found = follower()
+        error = confluent_kafka.KafkaError(confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
+        found._consumer.left.insert(0, mock.Mock(error=lambda: error))
+        with self.assertNoLogs("feedstore"):
+            found.read_to_end()
+
     def test_brokers_that_cannot_be_reached(self):
         with mock.patch.object(kafka_clients, "WAIT_SECONDS", 0.1), self.assertRaisesRegex(KafkaRefused, "no broker answers.*check the address"):
             Follower("127.0.0.1:1")
