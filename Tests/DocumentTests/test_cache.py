@@ -24,7 +24,8 @@ from feedstore.replica import Replica  # noqa: E402
 
 # Debian's is not in a user's path.
 NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
-READERS = int(os.environ.get("FEEDSTORE_TEST_READERS") or 300)
+# With more than 1,024, nginx's counter of an address's requests overflows.
+READERS = int(os.environ.get("FEEDSTORE_TEST_READERS") or 1200)
 CHANGES = 10
 
 
@@ -139,7 +140,7 @@ class CacheTests(unittest.TestCase):
             if status == 200:
                 return headers
 
-    def test_many_readers_cause_two_requests_per_change_at_most(self):
+    def test_many_readers_cause_one_request_per_change(self):
         self.write(0)
         self.wait_for_cache()
         asyncio.run(self.run_readers())
@@ -167,7 +168,7 @@ class CacheTests(unittest.TestCase):
         polls = count - CHANGES - 1
         # Responses expire after 10 s, and waiting requests end every 30 s.
         expired = 2 * (int((time.monotonic() - begun) / 10) + 1)
-        self.assertLessEqual(polls, 2 * CHANGES + expired)
+        self.assertLessEqual(polls, CHANGES + expired)
         states = {(str(reader.replica.head), str(reader.replica.sections)) for reader in readers}
         self.assertEqual(len(states), 1)
         print(f"{READERS} readers, {CHANGES} changes: {polls:.0f} requests", file=sys.stderr)
