@@ -66,6 +66,7 @@ struct DoctorTests {
     defer { ground.cluster.stop() }
     var configuration = ground.configuration
     configuration.store.limits.maxStateBytes = .max
+    configuration.kafka.append(ConfigurationPair(name: "ssl.key.location", value: "/nowhere/key"))
     configuration.http.isEnabled = true
     configuration.http.tokenFile = "/nowhere/token"
     configuration.http.tlsCertificate = "/nowhere/certificate"
@@ -75,6 +76,7 @@ struct DoctorTests {
     #expect(first("tokens").hasPrefix("fails http.tokenFile: cannot read /nowhere/token"))
     #expect(first("HTTPS").hasPrefix("fails http.tls.key is empty"))
     #expect(first("http.tls.certificate").hasPrefix("fails cannot read /nowhere/certificate"))
+    #expect(first("key files").hasPrefix("fails kafka.ssl.key.location: cannot read /nowhere/key"))
     #expect(first("open files").contains("raise its limit"))
     #expect(first("memory").hasPrefix("look "))
     #expect(first("right to read") == "ok feeds.sections")

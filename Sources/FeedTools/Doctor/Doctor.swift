@@ -72,6 +72,12 @@ package struct Doctor: Sendable {
     note(.ok, "version", "FeedStore \(Release.description)")
     checkMachine()
     if configuration.http.isEnabled { checkServer() }
+    findings.append(
+      .of("key files") {
+        try configuration.checkKeyFiles()
+        return "none that others can read"
+      }
+    )
     for pair in configuration.kafka where ["ssl.certificate.location", "ssl.ca.location"].contains(pair.name)
     {
       checkEnd(of: pair.value, "kafka.\(pair.name)")
