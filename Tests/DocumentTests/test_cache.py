@@ -1,6 +1,7 @@
 """Many readers of a feed through the documented cache of docs/poll.md."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -94,7 +95,7 @@ class CacheTests(unittest.TestCase):
         paths = "".join(f"{name}_temp_path {name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (self.folder / "nginx.conf").write_text(
             f"daemon off; master_process off; pid nginx.pid; events {{ worker_connections {3 * READERS + 100}; }}"
-            f"http {{ access_log off; {paths} {http_part} }}")
+            f"http {{ access_log off; add_header X-Cache $upstream_cache_status always; {paths} {http_part} }}")
         self.start(NGINX, "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", "stderr")
 
     def start(self, *command):
@@ -109,12 +110,12 @@ class CacheTests(unittest.TestCase):
         return process
 
     def ask(self, method, path, content=None, port=None, token=None):
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.daemon, timeout=PATIENCE_SECONDS)
         token = self.token if port is None else token
-        connection.request(method, path, body=content, headers={"Prefer": "wait=30", **({"Authorization": f"Bearer {token}"} if token else {})})
-        response = connection.getresponse()
-        self.addCleanup(connection.close)
-        return response.status, response.headers, response.read().decode()
+        headers = {"Prefer": "wait=30", **({"Authorization": f"Bearer {token}"} if token else {})}
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port or self.daemon, timeout=PATIENCE_SECONDS)) as connection:
+            connection.request(method, path, body=content, headers=headers)
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
 
     def write(self, number):
         """The revision of a change of the feed."""
@@ -175,6 +176,20 @@ class CacheTests(unittest.TestCase):
         for task in following:
             task.cancel()
         await asyncio.gather(*following, failed, return_exceptions=True)
+
+    def test_the_first_request_for_an_expired_response_receives_a_new_one(self):
+        def ask():
+            status, headers, _ = self.ask("GET", "/v1/feeds/news/changes?after=", port=self.cache)
+            return status, headers["X-Cache"]
+
+        while self.ask("GET", "/v1/feeds/news/changes?after=")[0] != 404:
+            pass
+        self.assertEqual(ask(), (404, "MISS"))
+        self.write(0)
+        # The follower of the daemon's feeds may be behind.
+        while (answer := ask())[0] == 404:
+            self.assertIn(answer[1], ("HIT", "EXPIRED"))
+        self.assertEqual(answer, (200, "EXPIRED"))
 
     def test_the_cache_keeps_what_the_page_says_and_nothing_else(self):
         self.write(0)
