@@ -3,6 +3,7 @@ import FeedStore
 import FeedTestSupport
 import HTTP
 import Kafka
+import KafkaTestSupport
 import ObservationSupport
 import Settings
 import Testing
@@ -45,6 +46,19 @@ struct DoctorTests {
     }
     #expect(Self.texts(of: "memory", findings).first?.contains("the state has \(latest) B,") == true)
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).count == stored.count)
+  }
+
+  @Test func `a group that the user may not see is named, and needed for nothing else`() async throws {
+    let ground = try Ground(partitions: 1)
+    defer { ground.cluster.stop() }
+    let denials = [KafkaErrorCode](repeating: .groupAuthorizationFailed, count: 1_000)
+    try ground.cluster.pushRequestErrors(.findCoordinator, denials)
+    let findings = try await Self.findings(ground.configuration)
+    let group = Self.texts(of: "group", findings)
+    #expect(group.count == 1 && group[0].hasPrefix("fails GROUP_AUTHORIZATION_FAILED: "))
+    #expect(group[0].hasSuffix("grant the client's user READ on the group"))
+    let read = Self.texts(of: "right to read", findings)
+    #expect(read == ["ok feeds.sections", "ok feeds.items", "ok feeds.changesets"])
   }
 
   @Test func `missing topics, sources and brokers are named`() async throws {

@@ -273,7 +273,16 @@ package struct Doctor: Sendable {
     let partitions = counts.flatMap { topic, count in
       (0..<count).map { TopicPartition(topic: topic, partition: $0) }
     }
-    let committed = try client.committed(partitions, timeoutMilliseconds: Self.timeoutMilliseconds)
+    let committed: [TopicPartition: CommittedOffset]
+    do {
+      committed = try client.committed(partitions, timeoutMilliseconds: Self.timeoutMilliseconds)
+    } catch {
+      // librdkafka waits for a coordinator, and tells only a poll that the brokers refuse to name it.
+      let batch = client.makeBatch(capacity: 1)
+      try client.poll(into: batch, timeoutMilliseconds: 0)
+      for case .error(let cause) in batch.events { throw cause }
+      throw error
+    }
     return "\(group) has committed offsets of \(committed.count) of \(partitions.count) partitions"
   }
 

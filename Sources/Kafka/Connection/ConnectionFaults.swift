@@ -126,6 +126,10 @@ public final class ConnectionFaults: Sendable, Hashable {
   ///
   /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
+    if facility == "OIDC", let start = text.firstRange(of: "Failed to ") {
+      let cause = ConnectionFault.Cause.token("there is no token (\(text[start.lowerBound...]))")
+      return .fault(state.withLock { $0.fail(ConnectionFault(cause: cause, broker: "the brokers"), at: now()) })
+    }
     guard facility == "FAIL" || facility == "SSLCERTVRFY", let line = BrokerLine(text) else { return .other }
     // The client is being closed.
     if line.message.contains("Local: Broker handle destroyed") { return .fault(nil) }

@@ -114,6 +114,17 @@ import Testing
     #expect(faults.explain(Self.failure, "read") == Self.failure)
   }
 
+  @Test func `a token that librdkafka cannot obtain is a fault until the cluster has answered`() {
+    let reason = #"Failed to retrieve OIDC token from "http://a/token": {"error":"invalid_client"} (401)"#
+    let line = faults.read("OIDC", "[thrd:background]: " + reason, hasCertificate: false)
+    let message = "cannot connect to the brokers: there is no token (\(reason)); check the token's source"
+    #expect(faults.reason?.hasPrefix(message) == true)
+    #expect(line == .fault(faults.reason))
+    #expect(faults.explain(Self.failure, "read").kind == .authentication)
+    faults.connected()
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
   @Test func `a broker that was down meanwhile starts its time again`() {
     _ = fail("a:1")
     clock.pass(20_000)
