@@ -17,6 +17,7 @@ public actor FeedStore {
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
+  private let ends = EndClock()
   let share: StateShare
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
@@ -37,6 +38,8 @@ public actor FeedStore {
   private static let partBytes = 4 << 20
   /// The number of feeds that one step of a restore takes over, which takes some milliseconds.
   private static let restoredAtOnce = 10_000
+  /// The number of items that end in one step of the daemon, which takes some milliseconds.
+  private static let endedAtOnce = 10_000
 
   /// - Parameter budget: counts the state of all stores in the process.
   public init(options: FeedStoreOptions, budget: StateBudget = StateBudget()) {
@@ -65,7 +68,7 @@ public actor FeedStore {
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     sharedIDs.remove(partition)
-    restoring = (partition, replicas, FeedDirectory(blocks: blocks))
+    restoring = (partition, replicas, FeedDirectory(blocks: blocks, ends: ends))
     restoredThrough = []
   }
 
@@ -89,6 +92,7 @@ public actor FeedStore {
     if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
     directories[partition] = directory
+    ends.set(directories.values)
     recent = nil
     restoring = nil
     return false
@@ -137,15 +141,27 @@ public actor FeedStore {
 
   /// Applies records of the batch until it is exhausted or a flush is due.
   ///
+  /// Before that, items are deleted whose end has come: by the clock, or before each record by its timestamp.
+  ///
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
     var lookAhead = LookAhead()
+    if case .clock(let now, let wall) = time, ends.next <= wall,
+      endItems(by: wall, most: FeedStore.endedAtOnce, at: now)
+    {
+      return .flushDue
+    }
     while let record = try batch.current() {
       let now: Int64
       switch time {
-      case .records: now = record.position.time
-      case .clock(let clock): now = clock
+      case .records:
+        now = record.position.time
+        while ends.next <= now {
+          let end = ends.next
+          if coalescer.isFlushDue(at: end) || endItems(by: end, most: .max, at: end) { return .flushDue }
+        }
+      case .clock(let clock, _): now = clock
       }
       if coalescer.isFlushDue(at: now) { return .flushDue }
       if let (partition, key, value) = batch.upcoming(LookAhead.distance) {
@@ -164,6 +180,28 @@ public actor FeedStore {
     }
     return .exhausted
   }
+
+  /// Deletes items whose end has come, which waits like a record for each of them.
+  ///
+  /// - Parameter time: when, by the time source of the window.
+  /// - Returns: whether the waiting changes must be published at once.
+  private func endItems(by end: Int64, most: Int, at time: Int64) -> Bool {
+    let before = counters
+    var left = most
+    for (partition, directory) in directories {
+      let growth = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
+      share.add(growth.bytes)
+      counters.endedItems += growth.ended
+    }
+    ends.set(directories.values)
+    let ended = counters.endedItems - before.endedItems
+    if ended == 0 { return false }
+    if !isPublicationDue { countersBeforeWindow = before }
+    return coalescer.add(records: ended, bytes: 0, copiedBytes: waiting.rejectedBytes, at: time)
+  }
+
+  /// A time since 1970 before which no item ends.
+  public var nextEnd: Int64 { ends.next }
 
   /// Sets whether the input lags, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
@@ -229,12 +267,15 @@ public actor FeedStore {
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
       counters.cutItems += growth.cut
+      counters.endedItems += growth.ended
+      directory._withUnsafeGuaranteedRef { $0.trimEnds() }
       if notesUnchanged, growth.noOps == decoder.eventCount {
         let position = TopicOffset(topic: record.position.topic, offset: record.position.offset)
         waiting.unchanged.append((record.partition, position))
       }
       return 0
     } catch {
+      directory._withUnsafeGuaranteedRef { $0.trimEnds() }
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
       return error.restoredElements
@@ -263,7 +304,7 @@ public actor FeedStore {
     if let known = directories[partition] {
       directory = known
     } else {
-      directory = FeedDirectory(blocks: blocks)
+      directory = FeedDirectory(blocks: blocks, ends: ends)
       directories[partition] = directory
     }
     recent = (partition, .passUnretained(directory))

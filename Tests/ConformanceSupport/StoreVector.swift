@@ -58,6 +58,7 @@ public struct StoreVector: Sendable {
     }
     for record in try ReplayLines.records(input) {
       let step = oracle.take(record)
+      step.earlier.forEach(note)
       note(step.flushBefore)
       note(step.flushAfter)
     }

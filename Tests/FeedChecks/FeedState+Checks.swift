@@ -23,6 +23,7 @@ extension FeedState {
         precondition(items[item].scratch == 0, "scratch was not cleared")
         expected.itemCount += 1
         expected.itemBytes += sizeOfItem(item)
+        if items[item].content.hasEnd { expected.endCount += 1 }
         listChecksum &+= checksumTerm(item, after: previousItem, scope)
         previousItem = item
       }

@@ -18,14 +18,20 @@ extension FeedStore {
 extension FeedDirectory {
   /// Checks what is kept incrementally.
   public func checkInvariants() {
-    var (existing, bytes, sections, items, settings) = (0, 0, 0, 0, 0)
+    var (existing, bytes, sections, items, settings, endCount) = (0, 0, 0, 0, 0, 0)
     for feed in feeds {
       existing += feed.exists ? 1 : 0
       bytes += feed.stateBytes
       sections += feed.sectionCount
       items += feed.itemCount
       settings += feed.count.settings
+      endCount += feed.count.ends
     }
+    precondition(self.endCount == endCount, "items that end are not counted right")
+    let scheduled = Set(ends.heap.filter { entry in
+      feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }
+    }.map { "\($0.feed) \($0.item)" })
+    precondition(scheduled.count == endCount, "\(endCount) items end, and \(scheduled.count) are scheduled")
     precondition(existingCount == existing, "feeds are not counted right")
     precondition(stateBytes == bytes, "state is not counted right")
     precondition(

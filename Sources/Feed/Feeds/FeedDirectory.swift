@@ -19,8 +19,11 @@ public final class FeedDirectory {
   /// Their sections and items.
   @exclusivity(unchecked) public private(set) var sectionCount = 0
   @exclusivity(unchecked) public private(set) var itemCount = 0
-  /// Sections with an order or a bound.
+  /// Sections with an order, a bound or a time to live.
   @exclusivity(unchecked) public private(set) var settingsCount = 0
+  /// Items that end.
+  @exclusivity(unchecked) public private(set) var endCount = 0
+  let ends: ItemEnds
 
   private struct Entry {
     /// The feed's id; a copy of its address, so that a lookup need not read the feed.
@@ -33,8 +36,9 @@ public final class FeedDirectory {
 
   /// - Parameter blocks: memory for the feeds' data. The feeds may be used only on its thread, in its
   ///   lifetime.
-  public init(blocks: BlockPool? = nil) {
+  public init(blocks: BlockPool? = nil, ends clock: EndClock = EndClock()) {
     self.blocks = blocks
+    ends = ItemEnds(clock)
     entries = .allocate(capacity: 0)
   }
 
@@ -78,12 +82,15 @@ public final class FeedDirectory {
     if let unused = unusedNumbers.popLast() {
       entries[Int(unused)] = entry
       index.insert(feed.id, hash, unused, textOf: id)
+      feed.state.ends = (ends, unused)
     } else {
       if used == capacity { reserve(max(1, capacity * 2)) }
       (entries + used).initialize(to: entry)
       used += 1
       index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
+      feed.state.ends = (ends, UInt32(used - 1))
     }
+    feed.state.scheduleEnds()
     add(feed.count)
   }
 
@@ -105,10 +112,14 @@ public final class FeedDirectory {
     public var bytes = 0
     var sections = 0
     var items = 0
-    /// Sections with an order or a bound.
+    /// Sections with an order, a bound or a time to live.
     var settings = 0
+    /// Items that end.
+    var ends = 0
     /// Items that a record added and that their sections' limits removed.
     public var cut = 0
+    /// Items that were deleted because they had ended.
+    public var ended = 0
     /// Events of a record without effect.
     public var noOps = 0
 
@@ -119,7 +130,8 @@ public final class FeedDirectory {
         bytes: now.bytes &- before.bytes,
         sections: now.sections &- before.sections,
         items: now.items &- before.items,
-        settings: now.settings &- before.settings
+        settings: now.settings &- before.settings,
+        ends: now.ends &- before.ends
       )
     }
   }
@@ -131,6 +143,43 @@ public final class FeedDirectory {
     sectionCount += growth.sections
     itemCount += growth.items
     settingsCount += growth.settings
+    endCount += growth.ends
+  }
+
+  // MARK: Ends
+
+  /// A time before which no item ends.
+  var nextEnd: Int64 { ends.first?.time ?? ItemEnds.never }
+
+  /// Deletes items whose end has come, the earliest first.
+  ///
+  /// - Parameters:
+  ///   - most: the most entries to look at.
+  ///   - note: called with each feed that was not listed for the next flush yet.
+  public func endItems(by now: Int64, most: inout Int, _ note: (PublishedFeed) -> Void) -> Count {
+    var total = Count()
+    while most > 0, let entry = ends.first, entry.time <= now {
+      ends.removeFirst()
+      most -= 1
+      guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed.takeUnretainedValue() else { continue }
+      let before = feed.count
+      guard feed.end(entry.item, at: entry.time) else { continue }
+      let growth = feed.count - before
+      add(growth)
+      total.bytes += growth.bytes
+      total.ended += 1
+      if feed.listForFlush() { note(feed) }
+    }
+    return total
+  }
+
+  /// Frees the memory of ends that do not count any more. No record may be in progress.
+  @inline(__always)
+  public func trimEnds() { ends.trim(counting: endCount) { isCurrent($0) } }
+
+  private func isCurrent(_ entry: ItemEnds.Entry) -> Bool {
+    guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed else { return false }
+    return feed._withUnsafeGuaranteedRef { $0.state.ends(entry.item, at: entry.time) }
   }
 
   /// Removes a feed.

@@ -73,8 +73,10 @@ public final class PublishedFeed {
   public var itemCount: Int { state.totals.itemCount }
   /// The current number of sections.
   public var sectionCount: Int { state.sectionCount }
-  /// Whether a section had an order or a bound in the last published version.
+  /// Whether a section had an order, a bound or a time to live in the last published version.
   public var hasPublishedSettings: Bool { state.publishedTotals.settingsCount > 0 }
+  /// Whether an item had an end in the last published version.
+  public var hasPublishedEnds: Bool { state.publishedTotals.endCount > 0 }
   /// The feed's bytes for `limits.maxStateBytes`; 0 if it does not exist.
   @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
@@ -86,7 +88,8 @@ public final class PublishedFeed {
       bytes: stateBytes,
       sections: sectionCount,
       items: itemCount,
-      settings: state.totals.settingsCount
+      settings: state.totals.settingsCount,
+      ends: state.totals.endCount
     )
   }
   /// The checksum of the current state.
@@ -147,6 +150,10 @@ public final class PublishedFeed {
     }
     var growth = count - check.before
     growth.cut = cut
+    if state.endedEarly > 0 {
+      growth.ended = state.endedEarly
+      state.endedEarly = 0
+    }
     return growth
   }
 
@@ -175,6 +182,7 @@ public final class PublishedFeed {
       for reason in noOps { noOp(reason) }
     } catch {
       state.undoJournal()
+      state.endedEarly = 0
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
       var rejection = error
@@ -228,6 +236,16 @@ public final class PublishedFeed {
     exists = true
     isCreated = true
     pendingEpoch = position.epoch
+  }
+
+  /// Deletes an item whose end has come.
+  ///
+  /// - Returns: false if the item does not end at this time any more.
+  func end(_ item: ElementHandle, at time: Int64) -> Bool {
+    guard state.ends(item, at: time) else { return false }
+    state.delete(item)
+    windowTime = max(windowTime, time)
+    return true
   }
 
   /// Forgets the records that were applied before the feed existed: they are not part of its epoch. A

@@ -21,12 +21,12 @@ enum Operation: UInt8 {
     switch self {
     case .feedReplace: [.op, .sections]
     case .feedClear, .feedDelete, .feedReload: .op
-    case .sectionUpsert: [.op, .section, .data, .order, .keep, .at]
-    case .sectionReplace: [.op, .section, .items, .data, .order, .keep, .at]
+    case .sectionUpsert: [.op, .section, .data, .order, .keep, .ttl, .at]
+    case .sectionReplace: [.op, .section, .items, .data, .order, .keep, .ttl, .at]
     case .sectionMove: [.op, .section, .at]
     case .sectionDelete, .sectionReload: [.op, .section]
-    case .itemUpsert: [.op, .item, .section, .kind, .data, .at]
-    case .itemPatch: [.op, .item, .data]
+    case .itemUpsert: [.op, .item, .section, .kind, .data, .expires, .at]
+    case .itemPatch: [.op, .item, .data, .expires]
     case .itemMove: [.op, .item, .section, .at]
     case .itemDelete, .itemReconfigure, .itemReload: [.op, .item]
     }
@@ -85,6 +85,7 @@ struct ListedItem {
   // Not all fields, because there are many items: only an item's.
   let kind: ByteSpan?
   let data: ByteSpan?
+  let expires: Int64?
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -92,10 +93,11 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
+    expires = fields.expires
   }
 
   @inline(__always)
-  var fields: ElementFields { ElementFields(kind: kind, data: data) }
+  var fields: ElementFields { ElementFields(kind: kind, data: data, expires: expires) }
 }
 
 /// An element of a `sections` list.
@@ -167,4 +169,6 @@ public enum NoOpReason: String, Sendable, CaseIterable {
   case unknownFeed = "unknown-feed"
   /// The whole record was published already, and is skipped.
   case alreadyApplied = "already-applied"
+  /// The item would have ended already, and does not exist.
+  case expired
 }

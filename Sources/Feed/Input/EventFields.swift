@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<17, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -27,7 +27,8 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, unknown
+    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, before, after, index
+    case unknown
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -42,6 +43,7 @@ struct EventFields {
         } else if name.matches("id") {
           self = .id
         }
+      case 3: if name.matches("ttl") { self = .ttl }
       case 4:
         if name.matches("item") {
           self = .item
@@ -63,7 +65,12 @@ struct EventFields {
           self = .index
         }
       case 6: if name.matches("before") { self = .before }
-      case 7: if name.matches("section") { self = .section }
+      case 7:
+        if name.matches("section") {
+          self = .section
+        } else if name.matches("expires") {
+          self = .expires
+        }
       case 8: if name.matches("sections") { self = .sections }
       default: break
       }
@@ -72,15 +79,17 @@ struct EventFields {
 
   /// A set of names, one bit each.
   struct Names: OptionSet {
-    let rawValue: UInt16
+    let rawValue: UInt32
     static let op = Names(.op)
     static let item = Names(.item)
     static let section = Names(.section)
     static let kind = Names(.kind)
     static let data = Names(.data)
+    static let expires = Names(.expires)
     static let at = Names(.at)
     static let order = Names(.order)
     static let keep = Names(.keep)
+    static let ttl = Names(.ttl)
     static let items = Names(.items)
     static let sections = Names(.sections)
     static let id = Names(.id)
@@ -89,10 +98,10 @@ struct EventFields {
     static let index = Names(.index)
 
     @inline(__always)
-    init(rawValue: UInt16) { self.rawValue = rawValue }
+    init(rawValue: UInt32) { self.rawValue = rawValue }
 
     @inline(__always)
-    init(_ name: Name) { self.init(rawValue: 1 &<< UInt16(truncatingIfNeeded: name.rawValue)) }
+    init(_ name: Name) { self.init(rawValue: 1 &<< UInt32(truncatingIfNeeded: name.rawValue)) }
   }
 
   /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would

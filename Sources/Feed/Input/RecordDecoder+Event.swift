@@ -43,10 +43,13 @@ extension RecordDecoder {
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
       target.pointee.fields.kind = try kind(fields[.kind])
       target.pointee.fields.data = try data(fields[.data])
+      target.pointee.fields.expires = try end(fields[.expires])
       target.pointee.place = try place(fields[.at], operation)
     case .itemPatch:
       target.pointee.item = try identifier(fields[.item])
-      target.pointee.fields.data = try data(present(fields[.data]))
+      let isOptional = !fields[.expires].isAbsent
+      target.pointee.fields.data = try data(isOptional ? fields[.data] : present(fields[.data]))
+      target.pointee.fields.expires = try end(fields[.expires])
     case .itemMove:
       target.pointee.item = try identifier(fields[.item])
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
@@ -64,6 +67,7 @@ extension RecordDecoder {
     target.pointee.fields.data = try data(fields[.data])
     target.pointee.fields.order = try order(fields[.order])
     target.pointee.fields.keep = try keep(fields[.keep])
+    target.pointee.fields.ttl = try ttl(fields[.ttl])
     target.pointee.place = try place(fields[.at], operation)
   }
 
@@ -171,13 +175,48 @@ extension RecordDecoder {
 
   /// A limit on a section's items; empty for `null`.
   private func keep(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    try bound(field, atMost: SectionSettings.greatestBound)
+  }
+
+  /// How long a section's items last; empty for `null`.
+  private func ttl(_ field: EventField) throws(Rejection) -> ByteSpan? {
+    try bound(field, atMost: SectionSettings.greatestTTL, "milliseconds, ")
+  }
+
+  private func bound(
+    _ field: EventField,
+    atMost greatest: Int,
+    _ unit: String = ""
+  ) throws(Rejection) -> ByteSpan? {
     if field.isAbsent { return nil }
     let written = text.span(of: field.value)
     if written.matches("null") { return .empty }
-    guard SectionSettings.bound(written) != nil else {
-      throw invalid(field, "must be null or an integer from 1 to \(SectionSettings.greatestBound)")
+    guard SectionSettings.bound(written, atMost: greatest) != nil else {
+      throw invalid(field, "must be null or \(unit)an integer from 1 to \(greatest)")
     }
     return written
+  }
+
+  /// An item's end; `ItemEnds.never` for `null`.
+  @inline(__always)
+  private func end(_ field: EventField) throws(Rejection) -> Int64? {
+    field.isAbsent ? nil : try givenEnd(field)
+  }
+
+  @inline(never)
+  private func givenEnd(_ field: EventField) throws(Rejection) -> Int64 {
+    if text.span(of: field.value).matches("null") { return ItemEnds.never }
+    let time =
+      text.character(field.value.first) == UInt8(ascii: "\"")
+      ? TimestampFormat.rfc3339(text.string(field.value.first, arena: arena))
+      : plainIndex(field).flatMap { Int64($0) <= TimestampFormat.range.upperBound ? Int64($0) : nil }
+    guard let time else {
+      throw invalid(
+        field,
+        "must be null, an RFC 3339 time in the years 0 to 9999, or milliseconds since 1970 in digits"
+      )
+    }
+    return time
   }
 
   @inline(__always)
@@ -277,14 +316,18 @@ extension RecordDecoder {
     switch text.character(element.value.first) {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      read([.id, .kind, .data], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
+      read([.id, .kind, .data, .expires], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
       idField = fields[.id]
     default: throw invalid(element, "must list objects with an id, or ids")
     }
     let id = try identifier(idField)
     let hash = ByteHash.of(id)
     if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
-    let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
+    let content = ElementFields(
+      kind: try kind(fields[.kind]),
+      data: try data(fields[.data]),
+      expires: try end(fields[.expires])
+    )
     return ListedItem(id: id, hash: hash, fields: content)
   }
 
@@ -303,14 +346,15 @@ extension RecordDecoder {
       throw invalid(element, "must list objects with an id")
     }
     var fields = EventFields(in: .sections)
-    read([.id, .data, .order, .keep, .items], of: element, .feedReplace, to: &fields)
+    read([.id, .data, .order, .keep, .ttl, .items], of: element, .feedReplace, to: &fields)
     let id = try identifier(fields[.id])
     let hash = ByteHash.of(id)
     if isListed(section: id, hash) { throw duplicate(id, fields[.id], "a section") }
     let content = ElementFields(
       data: try data(fields[.data]),
       order: try order(fields[.order]),
-      keep: try keep(fields[.keep])
+      keep: try keep(fields[.keep]),
+      ttl: try ttl(fields[.ttl])
     )
     let items = fields[.items].isAbsent ? items.count..<items.count : try listedItems(fields[.items])
     return ListedSection(id: id, hash: hash, fields: content, items: items)

@@ -25,6 +25,8 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private(set) var longestSectionList = 0
   /// The index of the event's first listed item in `items`.
   @exclusivity(unchecked) private var listStart = 0
+  /// When the latest record was taken: items whose end is not later have ended.
+  @exclusivity(unchecked) var now = Int64.min
   /// Bytes of the latest record's value.
   @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.

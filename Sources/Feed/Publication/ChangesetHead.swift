@@ -138,6 +138,13 @@ public enum TimestampFormat {
     output.append(UInt8(ascii: "Z"))
   }
 
+  /// Calls the body with the text of a time.
+  static func withText<Result>(of milliseconds: Int64, _ body: (ByteSpan) -> Result) -> Result {
+    let output = ByteWriter(capacity: byteCount)
+    append(milliseconds, to: output)
+    return body(output.written)
+  }
+
   /// The Gregorian date of a day counted from 1970-01-01, by Howard Hinnant's `civil_from_days`
   /// ("chrono-Compatible Low-Level Date Algorithms").
   private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
@@ -153,6 +160,33 @@ public enum TimestampFormat {
   }
 
   // MARK: Reading
+
+  /// The time of any RFC 3339 text, cut to milliseconds; nil if its form is wrong, or if it is not a time of the years
+  /// 0 to 9999 in UTC.
+  static func rfc3339(_ text: ByteSpan) -> Int64? {
+    guard text.count >= 20 else { return nil }
+    var canonical = Array(text.buffer[..<19])
+    if canonical[10] == UInt8(ascii: "t") { canonical[10] = UInt8(ascii: "T") }
+    var zone = 19
+    var fraction: [UInt8] = []
+    if text[zone] == UInt8(ascii: ".") {
+      fraction = text.buffer[20...].prefix { $0 &- 0x30 < 10 }
+      if fraction.isEmpty { return nil }
+      zone += 1 + fraction.count
+    }
+    canonical += [UInt8(ascii: ".")] + (fraction + [0x30, 0x30, 0x30]).prefix(3) + [UInt8(ascii: "Z")]
+    guard zone < text.count, let local = canonical.withUnsafeBytes({ milliseconds(ByteSpan($0)) }) else {
+      return nil
+    }
+    if text[zone] | 0x20 == UInt8(ascii: "z") { return zone + 1 == text.count ? local : nil }
+    guard zone + 6 == text.count, text[zone + 3] == UInt8(ascii: ":"),
+      text[zone] == UInt8(ascii: "+") || text[zone] == UInt8(ascii: "-"),
+      let hours = number(text, zone + 1, 2), let minutes = number(text, zone + 4, 2), hours < 24, minutes < 60
+    else { return nil }
+    let offset = (hours * 60 + minutes) * 60_000
+    let time = text[zone] == UInt8(ascii: "+") ? local - offset : local + offset
+    return range.contains(time) ? time : nil
+  }
 
   /// The time of such a text; nil if its form is wrong or the date does not exist.
   package static func milliseconds(_ text: ByteSpan) -> Int64? {

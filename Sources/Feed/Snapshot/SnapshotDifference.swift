@@ -44,6 +44,10 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
     public var order: JSONData?
     /// The maximum number of a section's items; nil for no limit.
     public var keep: Int?
+    /// How long a section's items last after they were written, in milliseconds; nil for ever.
+    public var ttl: Int?
+    /// When an item ends, in milliseconds since 1970; nil if it does not.
+    public var expires: Int64?
   }
 
   /// An element of both snapshots with another position in the result.
@@ -121,7 +125,9 @@ extension ElementChanges {
         kind: entry.fields.kind.map { ItemKind($0) },
         data: JSONData(checked: entry.fields.data ?? FeedState.null),
         order: entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) },
-        keep: entry.fields.keep.flatMap(SectionSettings.bound)
+        keep: entry.fields.keep.flatMap { SectionSettings.bound($0) },
+        ttl: entry.fields.ttl.flatMap { SectionSettings.bound($0, atMost: SectionSettings.greatestTTL) },
+        expires: entry.fields.expires.flatMap { $0 == ItemEnds.never ? nil : $0 }
       )
     }
     deletes = lists[.delete].map {
@@ -176,9 +182,11 @@ final class DifferenceBytes {
         kind: change.kind.map { span($0.text) },
         data: span(change.data.text),
         order: change.order.map { span($0.text) },
-        keep: change.keep.map { span(ByteText(String($0))) }
+        keep: change.keep.map { span(ByteText(String($0))) },
+        ttl: change.ttl.map { span(ByteText(String($0))) },
+        expires: change.expires
       )
-      if ID.self == SectionIdentifier.self { entry.fields = entry.fields.ofWholeSection }
+      entry.fields = entry.fields.ofWhole(isItem: ID.self == ItemIdentifier.self)
       return entry
     }
     var lists = DecodedEntries.Lists()

@@ -12,28 +12,38 @@ package struct ElementFields {
   package var order: ByteSpan?
   /// Sections only: the maximum number of items, in digits; empty for none.
   package var keep: ByteSpan?
+  /// Sections only: milliseconds from the last write to an item's end, in digits; empty for none.
+  package var ttl: ByteSpan?
+  /// Items only: the end, in milliseconds since 1970; `ItemEnds.never` for none.
+  package var expires: Int64?
 
   package init(
     kind: ByteSpan? = nil,
     data: ByteSpan? = nil,
     order: ByteSpan? = nil,
-    keep: ByteSpan? = nil
+    keep: ByteSpan? = nil,
+    ttl: ByteSpan? = nil,
+    expires: Int64? = nil
   ) {
     self.kind = kind
     self.data = data
     self.order = order
     self.keep = keep
+    self.ttl = ttl
+    self.expires = expires
   }
 
   /// The default fields of an item.
-  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null) }
+  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null, expires: ItemEnds.never) }
   /// The default fields of a section.
   static var ofNewSection: ElementFields {
-    ElementFields(data: FeedState.null, order: .empty, keep: .empty)
+    ElementFields(data: FeedState.null, order: .empty, keep: .empty, ttl: .empty)
   }
 
   @inline(__always)
-  package var isEmpty: Bool { kind == nil && data == nil && order == nil && keep == nil }
+  package var isEmpty: Bool {
+    kind == nil && data == nil && order == nil && keep == nil && ttl == nil && expires == nil
+  }
 
   /// Whether all required fields of an element are present.
   package func isWhole(isItem: Bool) -> Bool { data != nil && (kind != nil || !isItem) }
@@ -48,7 +58,9 @@ package struct ElementFields {
       kind: kind ?? other.kind,
       data: data ?? other.data,
       order: order ?? other.order,
-      keep: keep ?? other.keep
+      keep: keep ?? other.keep,
+      ttl: ttl ?? other.ttl,
+      expires: expires ?? other.expires
     )
   }
 
@@ -59,8 +71,11 @@ package struct ElementFields {
     return fields
   }
 
-  /// These fields for a section with data: absent order and limit mean none.
-  var ofWholeSection: ElementFields { data == nil ? self : filled(from: .ofNewSection) }
+  /// These fields for an element with data: an absent order, limit, time to live or end means none.
+  func ofWhole(isItem: Bool) -> ElementFields {
+    if data == nil { return self }
+    return filled(from: isItem ? ElementFields(expires: ItemEnds.never) : .ofNewSection)
+  }
 
   // MARK: Text
 
@@ -83,6 +98,19 @@ package struct ElementFields {
       output.append(",\"keep\":")
       output.append(keep)
     }
+    if let ttl, !ttl.isEmpty {
+      output.append(",\"ttl\":")
+      output.append(ttl)
+    }
+    if let expires { Self.write(expires: expires, to: &output) }
+  }
+
+  @inline(never)
+  static func write<Sink: ByteSink>(expires end: Int64, to output: inout Sink) {
+    if end == ItemEnds.never { return }
+    output.append(",\"expires\":\"")
+    TimestampFormat.withText(of: end) { output.append($0) }
+    output.append("\"")
   }
 
   /// Reads a member of an element in a changeset.
@@ -106,6 +134,14 @@ package struct ElementFields {
     } else if !isItem, name.matches("keep") {
       let digits = record.data(field)
       keep = SectionSettings.bound(digits) == nil ? .empty : digits
+    } else if !isItem, name.matches("ttl") {
+      let digits = record.data(field)
+      ttl = SectionSettings.bound(digits, atMost: SectionSettings.greatestTTL) == nil ? .empty : digits
+    } else if isItem, name.matches("expires") {
+      // An invalid one counts as none, like an invalid order.
+      let value = record.data(field)
+      let text = value.count > 2 ? ByteSpan(value.base + 1, value.count - 2) : .empty
+      expires = value[0] == UInt8(ascii: "\"") ? TimestampFormat.milliseconds(text) : nil
     } else {
       return false
     }
@@ -122,7 +158,12 @@ package struct ElementFields {
     if !data.hasSameBytes(as: expectedData) {
       return ("data", data.valueForMessage(), expectedData.valueForMessage())
     }
-    for (name, found, expected) in [("order", order, expected.order), ("keep", keep, expected.keep)] {
+    let (end, expectedEnd) = (expires ?? ItemEnds.never, expected.expires ?? ItemEnds.never)
+    if end != expectedEnd { return ("expires", ItemEnds.text(end), ItemEnds.text(expectedEnd)) }
+    let settings = [
+      ("order", order, expected.order), ("keep", keep, expected.keep), ("ttl", ttl, expected.ttl),
+    ]
+    for (name, found, expected) in settings {
       let (found, expected) = (found ?? .empty, expected ?? .empty)
       if !found.hasSameBytes(as: expected) {
         return (name, found.isEmpty ? "nothing" : found.text, expected.isEmpty ? "nothing" : expected.text)
@@ -154,16 +195,17 @@ package struct ReloadedElement {
         items = field
       }
     }
-    if !isItem { fields = fields.ofWholeSection }
+    fields = fields.ofWhole(isItem: isItem)
   }
 }
 
-/// The stored fields of an element: data, and an item's kind. The owner of the content owns its bytes and one
+/// The stored fields of an element: data, and an item's kind and end. The owner of the content owns its bytes and one
 /// use of its kind, and releases them with `FeedState.release`.
 struct Content {
   /// The data in a separate block; nil before the first content is set.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
-  private var dataCount: UInt32 = 0
+  /// The data's bytes, and in the top bit whether an item's end follows them.
+  private var counts: UInt32 = 0
   /// Distinguishes most data without reading the old bytes, which are in no cache.
   private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; for a section, the empty kind's.
@@ -186,28 +228,50 @@ struct Content {
     blocks: BlockPool.Handle?
   ) {
     let data = fields.data ?? old.data
-    let block = BlockPool.block(data.count, from: blocks)
+    let end = fields.expires ?? old.end
+    let endCount = end == ItemEnds.never ? 0 : Self.endBytes
+    let block = BlockPool.block(data.count + endCount, from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block
-    dataCount = UInt32(data.count)
+    counts = UInt32(data.count)
+    if endCount > 0 {
+      UnsafeMutableRawPointer(block + data.count).storeBytes(of: end, as: Int64.self)
+      counts |= Self.endBit
+    }
     self.fingerprint = fingerprint
     self.kind = kind
   }
 
-  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
+  private static let endBit: UInt32 = 1 << 31
+  private static let endBytes = MemoryLayout<Int64>.size
+  private var dataCount: Int { Int(counts & ~Self.endBit) }
+  private var blockCount: Int { dataCount + (hasEnd ? Self.endBytes : 0) }
+
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), dataCount) } ?? .empty }
+
+  /// Whether the item ends.
+  @inline(__always)
+  var hasEnd: Bool { counts & Self.endBit != 0 }
+
+  /// When the item ends; `ItemEnds.never` if it does not.
+  @inline(__always)
+  var end: Int64 {
+    guard hasEnd, let bytes else { return ItemEnds.never }
+    return UnsafeRawPointer(bytes + dataCount).loadUnaligned(as: Int64.self)
+  }
 
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
   /// All fields except the kind.
   @inline(__always)
-  var fields: ElementFields { ElementFields(data: data) }
+  var fields: ElementFields { ElementFields(data: data, expires: end) }
 
   /// Bytes that vary between contents, without the kind's.
   @inline(__always)
-  var byteCount: Int { Int(dataCount) }
+  var byteCount: Int { dataCount + (hasEnd ? ItemEnds.fieldBytes : 0) }
 
-  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, Int(dataCount), to: blocks) }
+  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
   // MARK: Comparing
 
@@ -223,9 +287,13 @@ struct Content {
   @inline(__always)
   func has(_ fields: ElementFields, fingerprint: UInt32) -> Bool {
     bytes != nil && fields.data.map { hasSameData(as: $0, fingerprint: fingerprint) } ?? true
+      && (fields.expires ?? end) == end
   }
 
-  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
+  /// Whether another content has the same data and end.
+  func isSame(as other: Content) -> Bool {
+    hasSameData(as: other.data, fingerprint: other.fingerprint) && end == other.end
+  }
 
   @inline(__always)
   func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
@@ -247,6 +315,8 @@ extension FeedState {
     let settings = list(.items(of: section)).pointee.settings
     fields.order = settings?.orderText ?? .empty
     fields.keep = settings?.keepText ?? .empty
+    fields.ttl = settings?.ttlText ?? .empty
+    fields.expires = nil
     return fields
   }
 }

@@ -9,7 +9,7 @@ extension FeedState {
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
-    if fields.order != nil || fields.keep != nil { setSettings(handle, fields) }
+    if fields.order != nil || fields.keep != nil || fields.ttl != nil { setSettings(handle, fields) }
     setContent(handle, sections, fields.withoutKind)
   }
 
@@ -45,6 +45,7 @@ extension FeedState {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }
       if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
+      if new.hasEnd || old.hasEnd { countEnds(handle, new, instead: old) }
     }
     table[handle].content = new
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: 1) }

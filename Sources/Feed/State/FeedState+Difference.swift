@@ -10,7 +10,7 @@ extension FeedState {
     if !isItem, list(.items(of: change.handle)).pointee.hasNewSettings { return .reconfigure }
     if let published = change.publishedContent {
       if published.kind != element.content.kind { return .reload }
-      if !published.hasSameData(as: element.content) { return .reconfigure }
+      if !published.isSame(as: element.content) { return .reconfigure }
     }
     return change.forced == .reconfigure ? .reconfigure : .none
   }

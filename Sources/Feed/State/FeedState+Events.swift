@@ -9,14 +9,16 @@ extension FeedState {
   /// - Returns: the reason why the event had no effect, or nil.
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before the event changes anything.
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
+    if let end = event.pointee.fields.expires, end <= decoder.now { return endEarly(event.pointee) }
     switch event.pointee.operation {
-    case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
+    case .feedReplace:
+      replaceAll(decoder.sections[event.pointee.sections], decoder.items, now: decoder.now)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
     case .sectionUpsert: sort(.items(of: try putSection(event.pointee)))
     case .sectionReplace:
       let section = try putSection(event.pointee)
-      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items))
+      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items, now: decoder.now))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee)
@@ -28,17 +30,17 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item))
+    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item)), event, decoder.now)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item)
+      renew(try putItem(event, item), event, decoder.now)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
+      renew(item, event, decoder.now)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      detach(item, items[item].scope)
-      forgetForced(item, items)
+      delete(item)
     case .itemReconfigure:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       force(item, items, .reconfigure)
@@ -120,7 +122,12 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item of an event; `item` is its handle if it exists.
-  private func putItem(_ event: UnsafePointer<Event>, _ item: ElementHandle?) throws(Rejection) {
+  ///
+  /// - Returns: the item.
+  private func putItem(
+    _ event: UnsafePointer<Event>,
+    _ item: ElementHandle?
+  ) throws(Rejection) -> ElementHandle {
     let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
@@ -160,15 +167,16 @@ extension FeedState {
     } else {
       handle = makeItem(event)
     }
-    guard let target else { return }
+    guard let target else { return handle }
     if isInPlace, let scope {
       move(handle, scope, to: target)
-      return
+      return handle
     }
     let container =
       scope ?? .items(of: createSection(event.pointee.section, ElementFields(), at: Rank(sectionCount)))
     if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
+    return handle
   }
 
   private func makeItem(_ event: UnsafePointer<Event>) -> ElementHandle {
@@ -186,18 +194,19 @@ extension FeedState {
     staysInSection: Bool,
     in scope: Scope,
     _ order: SectionOrder
-  ) throws(Rejection) {
+  ) throws(Rejection) -> ElementHandle {
     if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
     sort(scope)
     if let item {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
         change(item, event.pointee.fields, staysInSection: staysInSection)
       }
-      if staysInSection { return }
+      if staysInSection { return item }
       detach(item, items[item].scope)
     }
     let handle = item ?? makeItem(event)
     attach(handle, scope, at: placeInOrder(handle, scope, order))
+    return handle
   }
 
   private static func placeInOrder(of section: ByteSpan) -> Rejection {
@@ -219,8 +228,9 @@ extension FeedState {
 
   private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
-    let data = try FeedState.patched(items[item].data, by: event, decoder)
-    change(item, ElementFields(data: data), staysInSection: true)
+    var fields = ElementFields(expires: event.fields.expires)
+    if event.fields.data != nil { fields.data = try FeedState.patched(items[item].data, by: event, decoder) }
+    change(item, fields, staysInSection: true)
   }
 
   /// Data after a patch, valid until the next patch.
@@ -256,9 +266,11 @@ extension FeedState {
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
-    _ allItems: [ListedItem]
+    _ allItems: [ListedItem],
+    now: Int64
   ) -> [ElementHandle] {
     let scope = Scope.items(of: section)
+    let ttl = list(scope).pointee.settings?.ttl
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly has the old order, so the old list's next item is tried before the table.
@@ -277,12 +289,18 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
+      if listedItem.hasEnded(by: now) {
+        // The list's own items leave with its old order.
+        if let found, items[found].isPresent, items[found].scope != scope { delete(found) }
+        continue
+      }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
+      let fields = listedItem.fields(ttl: ttl, now: now)
       if items[handle].isPresent {
-        if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }
+        if !fields.isEmpty { setContent(item: handle, fields) }
         if items[handle].scope != scope { detach(handle, items[handle].scope) }
       } else {
-        setContent(item: handle, listedItem.fields.filled(from: .ofNewItem))
+        setContent(item: handle, fields.filled(from: .ofNewItem))
       }
       handles.append(handle)
     }
@@ -290,7 +308,7 @@ extension FeedState {
   }
 
   /// Sets the feed's sections and items to the listed ones.
-  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem]) {
+  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem], now: Int64) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
     for listed in listedSections {
@@ -301,7 +319,7 @@ extension FeedState {
         setContent(section: section, listed.fields)
       }
       handles.append(section)
-      itemHandles.append(resolveItems(of: section, listed.items, listedItems))
+      itemHandles.append(resolveItems(of: section, listed.items, listedItems, now: now))
     }
     for handle in handles { sections[handle].scratch = 1 }
     for section in currentHandles(.sections) where sections[section].scratch == 0 {

@@ -157,6 +157,8 @@ extension FeedState {
     if confirming ? !table[handle].isPresent : !change.wasPublished {
       release(table[handle].content)
       table.destroy(handle)
+    } else if !confirming, table[handle].content.hasEnd {
+      scheduleEnd(handle)
     }
   }
 }

@@ -8,12 +8,14 @@ extension FeedState {
 
   // MARK: Settings
 
-  /// Sets the order or the limit, if the fields have them.
+  /// Sets the order, the limit and the time to live, if the fields have them.
   func setSettings(_ section: ElementHandle, _ fields: ElementFields) {
     let old = list(.items(of: section)).pointee.settings
     let order = fields.order ?? old?.orderText ?? .empty
     let keep = fields.keep ?? old?.keepText ?? .empty
-    let new = order.isEmpty && keep.isEmpty ? nil : SectionSettings(order: order, keep: keep)
+    let ttl = fields.ttl ?? old?.ttlText ?? .empty
+    let isNone = order.isEmpty && keep.isEmpty && ttl.isEmpty
+    let new = isNone ? nil : SectionSettings(order: order, keep: keep, ttl: ttl)
     if SectionSettings.areEqual(old, new) { return }
     sections.touch(section)
     journal?.append(.settings(section: section, old))

@@ -19,6 +19,10 @@ package final class FeedState {
   @exclusivity(unchecked) var sortKeys = SortKeys()
   /// Sections that may exceed their limit, until the record's end.
   @exclusivity(unchecked) var overfull: [Scope] = []
+  /// The ends of the partition's items, and the feed's number there; nil for a replica.
+  @exclusivity(unchecked) var ends: (queue: ItemEnds, feed: UInt32)?
+  /// Items that the current record's events deleted because they had ended.
+  @exclusivity(unchecked) var endedEarly = 0
   /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is stored once in each.
@@ -41,8 +45,10 @@ package final class FeedState {
     /// Encoded bytes of the sections' ids and data in a reload.
     var sectionBytes = 0
     var filledSectionCount = 0
-    /// Sections with an order or a bound.
+    /// Sections with an order, a bound or a time to live.
     var settingsCount = 0
+    /// Items that end.
+    var endCount = 0
   }
 
   package init() {
@@ -215,6 +221,7 @@ package final class FeedState {
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
+      if items[handle].content.hasEnd { countEnd(handle, sign: sign) }
     }
   }
 

@@ -89,11 +89,13 @@ extension FeedState {
       let fields = event.fields.filled(from: .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
-    cut(event.items.count, of: section, event.fields, from: &result)
+    let lasting = decoder.items[event.items].filter { !$0.hasEnded(by: decoder.now) }
+    cut(lasting.count, of: section, event.fields, from: &result)
+    let ttl = ttl(of: section, event.fields)
     for listed in decoder.items[event.items] {
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
-      add(listed, known, to: &result)
+      if !listed.hasEnded(by: decoder.now) { add(listed, known, ttl, to: &result) }
     }
     return result
   }
@@ -121,10 +123,12 @@ extension FeedState {
       let known = sections.find(section.id, section.hash).flatMap { sections[$0].isPresent ? $0 : nil }
       let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
-      cut(section.items.count, of: known, section.fields, from: &result)
-      for item in decoder.items[section.items] {
+      let lasting = decoder.items[section.items].filter { !$0.hasEnded(by: decoder.now) }
+      cut(lasting.count, of: known, section.fields, from: &result)
+      let ttl = ttl(of: known, section.fields)
+      for item in lasting {
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
-        add(item, known, to: &result)
+        add(item, known, ttl, to: &result)
       }
     }
     return result
@@ -143,14 +147,22 @@ extension FeedState {
     measure.isCut = true
   }
 
+  private func ttl(of section: ElementHandle?, _ fields: ElementFields) -> Int? {
+    if let ttl = fields.ttl { return SectionSettings.bound(ttl, atMost: SectionSettings.greatestTTL) }
+    return section.flatMap { list(.items(of: $0)).pointee.settings?.ttl }
+  }
+
   private func subtract(_ item: ElementHandle, from measure: inout Measure) {
     measure.items -= 1
     measure.bytes -= StateSize.item + sizeOfItem(item)
   }
 
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
-  private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
-    let fields = listed.fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
+  private func add(_ listed: ListedItem, _ known: ElementHandle?, _ ttl: Int?, to measure: inout Measure) {
+    // The end itself does not matter, as all have the same number of bytes.
+    let fields = listed.fields(ttl: ttl, now: 0).filled(
+      from: known.map { self.fields(item: $0) } ?? .ofNewItem
+    )
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }

@@ -137,7 +137,9 @@ final class Publisher {
     else committed: @autoclosure () -> [TopicPartitionOffset],
     _ forgotten: [TopicPartition: Int64]
   ) -> [TopicPartition: CommittedOffset] {
-    let positions = flush?.isAtEnd == true ? covered(store) : committed()
+    // Items end without records; the offsets prove that the partitions are still this worker's.
+    let covered = flush?.isAtEnd == true ? covered(store) : []
+    let positions = covered.isEmpty ? committed() : covered
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = positions.map { position in
       let metadata = CommitMetadata(

@@ -13,6 +13,8 @@ struct OracleApplier {
   private let others: OracleUsage
   /// The feed before the record.
   private let before: OracleFeed?
+  /// When the record was taken.
+  private var now = 0
   /// The number of the current event, in a record that is an array.
   private var number: Int?
 
@@ -25,6 +27,7 @@ struct OracleApplier {
 
   /// Applies all events of a record. After an error, `state` is undefined.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
+    now = record.time
     for event in keeps(.eventsInOrder) ? events : events.reversed() {
       number = event.number
       let previous = state.current
@@ -219,6 +222,14 @@ struct OracleApplier {
 
   private mutating func apply(_ event: OracleEvent) throws(OracleRejection) {
     if !keeps(event.op.rule) { return }
+    if let end = event.expires?.value, hasEnded(end), keeps(.endedWithoutItem) {
+      if let place = event.item.flatMap({ state.current?.location(of: $0) }) {
+        state.current?.sections[place.section].items.remove(at: place.index)
+      } else {
+        noOp(event.op == .itemPatch ? .unknownItem : .expired)
+      }
+      return
+    }
     switch event.op {
     case .feedReplace: replaceFeed(event)
     case .feedClear:
@@ -298,8 +309,14 @@ struct OracleApplier {
         data: listed.data ?? (keeps(.feedReplaceKeepsSectionData) ? old?.data : nil) ?? Array("null".utf8),
         order: Self.setting(listed.order, old?.order, .feedReplaceKeepsOrder, .nullRemovesOrder),
         keep: Self.setting(listed.keep, old?.keep, .feedReplaceKeepsOrder, .nullRemovesKeep),
+        ttl: Self.setting(listed.ttl, old?.ttl, .ttlStays, .nullRemovesTTL),
         items: listed.hasItems || keeps(.listedWithoutItems)
-          ? listed.items.map { $0.item(keeping: items[$0.id]) } : old?.items ?? []
+          ? self.items(
+            listed.items,
+            known: items,
+            ttl: Self.setting(listed.ttl, old?.ttl, .ttlStays, .nullRemovesTTL)
+          )
+          : old?.items ?? []
       )
     }
     if state.current == nil, sections.isEmpty, !keeps(.emptyReplaceCreates) { return }
@@ -308,6 +325,46 @@ struct OracleApplier {
     state.current = OracleFeed(sections: sections)
     state.placements.sectionListReplaced = true
     state.placements.replacedLists.formUnion(sections.map(\.id))
+  }
+
+  /// Whether an end has come when the record is taken.
+  private func hasEnded(_ end: Int) -> Bool { end < now || end == now && keeps(.endsAtItsTime) }
+
+  /// The items of a list that have not ended.
+  private func items(
+    _ listed: [OracleListedItem],
+    known: [[UInt8]: OracleItem],
+    ttl: Int?
+  ) -> [OracleItem] {
+    listed.filter { item in
+      guard let end = item.expires?.value, keeps(.listedEndedLeftOut) else { return true }
+      return !hasEnded(end)
+    }.map { $0.item(keeping: known[$0.id], until: ttl.map(end)) }
+  }
+
+  private func end(after ttl: Int) -> Int { min(now + ttl, OracleEnd.last) }
+
+  /// Sets the end of an item that an event has written in a section with a time to live.
+  private mutating func renew(_ event: OracleEvent) {
+    guard event.expires == nil, let id = event.item, let place = state.current?.location(of: id),
+      let end = (state.current?.sections[place.section].ttl).map(end),
+      keeps(event.op == .itemMove ? .movesRenew : event.op == .itemPatch ? .patchesRenew : .upsertsRenew)
+    else { return }
+    state.current?.sections[place.section].items[place.index].expires = end
+  }
+
+  /// Deletes the items that end at a time. Returns their number.
+  mutating func endItems(at time: Int) -> Int {
+    guard let previous = state.current else { return 0 }
+    for place in previous.sections.indices {
+      state.current?.sections[place].items.removeAll { $0.expires == time }
+    }
+    let count = previous.itemCount - (state.current?.itemCount ?? 0)
+    if count > 0 {
+      noteDeletions(since: previous)
+      state.time = max(time, state.time ?? time)
+    }
+    return count
   }
 
   /// The order or bound of a section after an event.
@@ -330,12 +387,13 @@ struct OracleApplier {
     var section = OracleSection(id: id)
     if event.op == .sectionReplace {
       let known = feed.itemsByID
-      var items = event.items.map { $0.item(keeping: known[$0.id]) }
+      let ttl = Self.setting(event.ttl, index.flatMap { feed.sections[$0].ttl }, .ttlStays, .nullRemovesTTL)
+      var items = self.items(event.items, known: known, ttl: ttl)
       if !keeps(.listedItemsMoveHere) {
         items.removeAll { item in feed.location(of: item.id).map { $0.section != index } ?? false }
       }
       if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
-      let listed = Set(items.map(\.id))
+      let listed = Set((keeps(.listedEndedDeleted) ? event.items.map(\.id) : items.map(\.id)))
       for place in feed.sections.indices { feed.sections[place].items.removeAll { listed.contains($0.id) } }
       if let index { feed.sections[index].items = items } else { section.items = items }
       state.placements.replacedLists.insert(id)
@@ -354,6 +412,7 @@ struct OracleApplier {
     if event.op != .sectionMove {
       section.order = Self.setting(event.order, section.order, .orderStays, .nullRemovesOrder)
       section.keep = Self.setting(event.keep, section.keep, .keepStays, .nullRemovesKeep)
+      section.ttl = Self.setting(event.ttl, section.ttl, .ttlStays, .nullRemovesTTL)
     }
     if isOrdered, section.order == nil, !keeps(.losesOrderInPlace) {
       section.items.sort { $0.id.lexicographicallyPrecedes($1.id) }
@@ -392,6 +451,7 @@ struct OracleApplier {
     if event.op == .itemUpsert {
       item.kind = event.kind ?? (keeps(.kindStays) ? item.kind : OracleItem.new(id).kind)
       item.data = event.data?.minified ?? (keeps(.itemDataStays) ? item.data : OracleItem.new(id).data)
+      if event.expires != nil || !keeps(.endStays) { item.expires = event.expires?.value }
     }
     if feed.section(target) == nil {
       if !keeps(old == nil ? .upsertCreatesSection : .moveCreatesSection) { return }
@@ -412,6 +472,7 @@ struct OracleApplier {
     feed.sections[section].items.insert(item, at: position)
     if event.place != nil || !stays { state.placements.items.insert(id) }
     state.current = feed
+    renew(event)
   }
 
   /// The position of an element in a list without it; nil if the anchor is not in the list.
@@ -427,6 +488,10 @@ struct OracleApplier {
     at location: OracleFeed.Location,
     _ event: OracleEvent
   ) throws(OracleRejection) {
+    if let expires = event.expires {
+      state.current?.sections[location.section].items[location.index].expires = expires.value
+    }
+    renew(event)
     guard var feed = state.current, let patch = event.data else { return }
     let item = feed.sections[location.section].items[location.index]
     // The data was valid JSON when it was stored.
