@@ -176,8 +176,13 @@ def same(found, expected):
 
 
 def settings(section):
-    """What a section has besides its id and items; without an order or bound, it has none."""
-    return {name: section[name] for name in ("data", "order", "keep") if name in section}
+    """What a section has besides its id and items; without an order, a bound or a ttl, it has none."""
+    return {name: section[name] for name in ("data", "order", "keep", "ttl") if name in section}
+
+
+def content(entry, *names):
+    """Fields of an item; without an end, it has none."""
+    return {name: entry[name] for name in names} | ({"expires": entry["expires"]} if "expires" in entry else {})
 
 
 def ignores_orders(sections):
@@ -300,7 +305,7 @@ def applied(parts, sections):
         (entry["index"], {"id": entry["id"], **settings(entry), "items": []}) for entry in entries("sections", "insert")]
     put(result, coming)
     for entry in entries("items", "insert"):
-        arrive(entry, {"id": entry["id"], "kind": entry["kind"], "data": entry["data"]})
+        arrive(entry, content(entry, "id", "kind", "data"))
     items = {section["id"]: section["items"] for section in result}
     for name in [*items, *(name for name in arriving if name not in items)]:
         put(items[name], arriving.get(name, []))
@@ -308,10 +313,10 @@ def applied(parts, sections):
     for entry in entries("sections", "reconfigure", "reload"):
         section = taken(result, entry["index"], entry["id"])
         result[entry["index"]] = {"id": section["id"], **settings(entry), "items": section["items"]}
-    for fields, name in (("data",), "reconfigure"), (("kind", "data"), "reload"):
+    for name in "reconfigure", "reload":
         for entry in entries("items", name):
             elements, index = items[entry["section"]], entry["index"]
-            elements[index] = {**taken(elements, index, entry["id"]), **{field: entry[field] for field in fields}}
+            elements[index] = content({"kind": taken(elements, index, entry["id"])["kind"], **entry}, "id", "kind", "data")
     return result
 
 

@@ -30,6 +30,8 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
   package let format: Format
   package let feed, section, item: IngestTemplate
   package let kind: IngestTemplate?
+  /// The end of an item in the row; nil if items do not end.
+  package let expires: JSONPointer?
   package let data: Selection
   /// Strings, integers, booleans and null, which is also no member.
   package let conditions: [IngestMember<[ConfigurationValue]>]
@@ -51,6 +53,8 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     `JsonConverter`, or in [Avro](#avro) |
     | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids |
     | `kind` | \(IngestTemplate.allowed) | none | A template of the item's kind, which may be empty |
+    | `expires` | \(IngestTemplate.allowedEnd) | none | The item's [end](protocol.md#214-items-that-end). A row without it, \
+    or with `null`, has an item without an end |
     | `data` | a JSON Pointer into the row, or a list of names of its members, each once and without a slash before it, as \
     in `["total", "placed_at"]` | `""` | The item's data: the value at the pointer, `""` for the whole row, or an object \
     of the listed members that the row has. Values are spelled as in the row |
@@ -77,6 +81,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     section = try read("section", IngestTemplate.init)
     item = try read("item", IngestTemplate.init)
     kind = try read.optional("kind", IngestTemplate.init)
+    expires = try read.optional("expires") { IngestTemplate($0)?.rowPointer }
     data = try read("data", Selection.init)
     conditions = try read.pointers("where") { _, value in
       guard let values = value.array, !values.isEmpty else { return nil }

@@ -492,6 +492,12 @@ public actor FeedStore {
     }
   }
 
+  /// The same for an item with an end, or a section that gives its items one.
+  public func hasEnds(partition: Int32, after flush: borrowing Flush) -> Bool {
+    if let directory = directories[partition], directory.endCount > 0 { return true }
+    return waiting.feeds[flush.nextFeed...].contains { $0.partition == partition && $0.feed.hasPublishedEnds }
+  }
+
   /// The last published version of a feed; nil if the feed does not exist.
   public func version(of feed: ByteSpan, partition: Int32) -> PublishedVersion? {
     directories[partition]?.feed(feed)?.version

@@ -155,7 +155,7 @@ extension OracleFeed {
             text.add("{")
             text.addField("id", string: item.id, isFirst: true)
             text.addField("kind", string: item.kind)
-            text.addField("data", json: item.data)
+            text.addContent(of: item)
             text.add("}")
             return text.bytes
           }

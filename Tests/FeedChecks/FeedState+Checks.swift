@@ -11,7 +11,10 @@ extension FeedState {
       precondition(sections[section].container == .sections, "a listed section is not present")
       precondition(sections[section].scratch == 0, "scratch was not cleared")
       expected.sectionBytes += sizeOfSection(section)
-      if list(.items(of: section)).pointee.settings != nil { expected.settingsCount += 1 }
+      if let settings = list(.items(of: section)).pointee.settings {
+        expected.settingsCount += 1
+        if settings.ttl != nil { expected.endCount += 1 }
+      }
       expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
       previousSection = section
       let scope = Scope.items(of: section)

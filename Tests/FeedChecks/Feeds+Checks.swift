@@ -31,7 +31,14 @@ extension FeedDirectory {
     let scheduled = Set(ends.heap.filter { entry in
       feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }
     }.map { "\($0.feed) \($0.item)" })
-    precondition(scheduled.count == endCount, "\(endCount) items end, and \(scheduled.count) are scheduled")
+    let ending = feeds.reduce(0) { count, feed in
+      let sections = feed.state.currentHandles(.sections)
+      return sections.reduce(count) { count, section in
+        let items = feed.state.currentHandles(.items(of: section))
+        return count + items.count { feed.state.items[$0].content.hasEnd }
+      }
+    }
+    precondition(scheduled.count == ending, "\(ending) items end, and \(scheduled.count) are scheduled")
     precondition(existingCount == existing, "feeds are not counted right")
     precondition(stateBytes == bytes, "state is not counted right")
     precondition(

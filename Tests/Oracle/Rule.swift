@@ -103,7 +103,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case idIsString = "2.9 invalid-field: an id that is not a string"
   case idNotEmpty = "2.9 invalid-field: an empty id"
   case kindIsString = "2.9 invalid-field: a kind that is not a string"
-  case nullIsInvalid = "2.9 invalid-field: null for anything but data, order and keep"
+  case nullIsInvalid = "2.9 invalid-field: null for anything but data, order, keep, ttl and expires"
   case itemTwice = "2.9 duplicate-id: an item twice in a list"
   case sectionTwice = "2.9 duplicate-id: a section twice in a list"
   case itemInTwoSections = "2.9 duplicate-id: an item in two sections of one feed.replace"

@@ -21,7 +21,7 @@ public final class FeedDirectory {
   @exclusivity(unchecked) public private(set) var itemCount = 0
   /// Sections with an order, a bound or a time to live.
   @exclusivity(unchecked) public private(set) var settingsCount = 0
-  /// Items that end.
+  /// Items that end, and sections with a time to live.
   @exclusivity(unchecked) public private(set) var endCount = 0
   let ends: ItemEnds
 
@@ -114,7 +114,7 @@ public final class FeedDirectory {
     var items = 0
     /// Sections with an order, a bound or a time to live.
     var settings = 0
-    /// Items that end.
+    /// Items that end, and sections with a time to live.
     var ends = 0
     /// Items that a record added and that their sections' limits removed.
     public var cut = 0

@@ -75,7 +75,7 @@ public final class PublishedFeed {
   public var sectionCount: Int { state.sectionCount }
   /// Whether a section had an order, a bound or a time to live in the last published version.
   public var hasPublishedSettings: Bool { state.publishedTotals.settingsCount > 0 }
-  /// Whether an item had an end in the last published version.
+  /// Whether an item had an end, or a section a time to live, in the last published version.
   public var hasPublishedEnds: Bool { state.publishedTotals.endCount > 0 }
   /// The feed's bytes for `limits.maxStateBytes`; 0 if it does not exist.
   @inline(__always)

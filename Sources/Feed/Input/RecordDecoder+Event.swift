@@ -209,13 +209,8 @@ extension RecordDecoder {
     let time =
       text.character(field.value.first) == UInt8(ascii: "\"")
       ? TimestampFormat.rfc3339(text.string(field.value.first, arena: arena))
-      : plainIndex(field).flatMap { Int64($0) <= TimestampFormat.range.upperBound ? Int64($0) : nil }
-    guard let time else {
-      throw invalid(
-        field,
-        "must be null, an RFC 3339 time in the years 0 to 9999, or milliseconds since 1970 in digits"
-      )
-    }
+      : TimestampFormat.time(digits: text.span(of: field.value))
+    guard let time else { throw invalid(field, "must be null, or " + TimestampFormat.allowedEnd) }
     return time
   }
 

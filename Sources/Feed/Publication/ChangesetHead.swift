@@ -139,7 +139,7 @@ public enum TimestampFormat {
   }
 
   /// Calls the body with the text of a time.
-  static func withText<Result>(of milliseconds: Int64, _ body: (ByteSpan) -> Result) -> Result {
+  package static func withText<Result>(of milliseconds: Int64, _ body: (ByteSpan) -> Result) -> Result {
     let output = ByteWriter(capacity: byteCount)
     append(milliseconds, to: output)
     return body(output.written)
@@ -163,7 +163,7 @@ public enum TimestampFormat {
 
   /// The time of any RFC 3339 text, cut to milliseconds; nil if its form is wrong, or if it is not a time of the years
   /// 0 to 9999 in UTC.
-  static func rfc3339(_ text: ByteSpan) -> Int64? {
+  package static func rfc3339(_ text: ByteSpan) -> Int64? {
     guard text.count >= 20 else { return nil }
     var canonical = Array(text.buffer[..<19])
     if canonical[10] == UInt8(ascii: "t") { canonical[10] = UInt8(ascii: "T") }
@@ -200,6 +200,16 @@ public enum TimestampFormat {
     guard civil(days) == (year, month, day) else { return nil }
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
   }
+
+  /// Milliseconds since 1970 in digits; nil for anything else, and after the year 9999.
+  package static func time(digits text: ByteSpan) -> Int64? {
+    let isShort = (1...15).contains(text.count)
+    return isShort ? number(text, 0, text.count).flatMap { $0 <= range.upperBound ? $0 : nil } : nil
+  }
+
+  /// The times that events may have, for messages.
+  package static let allowedEnd =
+    "an RFC 3339 time in the years 0 to 9999, or milliseconds since 1970 in digits"
 
   private static func hasSeparators(_ text: ByteSpan) -> Bool {
     text[4] == UInt8(ascii: "-") && text[7] == UInt8(ascii: "-") && text[10] == UInt8(ascii: "T")

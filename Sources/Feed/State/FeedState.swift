@@ -47,7 +47,7 @@ package final class FeedState {
     var filledSectionCount = 0
     /// Sections with an order, a bound or a time to live.
     var settingsCount = 0
-    /// Items that end.
+    /// Items that end, and sections with a time to live.
     var endCount = 0
   }
 
@@ -217,7 +217,10 @@ package final class FeedState {
   func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
-      if list(.items(of: handle)).pointee.settings != nil { totals.settingsCount += sign }
+      if let settings = list(.items(of: handle)).pointee.settings {
+        totals.settingsCount += sign
+        if settings.ttl != nil { totals.endCount += sign }
+      }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign

@@ -146,6 +146,24 @@ extension FeedState {
     ends?.queue.add(ItemEnds.Entry(time: items[item].content.end, feed: ends!.feed, item: item))
   }
 
+  /// Begins to track the ends of a replica's items.
+  package func trackEnds() {
+    if ends != nil { return }
+    ends = (ItemEnds(EndClock()), 0)
+    scheduleEnds()
+  }
+
+  /// The earliest end of the items, if it is tracked.
+  package var earliestEnd: Int64? {
+    while let entry = ends?.queue.first, !self.ends(entry.item, at: entry.time) { ends?.queue.removeFirst() }
+    return ends?.queue.first?.time
+  }
+
+  /// An item's end; nil if it does not end, or does not exist.
+  package func end(of id: ByteSpan) -> Int64? {
+    items.findPresent(id).flatMap { items[$0].content.hasEnd ? items[$0].content.end : nil }
+  }
+
   /// Schedules the ends of all items.
   func scheduleEnds() {
     if totals.endCount == 0 { return }

@@ -145,6 +145,7 @@ final class Publisher {
       let metadata = CommitMetadata(
         changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
         hasSettings: store.hasSettings(partition: position.partition, after: flush!),
+        hasEnds: store.hasEnds(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
         // After that offset, a feed cannot mistake any remaining record for one that it has applied.
         forgotten: forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
