@@ -144,7 +144,8 @@ extension VerifiedFeed {
     if hasRisen { return }
     // A changeset without a newer record deletes items that have ended.
     let mayEndItems =
-      form.record.mode == .diff || form.record.reason.map { [.changes, .fraction, .bytes].contains($0) } == true
+      form.record.mode == .diff
+      || form.record.reason.map { [.changes, .fraction, .bytes].contains($0) } == true
     try require(mayEndItems) {
       "through is the same as before, and without a newer record only items that ended are deleted"
     }
@@ -219,7 +220,9 @@ extension VerifiedFeed {
     if isEnd { try checkEnds(entries, form, known.replica.state) }
     try known.replica.apply(entries, form.record)
     if isEnd, let end = known.replica.state.earliestEnd, end < form.head.time {
-      throw Violation("an item that ended earlier, at \(TimestampFormat.withText(of: end) { $0.text }), is still there")
+      throw Violation(
+        "an item that ended earlier, at \(TimestampFormat.withText(of: end) { $0.text }), is still there"
+      )
     }
     try check.checkResultOrder(known.replica.state)
     // Ordered sections must be in order, and no section may exceed its limit.
@@ -254,7 +257,9 @@ extension VerifiedFeed {
     var last = Int64.min
     for entry in deleted {
       guard let end = state.end(of: entry.id) else {
-        throw Violation("item \(entry.id.quotedForMessage()) is deleted without a newer record, and has no end")
+        throw Violation(
+          "item \(entry.id.quotedForMessage()) is deleted without a newer record, and has no end"
+        )
       }
       last = max(last, end)
     }

@@ -139,6 +139,16 @@ extension OracleFeed {
     self.init(sections: sections)
   }
 
+  /// The feed without ends and times to live, which followers may ignore.
+  public var withoutEnds: OracleFeed {
+    var feed = self
+    for place in feed.sections.indices {
+      feed.sections[place].ttl = nil
+      for item in feed.sections[place].items.indices { feed.sections[place].items[item].expires = nil }
+    }
+    return feed
+  }
+
   /// The sections as JSON with every field, including empty lists.
   public var sectionsText: [UInt8] {
     var text = OracleText()

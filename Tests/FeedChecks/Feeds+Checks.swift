@@ -28,9 +28,11 @@ extension FeedDirectory {
       endCount += feed.count.ends
     }
     precondition(self.endCount == endCount, "items that end are not counted right")
-    let scheduled = Set(ends.heap.filter { entry in
-      feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }
-    }.map { "\($0.feed) \($0.item)" })
+    let scheduled = Set(
+      ends.heap.filter { entry in
+        feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }
+      }.map { "\($0.feed) \($0.item)" }
+    )
     let ending = feeds.reduce(0) { count, feed in
       let sections = feed.state.currentHandles(.sections)
       return sections.reduce(count) { count, section in

@@ -14,11 +14,13 @@ extension Replica {
           data: Array(state.sections[section].data.buffer),
           order: order.flatMap(OracleSectionOrder.init),
           keep: fields.keep.flatMap { Int($0.text) },
+          ttl: fields.ttl.flatMap { Int($0.text) },
           items: state.currentHandles(.items(of: section)).map { item in
             OracleItem(
               id: Array(state.items.id(item).buffer),
               kind: Array(state.kind(item).buffer),
-              data: Array(state.items[item].data.buffer)
+              data: Array(state.items[item].data.buffer),
+              expires: state.fields(item: item).expires.flatMap { $0 == ItemEnds.never ? nil : Int($0) }
             )
           }
         )

@@ -16,11 +16,13 @@ extension Snapshot {
               data: Array((data(ofSection: section) ?? .null).description.utf8),
               order: order.flatMap(OracleSectionOrder.init),
               keep: fields.keep.flatMap { Int($0.text) },
+              ttl: fields.ttl.flatMap { Int($0.text) },
               items: try itemIdentifiers(inSection: section).map { item in
                 OracleItem(
                   id: Array(item.description.utf8),
                   kind: Array((kind(ofItem: item) ?? "").description.utf8),
-                  data: Array((data(ofItem: item) ?? .null).description.utf8)
+                  data: Array((data(ofItem: item) ?? .null).description.utf8),
+                  expires: expires(ofItem: item).map { Int($0) }
                 )
               }
             )

@@ -161,7 +161,9 @@ public final class FeedDirectory {
     while most > 0, let entry = ends.first, entry.time <= now {
       ends.removeFirst()
       most -= 1
-      guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed.takeUnretainedValue() else { continue }
+      guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed.takeUnretainedValue() else {
+        continue
+      }
       let before = feed.count
       guard feed.end(entry.item, at: entry.time) else { continue }
       let growth = feed.count - before

@@ -27,7 +27,8 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, before, after, index
+    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, before, after,
+      index
     case unknown
 
     /// - Parameter name: without escapes.

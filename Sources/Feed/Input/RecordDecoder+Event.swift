@@ -311,7 +311,12 @@ extension RecordDecoder {
     switch text.character(element.value.first) {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
-      read([.id, .kind, .data, .expires], of: element, parent == .items ? .sectionReplace : .feedReplace, to: &fields)
+      read(
+        [.id, .kind, .data, .expires],
+        of: element,
+        parent == .items ? .sectionReplace : .feedReplace,
+        to: &fields
+      )
       idField = fields[.id]
     default: throw invalid(element, "must list objects with an id, or ids")
     }

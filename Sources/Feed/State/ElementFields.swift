@@ -34,7 +34,9 @@ package struct ElementFields {
   }
 
   /// The default fields of an item.
-  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null, expires: ItemEnds.never) }
+  static var ofNewItem: ElementFields {
+    ElementFields(kind: .empty, data: FeedState.null, expires: ItemEnds.never)
+  }
   /// The default fields of a section.
   static var ofNewSection: ElementFields {
     ElementFields(data: FeedState.null, order: .empty, keep: .empty, ttl: .empty)

@@ -50,7 +50,9 @@ public enum OracleEnd {
     }
     let fraction = keeps(.endFraction) ? Int(((match.7 ?? "") + "000").prefix(3)) ?? 0 : 0
     var time = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
-    if let sign = match.8, let hours = match.9.flatMap({ Int($0) }), let minutes = match.10.flatMap({ Int($0) }) {
+    if let sign = match.8, let hours = match.9.flatMap({ Int($0) }),
+      let minutes = match.10.flatMap({ Int($0) })
+    {
       guard hours < 24, minutes < 60 else { return nil }
       let offset = (hours * 60 + minutes) * 60_000
       if keeps(.endOffset) { time += sign == "+" ? -offset : offset }
