@@ -18,6 +18,8 @@ public actor FeedStore {
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
   private let ends = EndClock()
+  /// Restored partitions whose items do not end yet.
+  private var unserved: Set<Int32> = []
   let share: StateShare
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
@@ -62,6 +64,17 @@ public actor FeedStore {
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
     beginRestoring(partition: partition, from: replicas)
     while try restoreNext() {}
+    serve(partition: partition)
+  }
+
+  /// Lets the items of a restored partition end, once its input is read.
+  public func serve(partition: Int32) {
+    unserved.remove(partition)
+    setNextEnd()
+  }
+
+  private func setNextEnd() {
+    ends.set(directories.lazy.filter { !self.unserved.contains($0.key) }.map(\.value))
   }
 
   /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
@@ -92,7 +105,8 @@ public actor FeedStore {
     if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
     directories[partition] = directory
-    ends.set(directories.values)
+    unserved.insert(partition)
+    setNextEnd()
     recent = nil
     restoring = nil
     return false
@@ -132,6 +146,7 @@ public actor FeedStore {
   private func removeDirectory(of partition: Int32) -> FeedDirectory? {
     guard let directory = directories.removeValue(forKey: partition) else { return nil }
     recent = nil
+    unserved.remove(partition)
     sharedIDs.remove(partition)
     share.add(-directory.stateBytes)
     return directory
@@ -188,12 +203,12 @@ public actor FeedStore {
   private func endItems(by end: Int64, most: Int, at time: Int64) -> Bool {
     let before = counters
     var left = most
-    for (partition, directory) in directories {
+    for (partition, directory) in directories where !unserved.contains(partition) {
       let growth = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
       share.add(growth.bytes)
       counters.endedItems += growth.ended
     }
-    ends.set(directories.values)
+    setNextEnd()
     let ended = counters.endedItems - before.endedItems
     if ended == 0 { return false }
     if !isPublicationDue { countersBeforeWindow = before }

@@ -99,7 +99,8 @@ public struct Observation: Sendable {
         "\(name) after revision \(known.revision) of epoch \(known.epoch)"
       )
       // Items end without a record.
-      let endsItems = head.mode != "delete" && known.feed.sections.contains { $0.items.contains { $0.expires != nil } }
+      let endsItems =
+        head.mode != "delete" && known.feed.sections.contains { $0.items.contains { $0.expires != nil } }
       let isNewer = endsItems || head.through.contains { $0.value > known.through[$0.key] ?? -1 }
       try BrokerFailure.check(isNewer, "\(name) covers nothing new: \(head.through) after \(known.through)")
     } else {

@@ -134,12 +134,17 @@ final class Publisher {
   private func committedOffsets(
     _ store: isolated FeedStore,
     _ membership: any GroupMembership,
-    else committed: @autoclosure () -> [TopicPartitionOffset],
+    else committed: [TopicPartitionOffset],
     _ forgotten: [TopicPartition: Int64]
   ) -> [TopicPartition: CommittedOffset] {
-    // Items end without records; the offsets prove that the partitions are still this worker's.
-    let covered = flush?.isAtEnd == true ? covered(store) : []
-    let positions = covered.isEmpty ? committed() : covered
+    var positions = committed
+    if flush?.isAtEnd == true {
+      // Items end without records; their partitions' offsets have the ends of what is published.
+      let covered = covered(store)
+      let partitions = Set(covered.map(\.partition))
+      let others = positions.filter { !partitions.contains($0.partition) }
+      positions = covered + others.filter { store.isPublicationDue(of: $0.partition) }
+    }
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = positions.map { position in
       let metadata = CommitMetadata(

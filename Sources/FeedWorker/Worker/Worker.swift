@@ -170,6 +170,7 @@ extension Worker {
     case .restore:
       let isServing = !machine.positions.read.isEmpty
       let starts = try restorer.step(store, isServing: isServing)
+      for start in starts { store.serve(partition: start.partition) }
       if !starts.isEmpty {
         environment.status.writes.begin(at: starts)
         logSharedIDs(store)
