@@ -104,12 +104,11 @@ package struct ElementFields {
       output.append(",\"ttl\":")
       output.append(ttl)
     }
-    if let expires { Self.write(expires: expires, to: &output) }
+    if let expires, expires != ItemEnds.never { Self.write(expires: expires, to: &output) }
   }
 
   @inline(never)
   static func write<Sink: ByteSink>(expires end: Int64, to output: inout Sink) {
-    if end == ItemEnds.never { return }
     output.append(",\"expires\":\"")
     TimestampFormat.withText(of: end) { output.append($0) }
     output.append("\"")
