@@ -63,7 +63,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     `null` also stands for no member. Numbers are compared as they are spelled: `17` is not `17.0` |
     | `order` | a list of 1 to \(SectionOrder.maxKeys) objects, as in `[{by: "/total", direction: "descending"}]` | none | \
     The [order](protocol.md#213-ordered-and-bounded-sections) of the sections that the source fills |
-    | `keep` | a whole number from 1 to \(SectionSettings.greatestBound), as in `100` | none | The \
+    | `keep` | a whole number from 1 to \(SectionSettings.bounds.upperBound), as in `100` | none | The \
     [bound](protocol.md#213-ordered-and-bounded-sections) of these sections. An item that was cut comes back only when its \
     row changes |
     | `decimals` | an object of JSON Pointers into the row, each with the scale of bytes in Base64 (0 to 1000) or \
@@ -95,7 +95,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     unavailableValue = try read("unavailableValue") { $0.string { (8...255).contains($0.utf8.count) } }
     tests = try read.objects("tests")
     order = try read.objects("order", 1...SectionOrder.maxKeys)
-    let keep = try read.optional("keep") { $0.integer(in: 1...SectionSettings.greatestBound) }
+    let keep = try read.optional("keep") { $0.integer(in: 1...Int(SectionSettings.bounds.upperBound)) }
     let keys = order.map(\.json).joined(separator: ",")
     settings = (keys.isEmpty ? "" : ",\"order\":[\(keys)]") + (keep.map { ",\"keep\":\($0)" } ?? "")
     for (name, template) in [("feed", feed), ("item", item)] where !format.isEvent && !template.usesOnlyKey {

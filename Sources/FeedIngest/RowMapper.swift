@@ -355,17 +355,12 @@ package final class RowMapper {
     guard let (text, field) = try find(pointer, in: row), text.character(field.first) != UInt8(ascii: "n")
     else { return ByteSpan("null" as StaticString) }
     let value = text.span(of: field)
-    let time =
-      value[0] == UInt8(ascii: "\"")
-      ? TimestampFormat.rfc3339(text.string(field.first, arena: arena)) : TimestampFormat.time(digits: value)
-    guard time != nil else {
-      throw Rejection(
-        .unmappable,
-        "'expires' is \"{\(pointer.text)}\", which must be \(TimestampFormat.allowedEnd), found "
-          + value.valueForMessage()
-      )
-    }
-    return value
+    if TimestampFormat.time(of: field, in: text, arena) != nil { return value }
+    throw Rejection(
+      .unmappable,
+      "'expires' is \"{\(pointer.text)}\", which must be \(TimestampFormat.allowedEnd), found "
+        + value.valueForMessage()
+    )
   }
 
   private static let deletion: StaticString = "{\"op\":\"item.delete\",\"item\":"

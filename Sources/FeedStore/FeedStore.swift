@@ -17,9 +17,6 @@ public actor FeedStore {
   public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
-  private let ends = EndClock()
-  /// Restored partitions whose items do not end yet.
-  private var unserved: Set<Int32> = []
   let share: StateShare
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
@@ -68,20 +65,13 @@ public actor FeedStore {
   }
 
   /// Lets the items of a restored partition end, once its input is read.
-  public func serve(partition: Int32) {
-    unserved.remove(partition)
-    setNextEnd()
-  }
-
-  private func setNextEnd() {
-    ends.set(directories.lazy.filter { !self.unserved.contains($0.key) }.map(\.value))
-  }
+  public func serve(partition: Int32) { directories[partition]?.endsItems = true }
 
   /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     sharedIDs.remove(partition)
-    restoring = (partition, replicas, FeedDirectory(blocks: blocks, ends: ends))
+    restoring = (partition, replicas, FeedDirectory(blocks: blocks))
     restoredThrough = []
   }
 
@@ -104,9 +94,8 @@ public actor FeedStore {
     }
     if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
+    directory.endsItems = false
     directories[partition] = directory
-    unserved.insert(partition)
-    setNextEnd()
     recent = nil
     restoring = nil
     return false
@@ -146,7 +135,6 @@ public actor FeedStore {
   private func removeDirectory(of partition: Int32) -> FeedDirectory? {
     guard let directory = directories.removeValue(forKey: partition) else { return nil }
     recent = nil
-    unserved.remove(partition)
     sharedIDs.remove(partition)
     share.add(-directory.stateBytes)
     return directory
@@ -162,19 +150,16 @@ public actor FeedStore {
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
     var lookAhead = LookAhead()
-    if case .clock(let now, let wall) = time, ends.next <= wall,
-      endItems(by: wall, most: FeedStore.endedAtOnce, at: now)
-    {
-      return .flushDue
-    }
+    var nextEnd = nextEnd
+    if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) { return .flushDue }
     while let record = try batch.current() {
       let now: Int64
       switch time {
       case .records:
         now = record.position.time
-        while ends.next <= now {
-          let end = ends.next
-          if coalescer.isFlushDue(at: end) || endItems(by: end, most: .max, at: end) { return .flushDue }
+        while nextEnd <= now {
+          if coalescer.isFlushDue(at: nextEnd) || endItems(by: nextEnd, at: nextEnd) { return .flushDue }
+          nextEnd = self.nextEnd
         }
       case .clock(let clock, _): now = clock
       }
@@ -184,6 +169,9 @@ public actor FeedStore {
       }
       let byteCount = record.byteCount
       let restored = take(record, byteCount)
+      if case .records = time {
+        nextEnd = min(nextEnd, directory(of: record.partition)._withUnsafeGuaranteedRef { $0.nextEnd })
+      }
       let isFull = coalescer.add(
         records: 1 + restored / Coalescer.restoredPerRecord,
         bytes: byteCount,
@@ -200,23 +188,22 @@ public actor FeedStore {
   ///
   /// - Parameter time: when, by the time source of the window.
   /// - Returns: whether the waiting changes must be published at once.
-  private func endItems(by end: Int64, most: Int, at time: Int64) -> Bool {
+  private func endItems(by end: Int64, at time: Int64) -> Bool {
     let before = counters
-    var left = most
-    for (partition, directory) in directories where !unserved.contains(partition) {
+    var left = FeedStore.endedAtOnce
+    for (partition, directory) in directories {
       let growth = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
       share.add(growth.bytes)
       counters.endedItems += growth.ended
     }
-    setNextEnd()
     let ended = counters.endedItems - before.endedItems
     if ended == 0 { return false }
     if !isPublicationDue { countersBeforeWindow = before }
     return coalescer.add(records: ended, bytes: 0, copiedBytes: waiting.rejectedBytes, at: time)
   }
 
-  /// A time since 1970 before which no item ends.
-  public var nextEnd: Int64 { ends.next }
+  /// A time since 1970 before which no item ends. O(p) for p partitions.
+  public var nextEnd: Int64 { directories.values.reduce(.max) { min($0, $1.nextEnd) } }
 
   /// Sets whether the input lags, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
@@ -283,14 +270,12 @@ public actor FeedStore {
       share.add(growth.bytes)
       counters.cutItems += growth.cut
       counters.endedItems += growth.ended
-      directory._withUnsafeGuaranteedRef { $0.trimEnds() }
       if notesUnchanged, growth.noOps == decoder.eventCount {
         let position = TopicOffset(topic: record.position.topic, offset: record.position.offset)
         waiting.unchanged.append((record.partition, position))
       }
       return 0
     } catch {
-      directory._withUnsafeGuaranteedRef { $0.trimEnds() }
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
       return error.restoredElements
@@ -319,7 +304,7 @@ public actor FeedStore {
     if let known = directories[partition] {
       directory = known
     } else {
-      directory = FeedDirectory(blocks: blocks, ends: ends)
+      directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
     recent = (partition, .passUnretained(directory))
@@ -459,6 +444,7 @@ public actor FeedStore {
     for (partition, feed) in waiting.feeds where feed.isForgettable {
       directories[partition]?.remove(feed)
     }
+    for directory in directories.values { directory.trimEnds() }
     waiting.removeAll()
     coalescer.reset(isPublished: isPublished)
   }

@@ -13,7 +13,7 @@ extension FeedState {
       expected.sectionBytes += sizeOfSection(section)
       if let settings = list(.items(of: section)).pointee.settings {
         expected.settingsCount += 1
-        if settings.ttl != nil { expected.endCount += 1 }
+        if settings.ttl != .none { expected.endCount += 1 }
       }
       expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
       previousSection = section

@@ -23,7 +23,9 @@ public final class FeedDirectory {
   @exclusivity(unchecked) public private(set) var settingsCount = 0
   /// Items that end, and sections with a time to live.
   @exclusivity(unchecked) public private(set) var endCount = 0
-  let ends: ItemEnds
+  let ends = ItemEnds()
+  /// False if the items do not end yet, because their input is not read.
+  @exclusivity(unchecked) public var endsItems = true
 
   private struct Entry {
     /// The feed's id; a copy of its address, so that a lookup need not read the feed.
@@ -36,9 +38,8 @@ public final class FeedDirectory {
 
   /// - Parameter blocks: memory for the feeds' data. The feeds may be used only on its thread, in its
   ///   lifetime.
-  public init(blocks: BlockPool? = nil, ends clock: EndClock = EndClock()) {
+  public init(blocks: BlockPool? = nil) {
     self.blocks = blocks
-    ends = ItemEnds(clock)
     entries = .allocate(capacity: 0)
   }
 
@@ -79,17 +80,16 @@ public final class FeedDirectory {
     feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
     let entry = Entry(id: feed.id, feed: .passRetained(feed), items: .passUnretained(feed.state.items))
-    if let unused = unusedNumbers.popLast() {
-      entries[Int(unused)] = entry
-      index.insert(feed.id, hash, unused, textOf: id)
-      feed.state.ends = (ends, unused)
-    } else {
+    let number = unusedNumbers.popLast() ?? UInt32(used)
+    if number == used {
       if used == capacity { reserve(max(1, capacity * 2)) }
       (entries + used).initialize(to: entry)
       used += 1
-      index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
-      feed.state.ends = (ends, UInt32(used - 1))
+    } else {
+      entries[Int(number)] = entry
     }
+    index.insert(feed.id, hash, number, textOf: id)
+    feed.state.ends = (ends, number)
     feed.state.scheduleEnds()
     add(feed.count)
   }
@@ -149,7 +149,7 @@ public final class FeedDirectory {
   // MARK: Ends
 
   /// A time before which no item ends.
-  var nextEnd: Int64 { ends.first?.time ?? ItemEnds.never }
+  public var nextEnd: Int64 { endsItems ? ends.heap.first?.time ?? .max : .max }
 
   /// Deletes items whose end has come, the earliest first.
   ///
@@ -158,14 +158,12 @@ public final class FeedDirectory {
   ///   - note: called with each feed that was not listed for the next flush yet.
   public func endItems(by now: Int64, most: inout Int, _ note: (PublishedFeed) -> Void) -> Count {
     var total = Count()
-    while most > 0, let entry = ends.first, entry.time <= now {
+    while most > 0, nextEnd <= now, let entry = ends.heap.first {
       ends.removeFirst()
       most -= 1
-      guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed.takeUnretainedValue() else {
-        continue
-      }
+      guard let feed = feed(of: entry) else { continue }
       let before = feed.count
-      guard feed.end(entry.item, at: entry.time) else { continue }
+      feed.end(entry.item, at: entry.time)
       let growth = feed.count - before
       add(growth)
       total.bytes += growth.bytes
@@ -176,12 +174,14 @@ public final class FeedDirectory {
   }
 
   /// Frees the memory of ends that do not count any more. No record may be in progress.
-  @inline(__always)
-  public func trimEnds() { ends.trim(counting: endCount) { isCurrent($0) } }
+  public func trimEnds() { ends.trim(counting: endCount) { feed(of: $0) != nil } }
 
-  private func isCurrent(_ entry: ItemEnds.Entry) -> Bool {
-    guard entry.feed < used, let feed = entries[Int(entry.feed)]?.feed else { return false }
-    return feed._withUnsafeGuaranteedRef { $0.state.ends(entry.item, at: entry.time) }
+  /// The feed of an end; nil if it does not count any more.
+  private func feed(of end: ItemEnds.Entry) -> PublishedFeed? {
+    guard end.feed < used, let feed = entries[Int(end.feed)]?.feed.takeUnretainedValue(),
+      feed.state.ends(end.item, at: end.time)
+    else { return nil }
+    return feed
   }
 
   /// Removes a feed.

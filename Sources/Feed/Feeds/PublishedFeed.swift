@@ -140,36 +140,32 @@ public final class PublishedFeed {
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> FeedDirectory.Count {
     let check = GrowthCheck(self, decoder, usage)
-    var cut = 0
+    var (ended, cut) = (0, 0)
     if decoder.events.count == 1, !check.mayFail() {
       try change(0, decoder, at: position, check, noOp: noOp)
-      cut = state.cut()
+      (ended, cut) = (state.deleteEnded(by: decoder.now), state.cut())
       cover(position)
     } else {
-      cut = try applyAtomically(decoder, at: position, check, noOp: noOp)
+      (ended, cut) = try applyAtomically(decoder, at: position, check, noOp: noOp)
     }
     var growth = count - check.before
-    growth.cut = cut
-    if state.endedEarly > 0 {
-      growth.ended = state.endedEarly
-      state.endedEarly = 0
-    }
+    (growth.ended, growth.cut) = (ended, cut)
     return growth
   }
 
   /// Applies the events of a record that may be rejected after some of them were applied.
   ///
-  /// - Returns: the number of items that the sections' limits removed.
+  /// - Returns: the numbers of items that had ended, and that the sections' limits removed.
   @inline(never)
   private func applyAtomically(
     _ decoder: RecordDecoder,
     at position: RecordPosition,
     _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
-  ) throws(Rejection) -> Int {
+  ) throws(Rejection) -> (ended: Int, cut: Int) {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
     state.beginJournal()
-    var (removed, cut) = (0, 0)
+    var (removed, ended, cut) = (0, 0, 0)
     do throws(Rejection) {
       var noOps: [NoOpReason] = []
       for number in 0..<decoder.events.count {
@@ -177,12 +173,11 @@ public final class PublishedFeed {
         try change(number, decoder, at: position, check) { noOps.append($0) }
         removed += removal.sections + removal.items
       }
-      cut = state.cut()
+      (ended, cut) = (state.deleteEnded(by: decoder.now), state.cut())
       try check.check(self)
       for reason in noOps { noOp(reason) }
     } catch {
       state.undoJournal()
-      state.endedEarly = 0
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
       var rejection = error
@@ -191,7 +186,7 @@ public final class PublishedFeed {
     }
     state.endJournal()
     cover(position)
-    return cut
+    return (ended, cut)
   }
 
   /// Marks the record at a position as applied.
@@ -239,13 +234,9 @@ public final class PublishedFeed {
   }
 
   /// Deletes an item whose end has come.
-  ///
-  /// - Returns: false if the item does not end at this time any more.
-  func end(_ item: ElementHandle, at time: Int64) -> Bool {
-    guard state.ends(item, at: time) else { return false }
+  func end(_ item: ElementHandle, at time: Int64) {
     state.delete(item)
     windowTime = max(windowTime, time)
-    return true
   }
 
   /// Forgets the records that were applied before the feed existed: they are not part of its epoch. A

@@ -85,7 +85,7 @@ struct ListedItem {
   // Not all fields, because there are many items: only an item's.
   let kind: ByteSpan?
   let data: ByteSpan?
-  let expires: Int64?
+  let expires: NumberField
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -93,11 +93,8 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
-    expires = fields.expires
+    expires = fields.lifetime
   }
-
-  @inline(__always)
-  var fields: ElementFields { ElementFields(kind: kind, data: data, expires: expires) }
 }
 
 /// An element of a `sections` list.
@@ -169,6 +166,4 @@ public enum NoOpReason: String, Sendable, CaseIterable {
   case unknownFeed = "unknown-feed"
   /// The whole record was published already, and is skipped.
   case alreadyApplied = "already-applied"
-  /// The item would have ended already, and does not exist.
-  case expired
 }

@@ -43,13 +43,13 @@ extension RecordDecoder {
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
       target.pointee.fields.kind = try kind(fields[.kind])
       target.pointee.fields.data = try data(fields[.data])
-      target.pointee.fields.expires = try end(fields[.expires])
+      target.pointee.fields.lifetime = try end(fields[.expires])
       target.pointee.place = try place(fields[.at], operation)
     case .itemPatch:
       target.pointee.item = try identifier(fields[.item])
       let isOptional = !fields[.expires].isAbsent
       target.pointee.fields.data = try data(isOptional ? fields[.data] : present(fields[.data]))
-      target.pointee.fields.expires = try end(fields[.expires])
+      target.pointee.fields.lifetime = try end(fields[.expires])
     case .itemMove:
       target.pointee.item = try identifier(fields[.item])
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
@@ -67,7 +67,7 @@ extension RecordDecoder {
     target.pointee.fields.data = try data(fields[.data])
     target.pointee.fields.order = try order(fields[.order])
     target.pointee.fields.keep = try keep(fields[.keep])
-    target.pointee.fields.ttl = try ttl(fields[.ttl])
+    target.pointee.fields.lifetime = try ttl(fields[.ttl])
     target.pointee.place = try place(fields[.at], operation)
   }
 
@@ -173,45 +173,43 @@ extension RecordDecoder {
     }
   }
 
-  /// A limit on a section's items; empty for `null`.
-  private func keep(_ field: EventField) throws(Rejection) -> ByteSpan? {
-    try bound(field, atMost: SectionSettings.greatestBound)
+  /// A limit on a section's items.
+  private func keep(_ field: EventField) throws(Rejection) -> NumberField {
+    try number(field, in: SectionSettings.bounds)
   }
 
-  /// How long a section's items last; empty for `null`.
-  private func ttl(_ field: EventField) throws(Rejection) -> ByteSpan? {
-    try bound(field, atMost: SectionSettings.greatestTTL, "milliseconds, ")
+  /// How long a section's items last.
+  private func ttl(_ field: EventField) throws(Rejection) -> NumberField {
+    try number(field, in: SectionSettings.timesToLive, "milliseconds, ")
   }
 
-  private func bound(
+  private func number(
     _ field: EventField,
-    atMost greatest: Int,
+    in range: ClosedRange<Int64>,
     _ unit: String = ""
-  ) throws(Rejection) -> ByteSpan? {
-    if field.isAbsent { return nil }
+  ) throws(Rejection) -> NumberField {
+    if field.isAbsent { return .absent }
     let written = text.span(of: field.value)
-    if written.matches("null") { return .empty }
-    guard SectionSettings.bound(written, atMost: greatest) != nil else {
-      throw invalid(field, "must be null or \(unit)an integer from 1 to \(greatest)")
+    if written.matches("null") { return .none }
+    guard let number = NumberField(digits: written, in: range) else {
+      throw invalid(field, "must be null or \(unit)an integer from 1 to \(range.upperBound)")
     }
-    return written
+    return number
   }
 
-  /// An item's end; `ItemEnds.never` for `null`.
+  /// An item's end.
   @inline(__always)
-  private func end(_ field: EventField) throws(Rejection) -> Int64? {
-    field.isAbsent ? nil : try givenEnd(field)
+  private func end(_ field: EventField) throws(Rejection) -> NumberField {
+    field.isAbsent ? .absent : try givenEnd(field)
   }
 
   @inline(never)
-  private func givenEnd(_ field: EventField) throws(Rejection) -> Int64 {
-    if text.span(of: field.value).matches("null") { return ItemEnds.never }
-    let time =
-      text.character(field.value.first) == UInt8(ascii: "\"")
-      ? TimestampFormat.rfc3339(text.string(field.value.first, arena: arena))
-      : TimestampFormat.time(digits: text.span(of: field.value))
-    guard let time else { throw invalid(field, "must be null, or " + TimestampFormat.allowedEnd) }
-    return time
+  private func givenEnd(_ field: EventField) throws(Rejection) -> NumberField {
+    if text.span(of: field.value).matches("null") { return .none }
+    guard let end = TimestampFormat.time(of: field.value, in: text, arena) else {
+      throw invalid(field, "must be null, or " + TimestampFormat.allowedEnd)
+    }
+    return NumberField(end)
   }
 
   @inline(__always)
@@ -326,7 +324,7 @@ extension RecordDecoder {
     let content = ElementFields(
       kind: try kind(fields[.kind]),
       data: try data(fields[.data]),
-      expires: try end(fields[.expires])
+      lifetime: try end(fields[.expires])
     )
     return ListedItem(id: id, hash: hash, fields: content)
   }
@@ -354,7 +352,7 @@ extension RecordDecoder {
       data: try data(fields[.data]),
       order: try order(fields[.order]),
       keep: try keep(fields[.keep]),
-      ttl: try ttl(fields[.ttl])
+      lifetime: try ttl(fields[.ttl])
     )
     let items = fields[.items].isAbsent ? items.count..<items.count : try listedItems(fields[.items])
     return ListedSection(id: id, hash: hash, fields: content, items: items)

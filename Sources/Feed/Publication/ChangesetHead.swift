@@ -164,27 +164,23 @@ public enum TimestampFormat {
   /// The time of any RFC 3339 text, cut to milliseconds; nil if its form is wrong, or if it is not a time of the years
   /// 0 to 9999 in UTC.
   package static func rfc3339(_ text: ByteSpan) -> Int64? {
-    guard text.count >= 20 else { return nil }
-    var canonical = Array(text.buffer[..<19])
-    if canonical[10] == UInt8(ascii: "t") { canonical[10] = UInt8(ascii: "T") }
-    var zone = 19
-    var fraction: [UInt8] = []
-    if text[zone] == UInt8(ascii: ".") {
-      fraction = text.buffer[20...].prefix { $0 &- 0x30 < 10 }
-      if fraction.isEmpty { return nil }
-      zone += 1 + fraction.count
-    }
-    canonical += [UInt8(ascii: ".")] + (fraction + [0x30, 0x30, 0x30]).prefix(3) + [UInt8(ascii: "Z")]
+    guard text.count >= 20, text[10] | 0x20 == UInt8(ascii: "t") else { return nil }
+    let digits = Array(text.buffer[20...].prefix { $0 &- 0x30 < 10 })
+    let isFractional = text[19] == UInt8(ascii: ".") && !digits.isEmpty
+    let zone = isFractional ? 20 + digits.count : 19
+    var canonical = Array("0000-00-00T00:00:00.000Z".utf8)
+    canonical.replaceSubrange(..<10, with: text.buffer[..<10])
+    canonical.replaceSubrange(11..<19, with: text.buffer[11..<19])
+    if isFractional { canonical.replaceSubrange(20..<23, with: (digits + [0x30, 0x30]).prefix(3)) }
     guard zone < text.count, let local = canonical.withUnsafeBytes({ milliseconds(ByteSpan($0)) }) else {
       return nil
     }
-    if text[zone] | 0x20 == UInt8(ascii: "z") { return zone + 1 == text.count ? local : nil }
+    if zone + 1 == text.count, text[zone] | 0x20 == UInt8(ascii: "z") { return local }
     guard zone + 6 == text.count, text[zone + 3] == UInt8(ascii: ":"),
-      text[zone] == UInt8(ascii: "+") || text[zone] == UInt8(ascii: "-"),
+      let sign: Int64 = [UInt8(ascii: "+"): -1, UInt8(ascii: "-"): 1][text[zone]],
       let hours = number(text, zone + 1, 2), let minutes = number(text, zone + 4, 2), hours < 24, minutes < 60
     else { return nil }
-    let offset = (hours * 60 + minutes) * 60_000
-    let time = text[zone] == UInt8(ascii: "+") ? local - offset : local + offset
+    let time = local + sign * (hours * 60 + minutes) * 60_000
     return range.contains(time) ? time : nil
   }
 
@@ -201,10 +197,11 @@ public enum TimestampFormat {
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
   }
 
-  /// Milliseconds since 1970 in digits; nil for anything else, and after the year 9999.
-  package static func time(digits text: ByteSpan) -> Int64? {
-    let isShort = (1...15).contains(text.count)
-    return isShort ? number(text, 0, text.count).flatMap { $0 <= range.upperBound ? $0 : nil } : nil
+  /// The time of a JSON value: of RFC 3339 text, or milliseconds since 1970 in digits.
+  package static func time(of value: JSONText.Field, in text: JSONText, _ arena: ScratchArena) -> Int64? {
+    text.character(value.first) == UInt8(ascii: "\"")
+      ? rfc3339(text.string(value.first, arena: arena))
+      : NumberField(digits: text.span(of: value), in: 0...range.upperBound)?.number
   }
 
   /// The times that events may have, for messages.

@@ -127,7 +127,7 @@ extension Snapshot {
 
   /// When an item ends, in milliseconds since 1970; nil if it does not end, or does not exist. O(1).
   public func expires(ofItem item: ItemIdentifier) -> Int64? {
-    storage.find(item).flatMap { state.items[$0].content.hasEnd ? state.items[$0].content.end : nil }
+    storage.find(item).flatMap { state.items[$0].content.end.number }
   }
 
   /// A section's data; nil if the section does not exist. O(1), except for the copy.

@@ -118,16 +118,18 @@ extension ElementChanges {
     _ identifier: (ByteSpan) -> ID,
     _ position: (ByteSpan, Int32) -> Position
   ) {
+    let isItem = ID.self == ItemIdentifier.self
     func entry(_ entry: DecodedEntries.Entry) -> Entry {
-      Entry(
+      let lifetime = entry.fields.lifetime.number
+      return Entry(
         id: identifier(entry.id),
         position: position(entry.toSection, entry.to),
         kind: entry.fields.kind.map { ItemKind($0) },
         data: JSONData(checked: entry.fields.data ?? FeedState.null),
         order: entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) },
-        keep: entry.fields.keep.flatMap { SectionSettings.bound($0) },
-        ttl: entry.fields.ttl.flatMap { SectionSettings.bound($0, atMost: SectionSettings.greatestTTL) },
-        expires: entry.fields.expires.flatMap { $0 == ItemEnds.never ? nil : $0 }
+        keep: entry.fields.keep.number.map { Int($0) },
+        ttl: isItem ? nil : lifetime.map { Int($0) },
+        expires: isItem ? lifetime : nil
       )
     }
     deletes = lists[.delete].map {
@@ -182,11 +184,10 @@ final class DifferenceBytes {
         kind: change.kind.map { span($0.text) },
         data: span(change.data.text),
         order: change.order.map { span($0.text) },
-        keep: change.keep.map { span(ByteText(String($0))) },
-        ttl: change.ttl.map { span(ByteText(String($0))) },
-        expires: change.expires
+        keep: change.keep.map { NumberField(Int64($0)) } ?? .absent,
+        lifetime: (change.expires ?? change.ttl.map { Int64($0) }).map { NumberField($0) } ?? .absent
       )
-      entry.fields = entry.fields.ofWhole(isItem: ID.self == ItemIdentifier.self)
+      entry.fields.complete(isItem: ID.self == ItemIdentifier.self)
       return entry
     }
     var lists = DecodedEntries.Lists()

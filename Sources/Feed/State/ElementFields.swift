@@ -1,7 +1,32 @@
 import Glibc
 
-/// The fields of an element other than its id and its place: an item has a kind and data; a section has data,
-/// and may have an order and a bound.
+/// A number that a field may set, in the memory of a number.
+package struct NumberField: Equatable {
+  /// The field keeps the element's number.
+  package static let absent = NumberField(.max)
+  /// The element has no number.
+  package static let none = NumberField(.max - 1)
+  private let bits: Int64
+
+  @inline(__always)
+  package init(_ number: Int64) { bits = number }
+
+  /// A number from its digits; nil if they are invalid.
+  init?(digits text: ByteSpan, in range: ClosedRange<Int64>) {
+    guard text.buffer.allSatisfy({ $0 &- 0x30 < 10 }), let number = Int64(text.text), range.contains(number)
+    else { return nil }
+    bits = number
+  }
+
+  @inline(__always)
+  package var number: Int64? { bits < Self.none.bits ? bits : nil }
+
+  @inline(__always)
+  func or(_ other: NumberField) -> NumberField { self == .absent ? other : self }
+}
+
+/// The fields of an element other than its id and its place: an item has a kind and data, and may have an end;
+/// a section has data, and may have an order, a bound and a time to live.
 ///
 /// Only this file defines the fields and their spelling in changesets. A nil field keeps the element's value.
 package struct ElementFields {
@@ -10,41 +35,38 @@ package struct ElementFields {
   package var data: ByteSpan?
   /// Sections only, in the spelling of ``SectionOrder``; empty for none.
   package var order: ByteSpan?
-  /// Sections only: the maximum number of items, in digits; empty for none.
-  package var keep: ByteSpan?
-  /// Sections only: milliseconds from the last write to an item's end, in digits; empty for none.
-  package var ttl: ByteSpan?
-  /// Items only: the end, in milliseconds since 1970; `ItemEnds.never` for none.
-  package var expires: Int64?
+  /// Sections only: the maximum number of items.
+  package var keep: NumberField
+  /// Of an item, its end in milliseconds since 1970; of a section, the milliseconds from an item's last write to its end.
+  /// One field for both, because these fields are copied often.
+  package var lifetime: NumberField
 
   package init(
     kind: ByteSpan? = nil,
     data: ByteSpan? = nil,
     order: ByteSpan? = nil,
-    keep: ByteSpan? = nil,
-    ttl: ByteSpan? = nil,
-    expires: Int64? = nil
+    keep: NumberField = .absent,
+    lifetime: NumberField = .absent
   ) {
     self.kind = kind
     self.data = data
     self.order = order
     self.keep = keep
-    self.ttl = ttl
-    self.expires = expires
+    self.lifetime = lifetime
   }
 
   /// The default fields of an item.
   static var ofNewItem: ElementFields {
-    ElementFields(kind: .empty, data: FeedState.null, expires: ItemEnds.never)
+    ElementFields(kind: .empty, data: FeedState.null, lifetime: .none)
   }
   /// The default fields of a section.
   static var ofNewSection: ElementFields {
-    ElementFields(data: FeedState.null, order: .empty, keep: .empty, ttl: .empty)
+    ElementFields(data: FeedState.null, order: .empty, keep: .none, lifetime: .none)
   }
 
   @inline(__always)
   package var isEmpty: Bool {
-    kind == nil && data == nil && order == nil && keep == nil && ttl == nil && expires == nil
+    kind == nil && data == nil && order == nil && keep == .absent && lifetime == .absent
   }
 
   /// Whether all required fields of an element are present.
@@ -60,9 +82,8 @@ package struct ElementFields {
       kind: kind ?? other.kind,
       data: data ?? other.data,
       order: order ?? other.order,
-      keep: keep ?? other.keep,
-      ttl: ttl ?? other.ttl,
-      expires: expires ?? other.expires
+      keep: keep.or(other.keep),
+      lifetime: lifetime.or(other.lifetime)
     )
   }
 
@@ -73,15 +94,17 @@ package struct ElementFields {
     return fields
   }
 
-  /// These fields for an element with data: an absent order, limit, time to live or end means none.
-  func ofWhole(isItem: Bool) -> ElementFields {
-    if data == nil { return self }
-    return filled(from: isItem ? ElementFields(expires: ItemEnds.never) : .ofNewSection)
+  /// Completes the fields of an element with data: an absent order, limit, time to live or end means none.
+  @inline(__always)
+  mutating func complete(isItem: Bool) {
+    if data == nil { return }
+    if isItem { lifetime = lifetime.or(.none) } else { self = filled(from: .ofNewSection) }
   }
 
   // MARK: Text
 
-  /// Appends the fields as members that follow another member of the same object.
+  /// Appends the fields as members that follow another member of the same object. Those of a section have an order,
+  /// which may be empty.
   @inline(__always)
   func write<Sink: ByteSink>(to output: inout Sink) {
     if let kind {
@@ -92,26 +115,27 @@ package struct ElementFields {
       output.append(",\"data\":")
       output.append(data)
     }
+    if order != nil || lifetime.number != nil { writeOthers(to: &output) }
+  }
+
+  @inline(never)
+  private func writeOthers<Sink: ByteSink>(to output: inout Sink) {
     if let order, !order.isEmpty {
       output.append(",\"order\":")
       output.append(order)
     }
-    if let keep, !keep.isEmpty {
+    if let keep = keep.number {
       output.append(",\"keep\":")
-      output.append(keep)
+      output.append(decimal: Int(keep))
     }
-    if let ttl, !ttl.isEmpty {
+    if let ttl = lifetime.number, order != nil {
       output.append(",\"ttl\":")
-      output.append(ttl)
+      output.append(decimal: Int(ttl))
+    } else if let end = lifetime.number {
+      output.append(",\"expires\":\"")
+      TimestampFormat.withText(of: end) { output.append($0) }
+      output.append("\"")
     }
-    if let expires, expires != ItemEnds.never { Self.write(expires: expires, to: &output) }
-  }
-
-  @inline(never)
-  static func write<Sink: ByteSink>(expires end: Int64, to output: inout Sink) {
-    output.append(",\"expires\":\"")
-    TimestampFormat.withText(of: end) { output.append($0) }
-    output.append("\"")
   }
 
   /// Reads a member of an element in a changeset.
@@ -133,16 +157,13 @@ package struct ElementFields {
       let known = try? SectionOrder(record.data(field))
       order = known.map { known in withExtendedLifetime(known.text) { record.arena.copy($0.span) } } ?? .empty
     } else if !isItem, name.matches("keep") {
-      let digits = record.data(field)
-      keep = SectionSettings.bound(digits) == nil ? .empty : digits
+      keep = NumberField(digits: record.data(field), in: SectionSettings.bounds) ?? .none
     } else if !isItem, name.matches("ttl") {
-      let digits = record.data(field)
-      ttl = SectionSettings.bound(digits, atMost: SectionSettings.greatestTTL) == nil ? .empty : digits
+      lifetime = NumberField(digits: record.data(field), in: SectionSettings.timesToLive) ?? .none
     } else if isItem, name.matches("expires") {
-      // An invalid one counts as none, like an invalid order.
       let value = record.data(field)
       let text = value.count > 2 ? ByteSpan(value.base + 1, value.count - 2) : .empty
-      expires = value[0] == UInt8(ascii: "\"") ? TimestampFormat.milliseconds(text) : nil
+      lifetime = TimestampFormat.milliseconds(text).map { NumberField($0) } ?? .none
     } else {
       return false
     }
@@ -159,16 +180,17 @@ package struct ElementFields {
     if !data.hasSameBytes(as: expectedData) {
       return ("data", data.valueForMessage(), expectedData.valueForMessage())
     }
-    let (end, expectedEnd) = (expires ?? ItemEnds.never, expected.expires ?? ItemEnds.never)
-    if end != expectedEnd { return ("expires", ItemEnds.text(end), ItemEnds.text(expectedEnd)) }
-    let settings = [
-      ("order", order, expected.order), ("keep", keep, expected.keep), ("ttl", ttl, expected.ttl),
-    ]
-    for (name, found, expected) in settings {
-      let (found, expected) = (found ?? .empty, expected ?? .empty)
-      if !found.hasSameBytes(as: expected) {
-        return (name, found.isEmpty ? "nothing" : found.text, expected.isEmpty ? "nothing" : expected.text)
-      }
+    func others(_ fields: ElementFields) -> [(name: String, value: String)] {
+      let time = { (time: Int64) in TimestampFormat.withText(of: time) { $0.text } }
+      let lifetime = fields.lifetime.number
+      return [
+        ("order", fields.order?.text ?? ""), ("keep", fields.keep.number.map { String($0) } ?? ""),
+        order == nil ? ("expires", lifetime.map(time) ?? "") : ("ttl", lifetime.map { String($0) } ?? ""),
+      ]
+    }
+    for (found, expected) in zip(others(self), others(expected)) where found.value != expected.value {
+      let values = [found.value, expected.value].map { $0.isEmpty ? "nothing" : $0 }
+      return (found.name, values[0], values[1])
     }
     return nil
   }
@@ -196,7 +218,7 @@ package struct ReloadedElement {
         items = field
       }
     }
-    fields = fields.ofWhole(isItem: isItem)
+    fields.complete(isItem: isItem)
   }
 }
 
@@ -229,13 +251,12 @@ struct Content {
     blocks: BlockPool.Handle?
   ) {
     let data = fields.data ?? old.data
-    let end = fields.expires ?? old.end
-    let endCount = end == ItemEnds.never ? 0 : Self.endBytes
-    let block = BlockPool.block(data.count + endCount, from: blocks)
+    let end = fields.lifetime.or(old.end).number
+    let block = BlockPool.block(data.count + (end == nil ? 0 : Self.endBytes), from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block
     counts = UInt32(data.count)
-    if endCount > 0 {
+    if let end {
       UnsafeMutableRawPointer(block + data.count).storeBytes(of: end, as: Int64.self)
       counts |= Self.endBit
     }
@@ -245,6 +266,7 @@ struct Content {
 
   private static let endBit: UInt32 = 1 << 31
   private static let endBytes = MemoryLayout<Int64>.size
+  private static let endFieldBytes = #","expires":"""#.utf8.count + TimestampFormat.byteCount
   private var dataCount: Int { Int(counts & ~Self.endBit) }
   private var blockCount: Int { dataCount + (hasEnd ? Self.endBytes : 0) }
 
@@ -254,23 +276,19 @@ struct Content {
   @inline(__always)
   var hasEnd: Bool { counts & Self.endBit != 0 }
 
-  /// When the item ends; `ItemEnds.never` if it does not.
+  /// When the item ends.
   @inline(__always)
-  var end: Int64 {
-    guard hasEnd, let bytes else { return ItemEnds.never }
-    return UnsafeRawPointer(bytes + dataCount).loadUnaligned(as: Int64.self)
+  var end: NumberField {
+    guard hasEnd, let bytes else { return .none }
+    return NumberField(UnsafeRawPointer(bytes + dataCount).loadUnaligned(as: Int64.self))
   }
 
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
-  /// All fields except the kind.
-  @inline(__always)
-  var fields: ElementFields { ElementFields(data: data, expires: end) }
-
   /// Bytes that vary between contents, without the kind's.
   @inline(__always)
-  var byteCount: Int { dataCount + (hasEnd ? ItemEnds.fieldBytes : 0) }
+  var byteCount: Int { dataCount + (hasEnd ? Self.endFieldBytes : 0) }
 
   func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
@@ -288,10 +306,11 @@ struct Content {
   @inline(__always)
   func has(_ fields: ElementFields, fingerprint: UInt32) -> Bool {
     bytes != nil && fields.data.map { hasSameData(as: $0, fingerprint: fingerprint) } ?? true
-      && (fields.expires ?? end) == end
+      && (fields.lifetime == .absent || fields.lifetime == end)
   }
 
   /// Whether another content has the same data and end.
+  @inline(__always)
   func isSame(as other: Content) -> Bool {
     hasSameData(as: other.data, fingerprint: other.fingerprint) && end == other.end
   }
@@ -306,18 +325,19 @@ extension FeedState {
   /// All fields of an item.
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
-    items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
+    let content = items[item].content
+    return ElementFields(kind: kinds[content.kind], data: content.data, lifetime: content.end)
   }
 
   /// All fields of a section.
   @inline(__always)
   package func fields(section: ElementHandle) -> ElementFields {
-    var fields = sections[section].content.fields
     let settings = list(.items(of: section)).pointee.settings
-    fields.order = settings?.orderText ?? .empty
-    fields.keep = settings?.keepText ?? .empty
-    fields.ttl = settings?.ttlText ?? .empty
-    fields.expires = nil
-    return fields
+    return ElementFields(
+      data: sections[section].content.data,
+      order: settings?.orderText ?? .empty,
+      keep: settings?.keep ?? .none,
+      lifetime: settings?.ttl ?? .none
+    )
   }
 }

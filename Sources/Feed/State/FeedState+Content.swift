@@ -9,8 +9,8 @@ extension FeedState {
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
-    if fields.order != nil || fields.keep != nil || fields.ttl != nil { setSettings(handle, fields) }
-    setContent(handle, sections, fields.withoutKind)
+    if fields.order != nil || fields.keep != .absent || fields.lifetime != .absent { setSettings(handle, fields) }
+    setContent(handle, sections, ElementFields(data: fields.data))
   }
 
   private func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
@@ -45,9 +45,9 @@ extension FeedState {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }
       if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
-      if new.hasEnd || old.hasEnd { countEnds(handle, new, instead: old) }
     }
     table[handle].content = new
+    if isPresent, new.hasEnd || old.hasEnd { countEnd(of: handle, instead: old) }
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: 1) }
     return old
   }
@@ -127,6 +127,7 @@ extension FeedState {
     journal = nil
     for step in steps.reversed() { undo(step) }
     overfull.removeAll()
+    ended.removeAll()
     for step in steps { if let item = step.item { refreshSortKey(item) } }
   }
 

@@ -9,7 +9,6 @@ extension FeedState {
   /// - Returns: the reason why the event had no effect, or nil.
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before the event changes anything.
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
-    if let end = event.pointee.fields.expires, end <= decoder.now { return endEarly(event.pointee) }
     switch event.pointee.operation {
     case .feedReplace:
       replaceAll(decoder.sections[event.pointee.sections], decoder.items, now: decoder.now)
@@ -228,7 +227,7 @@ extension FeedState {
 
   private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
-    var fields = ElementFields(expires: event.fields.expires)
+    var fields = ElementFields(lifetime: event.fields.lifetime)
     if event.fields.data != nil { fields.data = try FeedState.patched(items[item].data, by: event, decoder) }
     change(item, fields, staysInSection: true)
   }
@@ -270,7 +269,7 @@ extension FeedState {
     now: Int64
   ) -> [ElementHandle] {
     let scope = Scope.items(of: section)
-    let ttl = list(scope).pointee.settings?.ttl
+    let ttl = list(scope).pointee.settings?.ttl ?? .none
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly has the old order, so the old list's next item is tried before the table.
@@ -289,11 +288,6 @@ extension FeedState {
           expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
-      if listedItem.hasEnded(by: now) {
-        // The list's own items leave with its old order.
-        if let found, items[found].isPresent, items[found].scope != scope { delete(found) }
-        continue
-      }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
       let fields = listedItem.fields(ttl: ttl, now: now)
       if items[handle].isPresent {
@@ -302,6 +296,7 @@ extension FeedState {
       } else {
         setContent(item: handle, fields.filled(from: .ofNewItem))
       }
+      noteEnded(handle, fields.lifetime, now)
       handles.append(handle)
     }
     return handles

@@ -158,7 +158,7 @@ extension FeedState {
       release(table[handle].content)
       table.destroy(handle)
     } else if !confirming, table[handle].content.hasEnd {
-      scheduleEnd(handle)
+      schedule(table[handle].content.end, of: handle)
     }
   }
 }

@@ -21,8 +21,8 @@ package final class FeedState {
   @exclusivity(unchecked) var overfull: [Scope] = []
   /// The ends of the partition's items, and the feed's number there; nil for a replica.
   @exclusivity(unchecked) var ends: (queue: ItemEnds, feed: UInt32)?
-  /// Items that the current record's events deleted because they had ended.
-  @exclusivity(unchecked) var endedEarly = 0
+  /// Items that the current record wrote although their end had come.
+  @exclusivity(unchecked) var ended: [ElementHandle] = []
   /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is stored once in each.
@@ -130,7 +130,7 @@ package final class FeedState {
     var position = place
     list.pointee.tree.insert(.newcomer(handle), at: &position, table)
     addToTotals(handle, scope, position, sign: 1)
-    list.pointee.settings?.keep.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
+    list.pointee.settings?.keep.number.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
     journal?.append(.attached(handle, scope))
   }
 
@@ -219,12 +219,15 @@ package final class FeedState {
       totals.sectionBytes += sign * sizeOfSection(handle)
       if let settings = list(.items(of: handle)).pointee.settings {
         totals.settingsCount += sign
-        if settings.ttl != nil { totals.endCount += sign }
+        if settings.ttl != .none { totals.endCount += sign }
       }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
-      if items[handle].content.hasEnd { countEnd(handle, sign: sign) }
+      if items[handle].content.hasEnd {
+        totals.endCount += sign
+        if sign > 0 { schedule(items[handle].content.end, of: handle) }
+      }
     }
   }
 

@@ -2,27 +2,16 @@
 ///
 /// An entry counts only if its item still ends at that time, so nothing is removed when an item changes.
 final class ItemEnds {
-  /// The end of an item that does not end.
-  static let never = Int64.max
-  /// Bytes of the field in changesets.
-  static let fieldBytes = #","expires":"""#.utf8.count + TimestampFormat.byteCount
-
-  struct Entry {
+  struct Entry: Hashable {
     let time: Int64
     /// The feed's number in its directory.
     let feed: UInt32
     let item: ElementHandle
   }
 
-  private(set) var heap: [Entry] = []
-  private let clock: EndClock
-
-  init(_ clock: EndClock) { self.clock = clock }
-
-  var first: Entry? { heap.first }
+  @exclusivity(unchecked) private(set) var heap: [Entry] = []
 
   func add(_ entry: Entry) {
-    clock.note(entry.time)
     heap.append(entry)
     var at = heap.count - 1
     while at > 0, heap[at].time < heap[(at - 1) / 2].time {
@@ -49,63 +38,61 @@ final class ItemEnds {
   }
 
   /// Removes entries that do not count, if they are more than those that do.
-  func trim(counting count: Int, _ isCurrent: (Entry) -> Bool) {
-    guard heap.count > 2 * count + 1024 else { return }
-    let sorted = heap.filter(isCurrent).sorted {
-      ($0.time, $0.feed, $0.item.number) < ($1.time, $1.feed, $1.item.number)
-    }
-    heap = []
-    for entry in sorted where heap.last.map({ $0.feed != entry.feed || $0.item != entry.item }) ?? true {
-      heap.append(entry)
-    }
-  }
-
-  static func text(_ end: Int64) -> String {
-    end == never ? "nothing" : TimestampFormat.withText(of: end) { $0.text }
-  }
-}
-
-/// The earliest end of a store's items.
-public final class EndClock {
-  /// No item ends earlier.
-  @exclusivity(unchecked) public private(set) var next = Int64.max
-
-  public init() {}
-
-  func note(_ end: Int64) { next = min(next, end) }
-
-  /// Sets the earliest end of these partitions.
-  public func set(_ directories: some Sequence<FeedDirectory>) {
-    next = directories.reduce(ItemEnds.never) { min($0, $1.nextEnd) }
+  func trim(counting count: Int, _ counts: (Entry) -> Bool) {
+    if heap.count > 2 * count + 1024 { heap = Set(heap.filter(counts)).sorted { $0.time < $1.time } }
   }
 }
 
 extension ListedItem {
-  /// Whether the list does not have the item, because it has ended.
+  /// The fields, with the end in a section with a time to live.
   @inline(__always)
-  func hasEnded(by now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
-
-  /// The fields, with the end in a section of a time to live.
-  @inline(__always)
-  func fields(ttl: Int?, now: Int64) -> ElementFields {
-    var fields = fields
-    if let ttl, expires == nil { fields.expires = FeedState.end(after: ttl, now) }
-    return fields
+  func fields(ttl: NumberField, now: Int64) -> ElementFields {
+    ElementFields(kind: kind, data: data, lifetime: expires.or(FeedState.end(after: ttl, now)))
   }
 }
 
 /// Items that end: protocol, section 2.14.
 extension FeedState {
   /// The end of an item that is written now.
-  static func end(after ttl: Int, _ now: Int64) -> Int64 { TimestampFormat.nearest(now + Int64(ttl)) }
+  @inline(__always)
+  static func end(after ttl: NumberField, _ now: Int64) -> NumberField {
+    ttl.number.map { NumberField(TimestampFormat.nearest(now + $0)) } ?? .absent
+  }
 
-  /// Sets the end of an item that an event wrote in a section with a time to live.
+  /// Sets the end of an item that an event wrote in a section with a time to live, and notes an item that has ended.
   @inline(__always)
   func renew(_ item: ElementHandle, _ event: UnsafePointer<Event>, _ now: Int64) {
-    guard totals.settingsCount > 0, event.pointee.fields.expires == nil,
-      let ttl = list(items[item].scope).pointee.settings?.ttl
-    else { return }
-    setContent(item: item, ElementFields(expires: FeedState.end(after: ttl, now)))
+    if totals.endCount > 0 { renewEnd(item, event.pointee.fields.lifetime, now) }
+  }
+
+  @inline(never)
+  private func renewEnd(_ item: ElementHandle, _ given: NumberField, _ now: Int64) {
+    if given == .absent, let settings = list(items[item].scope).pointee.settings {
+      setContent(item: item, ElementFields(lifetime: FeedState.end(after: settings.ttl, now)))
+    }
+    noteEnded(item, items[item].content.end, now)
+  }
+
+  /// Notes an item that the current record has written, if its end has come.
+  @inline(__always)
+  func noteEnded(_ item: ElementHandle, _ expires: NumberField, _ now: Int64) {
+    if let end = expires.number, end <= now { ended.append(item) }
+  }
+
+  /// Deletes the noted items, unless a later event of the record has changed their ends.
+  ///
+  /// - Returns: the number of items.
+  @inline(__always)
+  func deleteEnded(by now: Int64) -> Int { ended.isEmpty ? 0 : deleteNoted(by: now) }
+
+  @inline(never)
+  private func deleteNoted(by now: Int64) -> Int {
+    defer { ended.removeAll() }
+    return ended.count { item in
+      guard items[item].isPresent, let end = items[item].content.end.number, end <= now else { return false }
+      delete(item)
+      return true
+    }
   }
 
   func delete(_ item: ElementHandle) {
@@ -113,62 +100,46 @@ extension FeedState {
     forgetForced(item, items)
   }
 
-  /// Applies an event whose `expires` has passed: deletes its item.
-  func endEarly(_ event: Event) -> NoOpReason? {
-    guard let item = items.findPresent(event.item) else {
-      return event.operation == .itemPatch ? .unknownItem : .expired
-    }
-    delete(item)
-    endedEarly += 1
-    return nil
-  }
-
   /// Whether an item that may have changed ends at this time.
   func ends(_ item: ElementHandle, at time: Int64) -> Bool {
-    item.index < items.used && items[item].isInUse && items[item].isPresent && items[item].content.end == time
+    item.index < items.used && items[item].isInUse && items[item].isPresent
+      && items[item].content.end == NumberField(time)
   }
 
-  /// Counts an item with an end that enters or leaves the feed.
+  /// Counts the changed end of an item in the feed.
   @inline(never)
-  func countEnd(_ item: ElementHandle, sign: Int) {
-    totals.endCount += sign
-    if sign > 0 { scheduleEnd(item) }
-  }
-
-  @inline(never)
-  func countEnds(_ item: ElementHandle, _ new: Content, instead old: Content) {
+  func countEnd(of item: ElementHandle, instead old: Content) {
+    let new = items[item].content
     totals.endCount += (new.hasEnd ? 1 : 0) - (old.hasEnd ? 1 : 0)
-    guard new.hasEnd, new.end != old.end, let ends else { return }
-    ends.queue.add(ItemEnds.Entry(time: new.end, feed: ends.feed, item: item))
+    if new.end != old.end { schedule(new.end, of: item) }
   }
 
-  func scheduleEnd(_ item: ElementHandle) {
-    ends?.queue.add(ItemEnds.Entry(time: items[item].content.end, feed: ends!.feed, item: item))
-  }
-
-  /// Begins to track the ends of a replica's items.
-  package func trackEnds() {
-    if ends != nil { return }
-    ends = (ItemEnds(EndClock()), 0)
-    scheduleEnds()
-  }
-
-  /// The earliest end of the items, if it is tracked.
-  package var earliestEnd: Int64? {
-    while let entry = ends?.queue.first, !self.ends(entry.item, at: entry.time) { ends?.queue.removeFirst() }
-    return ends?.queue.first?.time
-  }
-
-  /// An item's end; nil if it does not end, or does not exist.
-  package func end(of id: ByteSpan) -> Int64? {
-    items.findPresent(id).flatMap { items[$0].content.hasEnd ? items[$0].content.end : nil }
+  func schedule(_ end: NumberField, of item: ElementHandle) {
+    guard let ends, let end = end.number else { return }
+    ends.queue.add(ItemEnds.Entry(time: end, feed: ends.feed, item: item))
   }
 
   /// Schedules the ends of all items.
   func scheduleEnds() {
     if totals.endCount == 0 { return }
     for section in currentHandles(.sections) {
-      for item in currentHandles(.items(of: section)) where items[item].content.hasEnd { scheduleEnd(item) }
+      for item in currentHandles(.items(of: section)) { schedule(items[item].content.end, of: item) }
     }
   }
+
+  /// Begins to track the ends of a replica's items.
+  package func trackEnds() {
+    if ends != nil { return }
+    ends = (ItemEnds(), 0)
+    scheduleEnds()
+  }
+
+  /// The earliest end of the items, if it is tracked.
+  package var earliestEnd: Int64? {
+    while let entry = ends?.queue.heap.first, !self.ends(entry.item, at: entry.time) { ends?.queue.removeFirst() }
+    return ends?.queue.heap.first?.time
+  }
+
+  /// An item's end; nil if it does not end, or does not exist.
+  package func end(of id: ByteSpan) -> Int64? { items.findPresent(id).flatMap { items[$0].content.end.number } }
 }

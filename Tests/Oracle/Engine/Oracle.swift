@@ -391,7 +391,6 @@ public enum OracleNoOp: String, Sendable, CaseIterable {
   case unknownItem = "unknown-item"
   case unknownSection = "unknown-section"
   case unknownFeed = "unknown-feed"
-  case expired
 }
 
 /// A feed's identity: the same id in two partitions is two feeds.

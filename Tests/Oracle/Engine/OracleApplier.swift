@@ -48,6 +48,8 @@ struct OracleApplier {
     }
     number = nil
     if !keeps(.cutBeforeLimits) { try checkItems() }
+    if !keeps(.endedBeforeCut) { cutSections() }
+    if keeps(.endedDeleted) { deleteEnded(by: now) }
     cutSections()
     for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
     try checkItems()
@@ -222,14 +224,6 @@ struct OracleApplier {
 
   private mutating func apply(_ event: OracleEvent) throws(OracleRejection) {
     if !keeps(event.op.rule) { return }
-    if let end = event.expires?.value, hasEnded(end), keeps(.endedWithoutItem) {
-      if let place = event.item.flatMap({ state.current?.location(of: $0) }) {
-        state.current?.sections[place.section].items.remove(at: place.index)
-      } else {
-        noOp(event.op == .itemPatch ? .unknownItem : .expired)
-      }
-      return
-    }
     switch event.op {
     case .feedReplace: replaceFeed(event)
     case .feedClear:
@@ -327,19 +321,13 @@ struct OracleApplier {
     state.placements.replacedLists.formUnion(sections.map(\.id))
   }
 
-  /// Whether an end has come when the record is taken.
-  private func hasEnded(_ end: Int) -> Bool { end < now || end == now && keeps(.endsAtItsTime) }
-
-  /// The items of a list that have not ended.
+  /// The items of a list.
   private func items(
     _ listed: [OracleListedItem],
     known: [[UInt8]: OracleItem],
     ttl: Int?
   ) -> [OracleItem] {
-    listed.filter { item in
-      guard let end = item.expires?.value, keeps(.listedEndedLeftOut) else { return true }
-      return !hasEnded(end)
-    }.map { $0.item(keeping: known[$0.id], until: ttl.map(end)) }
+    listed.map { $0.item(keeping: known[$0.id], until: ttl.map(end)) }
   }
 
   private func end(after ttl: Int) -> Int { min(now + ttl, OracleEnd.last) }
@@ -355,16 +343,21 @@ struct OracleApplier {
 
   /// Deletes the items that end at a time. Returns their number.
   mutating func endItems(at time: Int) -> Int {
+    let count = deleteEnded(by: time)
+    if count > 0 { state.time = max(time, state.time ?? time) }
+    return count
+  }
+
+  @discardableResult
+  private mutating func deleteEnded(by time: Int) -> Int {
     guard let previous = state.current else { return 0 }
     for place in previous.sections.indices {
-      state.current?.sections[place].items.removeAll { $0.expires == time }
+      state.current?.sections[place].items.removeAll { item in
+        item.expires.map { $0 < time || $0 == time && keeps(.endsAtItsTime) } ?? false
+      }
     }
-    let count = previous.itemCount - (state.current?.itemCount ?? 0)
-    if count > 0 {
-      noteDeletions(since: previous)
-      state.time = max(time, state.time ?? time)
-    }
-    return count
+    noteDeletions(since: previous)
+    return previous.itemCount - (state.current?.itemCount ?? 0)
   }
 
   /// The order or bound of a section after an event.
@@ -393,7 +386,7 @@ struct OracleApplier {
         items.removeAll { item in feed.location(of: item.id).map { $0.section != index } ?? false }
       }
       if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
-      let listed = Set((keeps(.listedEndedDeleted) ? event.items.map(\.id) : items.map(\.id)))
+      let listed = Set(items.map(\.id))
       for place in feed.sections.indices { feed.sections[place].items.removeAll { listed.contains($0.id) } }
       if let index { feed.sections[index].items = items } else { section.items = items }
       state.placements.replacedLists.insert(id)
