@@ -4,13 +4,13 @@
 PACKAGES := libcurl4-gnutls-dev libgnutls28-dev libmicrohttpd-dev librdkafka-dev libxxhash-dev pkg-config zlib1g-dev
 DEMO_PACKAGES := nodejs node-react node-react-dom
 TEST_PACKAGES := $(DEMO_PACKAGES) esbuild node-typescript xz-utils python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind openssl python3-jwt python3-cryptography \
+  chromium chromium-driver python3-selenium valgrind openssl nginx python3-jwt python3-cryptography \
   mypy python3-pip python3-setuptools python3-venv python3-wheel
 # What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
 # Debian.
 DEB_PACKAGES := debhelper dpkg-dev
 # What `make benchmark` compares with, for `ONLY=ordered` and `ONLY=fanout`.
-BENCHMARK_PACKAGES := redis-server nginx libnginx-mod-nchan
+BENCHMARK_PACKAGES := redis-server libnginx-mod-nchan
 # What `make docs` needs in addition.
 DOCS_PACKAGES := mkdocs mkdocs-material
 SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db systemd systemd-container util-linux zsh
@@ -27,6 +27,7 @@ NODE ?= node
 PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
 # Runs suites, side by side, and with FEEDSTORE_TEST_AGAIN once more those that failed, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
 RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner $(if $(FEEDSTORE_TEST_AGAIN),--again)
+KAFKA_4_SUITES := $(foreach version,4.0 4.1,$(addsuffix -$(version),broker restart stand-in security))
 COST_GATE := SWIFT=$(SWIFT) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/CostGate
 STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
 # The number of runs of `make test-busy`, and its suites; all if empty.
@@ -51,7 +52,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 
 .DEFAULT_GOAL := help
 .PHONY: clients docs screenshots setup-docs test-documents
-.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package test-upgrade \
+.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package test-upgrade test-kafka4 test-newest-librdkafka \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
@@ -201,6 +202,15 @@ test-upgrade: setup-test ## run members of the previous commit, or FEEDSTORE_UPG
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) --slow upgrade
 
+test-kafka4: setup-test ## test the daemon on stand-ins for Kafka 4.0 and 4.1; part of `make test-slow`
+	$(SWIFT) build --build-tests
+	$(RUN_SUITES) --slow $(KAFKA_4_SUITES)
+
+test-newest-librdkafka: setup-test ## test with PyPI's newest librdkafka instead of the installed one, also on the stand-in for Kafka 4.1
+	$(SWIFT) build --build-tests
+	$(PYTHON) Tests/SuiteRunner/newest_librdkafka.py -- sh -c '$(RUN_SUITES) kafka client end-to-end stand-in broker restart \
+	  && $(RUN_SUITES) --slow $(filter %-4.1,$(KAFKA_4_SUITES))'
+
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) hostile
@@ -274,4 +284,4 @@ clean: ## remove all build results
 	  clients/python/build clients/python/src/*.egg-info
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 32

@@ -843,8 +843,8 @@ class Model:
             write.request = self.request("GET", url, answer, token, wait=write.wait, limit=1000 * write.wait + ANSWER)
 
         def take(what):
-            if what.get("status") == 422:
-                self.drop(write, failure_of(422, what["json"], None))
+            if what.get("status") in (412, 422):
+                self.drop(write, failure_of(what["status"], what["json"], None))
             else:
                 is_published = what.get("status") == 200
                 self.finish(write, what["json"] if is_published else write.written, is_published)

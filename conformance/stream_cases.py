@@ -186,6 +186,8 @@ CASES = [
         *LIVE, (50, write("w1", patch_item("a", 1), coalesce="k")), (51, write("w2", patch_item("a", 2), coalesce="k")), (52, write("w3", patch_item("b", 3))), (53, write("w4", patch_item("a", 4), coalesce="k")),
         (60, accepted(2, 7)), (70, accepted(3, 8))]),
     ("a rejected write is taken back", {}, [*LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, answer(3, 422, code="unknown-item", detail="there is no a"))]),
+    ("a write whose condition does not hold is taken back", {}, [
+        *LIVE, (50, write("w", {**patch_item("a", 1), "if": {"revision": 1}})), (60, accepted(2, 7)), (70, answer(3, 412, code="condition-failed", detail="found revision 2"))]),
     ("a write whose outcome cannot be learned is done, and stays pending for 60 s", {}, [
         *LIVE, (50, write("w", patch_item("a", 1))), (60, accepted(2, 7)), (70, answer(3, 404, code="not-found", detail="no such path")), (30000, {"comment": 1}), (60069, {}), (60070, {})]),
 

@@ -24,10 +24,11 @@ static inline size_t feedstore_http_append(char *bytes, size_t one, size_t size,
 
 // One GET request over a connection of its own, without redirects and proxies; in C, because curl_easy_setopt is variadic.
 // Credentials are "user:password", or NULL. Authorities are the path of a file, or NULL for the system's. Returns curl's code,
-// and the response's status.
+// the response's status, and the URL of a redirect, which the caller frees, or NULL.
 static inline CURLcode feedstore_http_get(
     const char *url, const struct curl_slist *fields, const char *credentials, const char *authorities,
-    long milliseconds, feedstore_http_part_t *head, feedstore_http_part_t *body, long *status) {
+    long milliseconds, feedstore_http_part_t *head, feedstore_http_part_t *body, long *status,
+    char **redirect) {
   CURL *curl = curl_easy_init();
   if (curl == NULL) return CURLE_FAILED_INIT;
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -46,6 +47,9 @@ static inline CURLcode feedstore_http_get(
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
   CURLcode code = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
+  char *next = NULL;
+  curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &next);
+  *redirect = next == NULL ? NULL : strdup(next);
   curl_easy_cleanup(curl);
   return code;
 }

@@ -33,6 +33,7 @@ static const unsigned char contents[] = {
 #embed "../../web/client/followed-feed.js" suffix(, 0, )
 #embed "../../web/client/index.js" suffix(, 0, )
 #embed "../../web/client/persist.js" suffix(, 0, )
+#embed "../../web/client/poll.js" suffix(, 0, )
 #embed "../../web/client/replica/changeset.js" suffix(, 0, )
 #embed "../../web/client/replica/checksum.js" suffix(, 0, )
 #embed "../../web/client/replica/difference.js" suffix(, 0, )
@@ -55,11 +56,11 @@ static const char *const names[] = {
     "index.html", "inspector.css", "inspector.js", "api.js", "dom.js", "edits.js", "explain.js", "feed-list.js", "feed-grid.js",
     "followed-window.js", "format.js", "item-editor.js", "rows.js", "shown-feed.js", "status.js", "timeline.js",
     "client/apply.js", "client/connection.js", "client/draft.js", "client/event-stream.js", "client/feed-stream.js",
-    "client/feed.js", "client/followed-feed.js", "client/index.js", "client/persist.js", "client/replica/changeset.js",
-    "client/replica/checksum.js", "client/replica/difference.js", "client/replica/elements.js", "client/replica/fault.js",
-    "client/replica/feed-state.js", "client/replica/json-text.js", "client/replica/plain-replica.js", "client/replica/xxh32.js",
-    "client/shared-connection.js", "client/store.js", "client/tokens.js", "client/view.js", "client/write-request.js",
-    "client/writes.js",
+    "client/feed.js", "client/followed-feed.js", "client/index.js", "client/persist.js", "client/poll.js",
+    "client/replica/changeset.js", "client/replica/checksum.js", "client/replica/difference.js", "client/replica/elements.js",
+    "client/replica/fault.js", "client/replica/feed-state.js", "client/replica/json-text.js", "client/replica/plain-replica.js",
+    "client/replica/xxh32.js", "client/shared-connection.js", "client/store.js", "client/tokens.js", "client/view.js",
+    "client/write-request.js", "client/writes.js",
 };
 
 const char *feedstore_inspector_file(size_t index, const unsigned char **content, size_t *size) {

@@ -68,8 +68,8 @@ extension FeedStoreConfiguration {
     // Read first, so that FeedStore's own keys are not passed to librdkafka.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
-    let words = "strings: a program and its arguments"
-    oauthCommand = try reader.list("kafka.oauth.command", of: words) { $0.text != nil }.compactMap(\.text)
+    oauthCommand = try reader.strings("kafka.oauth.command", allowed: "a list of a program and its arguments")
+    { $0 }
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }
@@ -203,11 +203,21 @@ extension HTTPOptions {
       `FEEDSTORE_HTTP_TOKEN` or in a file
       http.tokenFile: a file that holds the token, instead of `http.token`; only the daemon's user may \
       read it, or root's group. SIGHUP reads it again
-      http.jwt.keys: a file with the keys of [JSON Web Tokens](http.md#json-web-tokens) (JWKS), which is \
-      read again after a change; empty to accept none
+      http.jwt.keys: the keys of [JSON Web Tokens](http.md#json-web-tokens) (JWKS): a file, which SIGHUP \
+      reads again, or the `https` address of your [identity \
+      provider](serve.md#tokens-of-your-identity-provider); empty to accept none
+      http.jwt.authority: a file in PEM with the authorities that sign the certificate of that address; \
+      empty for the system's
       http.jwt.issuer: the required issuer of JSON Web Tokens (`iss`); empty for any
       http.jwt.audience: the required audience of JSON Web Tokens (`aud`); empty for any
+      http.jwt.claim: the claim that has the rights of a token: a name, or a JSON pointer if it begins with \
+      a slash
+      http.jwt.read: patterns of the feeds that each valid token may read, in addition to the rights in its \
+      claim; `{NAME}` stands for [a claim](http.md#rights-for-every-token)
+      http.jwt.write: the same for the feeds that it may write
       http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
+      http.public: patterns of the ids of feeds that everyone may [read without a token](http.md#access); \
+      `*` stands for any text. [Caches may keep them](poll.md)
       http.allowedOrigins: the origins whose [pages may read responses](http.md#pages-of-other-origins), \
       separated by spaces
       http.tls.certificate: a file in PEM with the certificate for HTTPS, followed by intermediate ones; \
@@ -233,7 +243,7 @@ extension HTTPOptions {
       the slowest readers are disconnected
       http.maxFeedsPerStream: most feeds of one stream, counting each \
       [view](http.md#several-views-of-a-feed) of a feed
-      http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams
+      http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams and polls
       http.maxWindowItems: most items of each section that a window shows
       http.maxRequestBytes: most bytes of a request's content
       http.writes.enabled: whether clients may [write events](http.md#post-v1feedsidevents)
@@ -245,10 +255,26 @@ extension HTTPOptions {
     try server.read(&reader)
     token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
-    jwtKeys = try reader.string("http.jwt.keys", default: jwtKeys)
-    jwtIssuer = try reader.string("http.jwt.issuer", default: jwtIssuer)
-    jwtAudience = try reader.string("http.jwt.audience", default: jwtAudience)
-    try reader.read("http.jwt.leeway", .milliseconds, into: &jwtLeewayMilliseconds, from: 0, to: 300_000)
+    jwtKeys = try reader.string(
+      "http.jwt.keys",
+      default: jwtKeys,
+      allowed: "a file, or an https:// address of at most 200 visible ASCII characters without a password",
+      where: { !$0.contains("://") || $0.hasPrefix("https://") && Self.isURL($0) && !$0.contains("@") }
+    )
+    jwtAuthority = try reader.string("http.jwt.authority", default: jwtAuthority)
+    jwt.issuer = try reader.string("http.jwt.issuer", default: jwt.issuer)
+    jwt.audience = try reader.string("http.jwt.audience", default: jwt.audience)
+    let claims = ClaimPath.allowed
+    jwt.claim = try reader.string("http.jwt.claim", default: jwt.claim, allowed: claims) {
+      ClaimPath($0) != nil
+    }
+    jwt.read = try reader.strings("http.jwt.read", allowed: ClaimPattern.allowed, ClaimPattern.init)
+    jwt.write = try reader.strings("http.jwt.write", allowed: ClaimPattern.allowed, ClaimPattern.init)
+    try reader.read("http.jwt.leeway", .milliseconds, into: &jwt.leewayMilliseconds, from: 0, to: 300_000)
+    let patterns = try reader.strings("http.public", allowed: "a list of patterns that are not empty") {
+      $0.isEmpty ? nil : $0
+    }
+    if !patterns.isEmpty { server.publicFeeds = NamePatterns(patterns) }
     allowedOrigins = try reader.string(
       "http.allowedOrigins",
       default: allowedOrigins,

@@ -11,9 +11,8 @@ package struct HTTPOptions: Sendable, Equatable {
   package var token = ""
   package var tokenFile = ""
   package var jwtKeys = ""
-  package var jwtIssuer = ""
-  package var jwtAudience = ""
-  package var jwtLeewayMilliseconds: Int64 = 5_000
+  package var jwtAuthority = ""
+  package var jwt = TokenPolicy()
   package var allowedOrigins = ""
   package var tlsCertificate = ""
   package var tlsKey = ""
@@ -92,14 +91,10 @@ package struct HTTPOptions: Sendable, Equatable {
   private func tokenVerifier() throws(ConfigurationError) -> TokenVerifier? {
     if jwtKeys.isEmpty { return nil }
     do throws(HTTPServerError) {
-      return try TokenVerifier(
-        keysFile: jwtKeys,
-        issuer: jwtIssuer,
-        audience: jwtAudience,
-        leeway: jwtLeewayMilliseconds
-      )
+      return try TokenVerifier(keys: jwtKeys, authority: jwtAuthority, jwt)
     } catch {
-      throw ConfigurationError("http.jwt.keys: \(error.message)")
+      let key = error.code == .tokenKeys ? "http.jwt.keys" : "http.jwt.authority"
+      throw ConfigurationError("\(key): \(error.message)")
     }
   }
 }

@@ -53,7 +53,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     `JsonConverter`, or in [Avro](#avro) |
     | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids |
     | `kind` | \(IngestTemplate.allowed) | none | A template of the item's kind, which may be empty |
-    | `expires` | \(IngestTemplate.allowedEnd) | none | The item's [end](protocol.md#214-items-that-end). A row without it, \
+    | `expires` | \(IngestTemplate.allowedEnd) | none | The item's [end](protocol.md#215-items-that-end). A row without it, \
     or with `null`, has an item without an end |
     | `data` | a JSON Pointer into the row, or a list of names of its members, each once and without a slash before it, as \
     in `["total", "placed_at"]` | `""` | The item's data: the value at the pointer, `""` for the whole row, or an object \

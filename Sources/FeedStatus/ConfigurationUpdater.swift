@@ -54,7 +54,6 @@ package final class ConfigurationUpdater: Sendable {
       defer { state.supervisor?.send(["READY=1"]) }
       do {
         try update(&state)
-        failed.withLock { $0 = nil }
       } catch {
         failed.withLock { $0 = "\(error)" }
         log.write(
@@ -77,6 +76,7 @@ package final class ConfigurationUpdater: Sendable {
     let changed = keys.intersection(reloadable).union(applied)
     // The operator waits for this line: it follows all changes, and uses the more verbose of the two levels.
     for change in changes { try change.apply() }
+    failed.withLock { $0 = nil }
     let isHeard = log.level <= .info
     if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
     try levelChange?.apply()

@@ -62,6 +62,12 @@ package struct DaemonHealth: Equatable {
     obstacles = [Reason(code: "reading", detail: "restored feeds are read once more, to be served over HTTP")]
   }
 
+  /// Tokens cannot be verified, because their keys were not fetched. The cause may have secrets, such as a redirect's target.
+  package mutating func noteTokenKeys() {
+    let detail = "the keys of tokens were not fetched; /v1/status says why"
+    obstacles.append(Reason(code: "token-keys", detail: detail))
+  }
+
   var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 

@@ -267,6 +267,7 @@ package struct DaemonMetrics: Sendable {
     for (status, count) in http.requestsByStatus.sorted(by: { $0.key < $1.key }) {
       table["feedstore_http_requests"].add(count, ["status": String(status)])
     }
+    table["feedstore_token_keys_fetch_failed"].add(http.tokenKeys?.failure == nil ? 0 : 1)
     table["feedstore_http_connections"].add(http.openConnections)
     table["feedstore_http_streams"].add(http.openStreams)
     table["feedstore_http_stream_feeds"].add(http.streamedFeeds)
@@ -328,6 +329,7 @@ struct MetricTable {
     gauge feedstore_partitions_stopped Partitions whose feeds could not be restored.
     gauge feedstore_topics_changed Topics whose number of partitions has changed.
     gauge feedstore_configuration_reload_failed Whether the last reload of the configuration failed.
+    gauge feedstore_token_keys_fetch_failed Whether the last fetch of the keys of tokens failed.
     counter feedstore_rebalances Rebalances, by what happened to the partitions; counted once per worker.
     counter feedstore_input_records Input records that were applied and committed.
     counter feedstore_input_bytes Bytes of keys and values of these records.

@@ -192,9 +192,9 @@ public actor FeedStore {
     let before = counters
     var left = FeedStore.endedAtOnce
     for (partition, directory) in directories {
-      let growth = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
-      share.add(growth.bytes)
-      counters.endedItems += growth.ended
+      let (items, bytes) = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
+      share.add(bytes)
+      counters.endedItems += items
     }
     let ended = counters.endedItems - before.endedItems
     if ended == 0 { return false }
@@ -269,7 +269,7 @@ public actor FeedStore {
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
       counters.cutItems += growth.cut
-      counters.endedItems += growth.ended
+      counters.endedItems += decoder.endedItems
       if notesUnchanged, growth.noOps == decoder.eventCount {
         let position = TopicOffset(topic: record.position.topic, offset: record.position.offset)
         waiting.unchanged.append((record.partition, position))
@@ -495,7 +495,7 @@ public actor FeedStore {
 
   /// The same for an item with an end, or a section that gives its items one.
   public func hasEnds(partition: Int32, after flush: borrowing Flush) -> Bool {
-    if let directory = directories[partition], directory.endCount > 0 { return true }
+    if let directory = directories[partition], directory.hasEnds { return true }
     return waiting.feeds[flush.nextFeed...].contains { $0.partition == partition && $0.feed.hasPublishedEnds }
   }
 

@@ -277,7 +277,7 @@ class FakeServer:
                 "flushes", "inputBytes", "outputBytes", "outputRecords",
             ]
             return {
-                "version": "0.1.0", "instance": "feedstore", "standing": "up-to-date",
+                "version": "0.1.0", "librdkafka": "2.0.2", "instance": "feedstore", "standing": "up-to-date",
                 "startedAt": "2026-11-20T09:00:00.000Z",
                 "partitions": [
                     {"partition": number, "standing": "up-to-date", "position": 5120 + number}

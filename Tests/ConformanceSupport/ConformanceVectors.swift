@@ -136,7 +136,7 @@ public struct ConformanceVectors: Sendable {
 
   private func manifest(generated: [String: [UInt8]]) throws -> [UInt8] {
     var text = OracleText()
-    text.add("{\n\"format\":1,\n\"protocol\":\"1.1\",\n\"store\":")
+    text.add("{\n\"format\":1,\n\"protocol\":\"1.2\",\n\"store\":")
     addLines(
       stores.map { store in
         line(store.name, store.title) { text in

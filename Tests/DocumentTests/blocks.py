@@ -29,6 +29,7 @@ TESTED = {
     "json answer": "test_data.py compares its fields with those that run.py reads",
     "json5": "test_data.py has the command read it as a configuration",
     "nginx location": "test_data.py follows a stream through an nginx with it",
+    "nginx cache": "test_cache.py follows a feed with many readers through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
     "js file": "test_shell.py writes it into the file that it names, for the blocks after it",
     "jsx react": "BrowserTests run it, with a daemon",
@@ -53,6 +54,8 @@ ELSEWHERE = {
     "yaml values": ("is for Helm", "Tests/PackageTests/test_chart.py"),
     "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
     "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
+    "sh provider": ("needs an identity provider", "Tests/SecurityTests/test_identity.py"),
+    "json claims": ("are of a token of a provider", "Tests/SecurityTests/test_identity.py"),
     "sh npm": ("installs a package", "clients/js/test/package.test.mjs"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }

@@ -74,7 +74,7 @@ struct DoctorTests {
     func first(_ check: String) -> String { Self.texts(of: check, findings).first ?? "nothing" }
     #expect(first("tokens").hasPrefix("fails http.tokenFile: cannot read /nowhere/token"))
     #expect(first("HTTPS").hasPrefix("fails http.tls.key is empty"))
-    #expect(first("http.tls.certificate").hasPrefix("? /nowhere/certificate has no certificate"))
+    #expect(first("http.tls.certificate").hasPrefix("fails cannot read /nowhere/certificate"))
     #expect(first("open files").contains("raise its limit"))
     #expect(first("memory").hasPrefix("look "))
     #expect(first("right to read") == "ok feeds.sections")

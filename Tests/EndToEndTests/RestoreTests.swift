@@ -213,10 +213,11 @@ struct RestoreTests {
     #expect(report.feeds.map(\.feed) == ["feed-0", "feed-2"])
     #expect(report.feeds.allSatisfy { $0.revision == 2 })
     let line = try #require(lines.withLock { $0.first { $0.contains("event=partition.stopped") } })
-    #expect(line.contains("feeds.changesets [1], offset 1: \(damage.reason)"), "\(line)")
+    let after = try ground.contents(of: "feeds.changesets", partitions: 2)
+    let damaged = try #require(after.last { $0.partition == 1 }).offset
+    #expect(line.contains("feeds.changesets [1], offset \(damaged): \(damage.reason)"), "\(line)")
     #expect(line.contains("topics.changesets"), "the remedy is named: \(line)")
     // Nothing was published there, and other partitions were not affected.
-    let after = try ground.contents(of: "feeds.changesets", partitions: 2)
     #expect(after.count { $0.partition == 1 } == 2)
     #expect(after.count { $0.partition == 0 } == before.count { $0.partition == 0 } + 2)
   }

@@ -25,9 +25,9 @@ extension FeedDirectory {
       sections += feed.sectionCount
       items += feed.itemCount
       settings += feed.count.settings
-      endCount += feed.count.ends
+      endCount += feed.state.totals.endCount
     }
-    precondition(self.endCount == endCount, "items that end are not counted right")
+    precondition(ends.count == endCount, "items that end are not counted right")
     let scheduled = Set(
       ends.heap.filter { entry in
         feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }

@@ -70,9 +70,15 @@ import Testing
     ("http.token=t", { $0.http.token == "t" }),
     ("http.tokenFile=/t", { $0.http.tokenFile == "/t" }),
     ("http.jwt.keys=/k", { $0.http.jwtKeys == "/k" }),
-    ("http.jwt.issuer=i", { $0.http.jwtIssuer == "i" }),
-    ("http.jwt.audience=a", { $0.http.jwtAudience == "a" }),
-    ("http.jwt.leeway=2m", { $0.http.jwtLeewayMilliseconds == 120_000 }),
+    ("http.jwt.keys=https://a.example/keys", { $0.http.jwtKeys == "https://a.example/keys" }),
+    ("http.jwt.authority=/ca", { $0.http.jwtAuthority == "/ca" }),
+    ("http.jwt.issuer=i", { $0.http.jwt.issuer == "i" }),
+    ("http.jwt.audience=a", { $0.http.jwt.audience == "a" }),
+    ("http.jwt.claim=/a/b", { $0.http.jwt.claim == "/a/b" }),
+    ("http.jwt.read=user-{sub}/*", { $0.http.jwt.read == [ClaimPattern("user-{sub}/*")] }),
+    ("http.jwt.write=[\"a\", \"b\"]", { $0.http.jwt.write == [ClaimPattern("a"), ClaimPattern("b")] }),
+    ("http.jwt.leeway=2m", { $0.http.jwt.leewayMilliseconds == 120_000 }),
+    ("http.public=[\"news/*\", \"b\"]", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
     ("http.allowedOrigins=https://a.example", { $0.http.allowedOrigins == "https://a.example" }),
     ("http.tls.certificate=/c", { $0.http.tlsCertificate == "/c" }),
     ("http.tls.key=/k", { $0.http.tlsKey == "/k" }),
@@ -146,6 +152,7 @@ import Testing
     ("limits.maxStateBytes=16s", "a whole number from 0 to 9007199254740991 (bytes), \(sizes)"),
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
+    ("http.public=[news/*", "a list of patterns that are not empty"),
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
     ("workers=0", "a whole number from 1 to 256"),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
@@ -155,6 +162,12 @@ import Testing
     let message = try refusal(assignment).description
     #expect(message.hasPrefix("--set: \(assignment.prefix { $0 != "=" }) is "))
     #expect(message.hasSuffix("; allowed: \(allowed)"))
+  }
+
+  @Test func `an empty text is an empty list, and an empty pattern is refused`() throws {
+    #expect(try load("http.public=").http.server.publicFeeds == nil)
+    let message = try refusal("http.public=[\"a\", \"\"]").description
+    #expect(message.contains("http.public[1] is \"\"; allowed: "))
   }
 
   @Test(arguments: ["", ".", "..", "a b", "a/b", "^feeds.*", "é", String(repeating: "x", count: 250)])

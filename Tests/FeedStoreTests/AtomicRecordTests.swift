@@ -142,4 +142,34 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: events)
+  func `after a restoration and a rejected record, ordered sections are in their order`(
+    _ event: String
+  )
+    async throws
+  {
+    var driver = StoreDriver()
+    var log: [JudgedRecord] = []
+    driver.onFlush = { log += $0 }
+    var offset = 0
+    func record(_ value: String) -> OracleRecord {
+      offset += 1
+      return OracleRecord(offset: offset, key: Array("f".utf8), value: Array(value.utf8))
+    }
+    let sections = ["s", "t"].map { section in
+      let items = (0..<4).map { #"{"id":"\#(section)\#($0)","data":{"n":\#($0)}}"# }.joined(separator: ",")
+      return #"{"id":"\#(section)","order":[{"by":"/n"}],"items":[\#(items)]}"#
+    }
+    try await driver.run([record(#"{"op":"feed.replace","sections":[\#(sections.joined(separator: ","))]}"#)])
+    try await driver.restart(from: [0: log])
+    let rejected = ["a": "s1", "b": "s2", "c": "s3", "d": "t1", "e": "t2"].reduce(event) { text, name in
+      text.replacing("\"\(name.key)\"", with: "\"\(name.value)\"")
+    }
+    try await driver.run([record("[\(rejected),\(Self.failure)]")])
+    // Before all others, between others, and after all others.
+    for (item, number) in [("s3", -1.0), ("s1", 1.5), ("s0", 9.0), ("t2", -1.0), ("t0", 1.5)] {
+      try await driver.run([record(#"{"op":"item.patch","item":"\#(item)","data":{"n":\#(number)}}"#)])
+    }
+  }
 }

@@ -36,6 +36,14 @@ import Testing
     await compare(setting, seed, setting.generator, count: 1000, rollsBack: true)
   }
 
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(81...84))
+  func `the store decides conditions as the oracle does`(setting: RandomSetting, seed: UInt64) async {
+    var options = seed % 4 < 2 ? setting.generator : setting.generatorOfOrders
+    options.hasConditions = true
+    options.badPercent = 8
+    await compare(setting, seed, options, count: 1500, rollsBack: seed % 2 == 0)
+  }
+
   private func compare(
     _ setting: RandomSetting,
     _ seed: UInt64,

@@ -15,8 +15,8 @@ extension Snapshot {
               id: Array(section.description.utf8),
               data: Array((data(ofSection: section) ?? .null).description.utf8),
               order: order.flatMap(OracleSectionOrder.init),
-              keep: fields.keep.flatMap { Int($0.text) },
-              ttl: fields.ttl.flatMap { Int($0.text) },
+              keep: fields.keep.number.map { Int($0) },
+              ttl: fields.lifetime.number.map { Int($0) },
               items: try itemIdentifiers(inSection: section).map { item in
                 OracleItem(
                   id: Array(item.description.utf8),

@@ -108,6 +108,11 @@ struct DeliveryTests {
     #expect(message.contains(action) && message.contains(remedy), "\(message)")
   }
 
+  @Test func `a request to a broker that the client dropped can be repeated`() {
+    #expect(KafkaError.make(.brokerDropped, "read").isRetriable)
+    #expect(KafkaErrorCode.brokerDropped.name == (Librdkafka.dropsBrokers ? "_DESTROY_BROKER" : "ERR_-137?"))
+  }
+
   @Test func `a broker that delays a client is named, with the quota`() {
     let lines = Mutex<[String]>([])
     let context = CallbackContext(KafkaConfiguration()) { level, facility, text in

@@ -10,6 +10,8 @@ struct TransactionTests {
 
   @Test func `records and offsets are committed in a transaction`() throws {
     try fixture.cluster.createTopic("output", partitions: 1)
+    // Later mock clusters know no offsets of other topics.
+    try fixture.cluster.createTopic("input", partitions: 1)
 
     let consumer = try fixture.consumer(["group.id": "group"])
     let producer = try fixture.registeredProducer()
@@ -23,8 +25,8 @@ struct TransactionTests {
         consumer.groupMetadata()
       )
       try producer.flush(timeoutMilliseconds: 120_000)
-      // The mock cluster writes no markers.
-      #expect(producer.deliveredEnd(of: output) == Int64(index + 1))
+      // Later mock clusters write markers of transactions between the records.
+      #expect(try #require(producer.deliveredEnd(of: output)) > index)
       try producer.commit()
     }
     #expect(producer.takeDeliveryErrors().isEmpty)

@@ -15,6 +15,7 @@ struct RecordGeneratorTests {
   @Test func `all kinds of records are generated`() {
     var options = GeneratorOptions()
     options.badPercent = 10
+    options.hasConditions = true
     var generator = RecordGenerator(seed: 3, options: options)
     var oracle = Oracle()
     var codes: [OracleRejectCode: Int] = [:]
@@ -44,7 +45,7 @@ struct RecordGeneratorTests {
     }
     #expect(Set(codes.keys) == Set(OracleRejectCode.allCases.filter { $0 != .orderedSection }))
     #expect(noOps == Set(OracleNoOp.allCases))
-    #expect(applied > 1500 && already > 0 && deleted > 0 && crossed > 100)
+    #expect(applied > 1000 && already > 0 && deleted > 0 && crossed > 100)
   }
 
   @Test func `ordered sections come, change and go`() {
@@ -83,7 +84,7 @@ struct RecordGeneratorTests {
         }
       }
     }
-    #expect(codes == Set(OracleRejectCode.allCases))
+    #expect(codes == Set(OracleRejectCode.allCases.filter { $0 != .conditionFailed }))
     #expect(applied > 1500 && cut > 300, "\(applied), \(cut)")
     for name in ["long", "bound", "come", "gone", "changed", "moved"] {
       #expect(counts[name, default: 0] > 30, "\(counts)")
@@ -93,7 +94,7 @@ struct RecordGeneratorTests {
   @Test(arguments: [false, true])
   func `the bad records are rejected`(hasOrders: Bool) {
     var options = GeneratorOptions()
-    options.hasOrders = hasOrders
+    (options.hasOrders, options.hasConditions) = (hasOrders, hasOrders)
     options.badPercent = 100
     options.repeatedOffsetPercent = 0
     options.limits.maxDataBytes = 3000

@@ -1,6 +1,7 @@
 """The stand-in cluster with TLS and SASL, on a thread of the test."""
 
 import asyncio
+import os
 import pathlib
 import sys
 import threading
@@ -28,7 +29,7 @@ class SecuredCluster:
     async def _run(self):
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
-        self.cluster = cluster.Cluster(list(self._ports), rules=self.rules)
+        self.cluster = cluster.Cluster(list(self._ports), rules=self.rules, kafka=os.environ.get("FEEDSTORE_TEST_KAFKA"))
         for name in TOPICS if self._has_topics else ():
             self.cluster.create(name, 2, TOPICS[name])
         self.servers = await self.cluster.start()

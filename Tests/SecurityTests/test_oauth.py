@@ -234,8 +234,7 @@ class BrokerTokenTests(unittest.TestCase):
             "another protocol": (given | oauth | {"kafka.security.protocol": "ssl"}, "kafka.security.protocol sasl_ssl"),
             "two sources": (given | oauth | oidc, "no other source of tokens"),
             "no source": (oauth, "kafka.oauth.command is not set"),
-            "a string": (oauth | {"kafka.oauth.command": "/usr/bin/token"}, "a list of strings"),
-            "a list of others": (oauth | {"kafka.oauth.command": "[null]"}, "a list of strings"),
+            "a list of others": (oauth | {"kafka.oauth.command": "[null]"}, "a list of a program and its arguments"),
         }
         for name, (settings, reason) in cases.items():
             with self.subTest(name):

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import secrets
 import tempfile
 import time
@@ -109,22 +110,17 @@ class Stream:
         raise AssertionError(f"the stream ended without {event} of {feed}: {seen}")
 
 
-class TokenTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.keys = cls.folder / "keys.json"
-        write_keys(cls.keys, [web_key(key, name) for name, key in KEYS.items()])
-        _, cls.port, cls.servers = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
+class ServedFeeds(unittest.TestCase):
+    """Daemons with feeds, and requests to them."""
 
     @classmethod
-    def start(cls, keys, **settings):
+    def start(cls, keys, *words, **settings):
         """A daemon with the feeds, its port and its broker's address."""
         settings = {
-            "http.enabled": "true", "http.port": 0, "coalesce.window": 0, "http.jwt.keys": keys,
+            "http.enabled": "true", "http.port": 0, "http.writes.enabled": "true", "coalesce.window": 0, "http.jwt.keys": keys,
             "http.allowedOrigins": SHOWN, "http.token": "the-token-of-the-operator", "http.jwt.leeway": 0, **settings,
         }
-        daemon = cls.enterClassContext(command.Running("run", "--embedded", settings=settings, limit=1200))
+        daemon = cls.enterClassContext(command.Running("run", "--embedded", *words, settings=settings, limit=1200))
         port = int(daemon.wait_for("url=http://127.0.0.1:").split("url=http://127.0.0.1:")[1].split()[0])
         servers = next((line for line in daemon.lines if line.startswith("127.0.0.1:")), None) or daemon.wait_for("127.0.0.1:")
         for feed in FEEDS:
@@ -170,6 +166,15 @@ class TokenTests(unittest.TestCase):
 
     def get(self, target, *arguments, **headers):
         return self.ask(self.port, target, *arguments, **headers)
+
+
+class TokenTests(ServedFeeds):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.keys = cls.folder / "keys.json"
+        write_keys(cls.keys, [web_key(key, name) for name, key in KEYS.items()])
+        _, cls.port, cls.servers = cls.start(cls.keys, **{"http.jwt.issuer": ISSUER, "http.jwt.audience": AUDIENCE})
 
     # Tokens
 
@@ -327,6 +332,26 @@ class TokenTests(unittest.TestCase):
         status, _, problem = self.get("/v1/feeds/news/nowhere", text)
         self.assertEqual((status, problem["code"]), (404, "not-found"))
 
+    def test_conditions_need_the_right_to_read(self):
+        path, wait = self.path("news2") + "/events", {"Prefer": "wait=30"}
+        event = {"op": "item.patch", "item": "first", "data": 2}
+        conditional = {**event, "if": {"item": "first", "data": {"": 7}}}
+        both = token(feedstore={"read": ["news2"], "write": ["news2"]})
+        blind = token(feedstore={"read": ["news"], "write": ["news2"]})
+        status, _, problem = self.get(path, both, conditional, **wait)
+        self.assertEqual((status, problem["code"]), (412, "condition-failed"))
+        self.assertIn("found the number 1", problem["detail"])
+        for content, headers in ((conditional, {}), (event, {"If-Match": '"a@1"'})):
+            status, _, problem = self.get(path, blind, content, **headers)
+            self.assertEqual((status, problem["code"]), (403, "forbidden"))
+        # The outcome of another's record.
+        status, _, written = self.get(path, both, conditional)
+        self.assertEqual(status, 202)
+        place = f"{path}?partition={written['partition']}&offset={written['offset']}"
+        for text, is_said in ((both, True), (blind, False)):
+            status, _, problem = self.get(place, text, **wait)
+            self.assertEqual((status, "number" in problem["detail"]), (412, is_said))
+
     # Streams
 
     def stream(self, text, *feeds, **members):
@@ -392,6 +417,18 @@ class TokenTests(unittest.TestCase):
         again, _ = self.stream(token(["news"]), "news", epoch=version["epoch"], revision=version["revision"])
         event, data = next(iter(again))
         self.assertEqual((event, data["base"], item in json.dumps(data)), ("message", version["revision"], True))
+
+    def test_a_request_that_waits_for_changes_ends_with_its_token(self):
+        status, headers, _ = self.ask(self.port, self.path("news") + "/changes?after=", token(["news"]))
+        self.assertEqual((status, headers["Cache-Control"]), (200, "no-store"))
+        address = re.search(r"<\?(.*)>", headers["Link"]).group(1)
+        # It may also end before, with the 30 s of all requests.
+        while status == 200:
+            with self.open(self.port, f"{self.path('news')}/changes?{address}", token(["news"], seconds=4)) as response:
+                status, headers, text = response.status, response.headers, response.read()
+        problem = json.loads(text)
+        self.assertEqual((status, problem["code"], problem["detail"]), (401, "invalid-token", "the token has expired"))
+        self.assertIn("the token has expired", headers["WWW-Authenticate"])
 
     def test_a_new_token_of_the_server_ends_only_the_streams_of_the_former(self):
         file = self.folder / "token"

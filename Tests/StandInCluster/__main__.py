@@ -9,11 +9,13 @@ import sys
 
 import cluster
 import security
+import versions
 
 _DESCRIPTION = """
 Brokers that behave like Apache Kafka's where it matters for exactly-once processing: transactions that are open, committed or
 aborted, markers that come late, producers that are fenced, groups that rebalance. All is in memory, and nothing is replicated.
-With a command, runs that: FEEDSTORE_TEST_BOOTSTRAP is where the brokers are, FEEDSTORE_TEST_RESTART a command that restarts them.
+With a command, runs that: FEEDSTORE_TEST_BOOTSTRAP is where the brokers are, FEEDSTORE_TEST_RESTART a command that restarts them,
+FEEDSTORE_TEST_KAFKA the release of Kafka (--kafka).
 Without, runs until it is stopped.
 """
 
@@ -34,6 +36,12 @@ def _options():
         "--sasl", action="append", default=[], choices=security.MECHANISMS, help="clients must say who they are in this way"
     )
     parser.add_argument("--user", action="append", default=[], metavar="NAME:PASSWORD", help="of one who may come in by SASL")
+    parser.add_argument(
+        "--kafka",
+        default=os.environ.get("FEEDSTORE_TEST_KAFKA") or "few",
+        choices=versions.OFFERED,
+        help="offer the versions of requests of this release of Kafka (few: as few as FeedStore's clients need)",
+    )
     parser.add_argument("--restart", metavar="PORT", type=int, help="restarts the brokers of another, whose control port that is")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run, after --")
     return parser.parse_args()
@@ -46,7 +54,7 @@ def _security(options):
 
 async def _serve(options):
     ports = [options.port and options.port + number for number in range(options.brokers)]
-    stand_in = cluster.Cluster(ports, options.markers, options.faults, options.abort_interval, _security(options))
+    stand_in = cluster.Cluster(ports, options.markers, options.faults, options.abort_interval, _security(options), options.kafka)
     servers = await stand_in.start()
 
     async def restart(_, writer):
@@ -60,6 +68,7 @@ async def _serve(options):
         command = options.command[1:] if options.command[0] == "--" else options.command
         environment = os.environ | {
             "FEEDSTORE_TEST_BOOTSTRAP": servers,
+            "FEEDSTORE_TEST_KAFKA": options.kafka,
             "FEEDSTORE_TEST_RESTART": f"'{sys.executable}' '{os.path.abspath(sys.argv[0])}' --restart {port}",
         }
         process = await asyncio.create_subprocess_exec(*command, env=environment)

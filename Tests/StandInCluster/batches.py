@@ -75,10 +75,11 @@ class Batch:
     def is_compressed(self):
         return self.attributes & _COMPRESSION != 0
 
-    def place(self, base):
-        """Sets its offset, which the checksum does not cover."""
+    def place(self, base, leader_epoch):
+        """Sets its offset and its leader's epoch, which the checksum does not cover."""
         self.base = base
         struct.pack_into(">q", self.data, 0, base)
+        struct.pack_into(">i", self.data, 12, leader_epoch)
 
     def records(self):
         """Offset, key and bytes of each record; the key is None for null. Compressed batches are not supported."""

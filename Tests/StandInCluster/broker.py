@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import random
 import struct
+import sys
 import traceback
 
+import errors
 import requests
 
 # Kafka's default of socket.request.max.bytes.
@@ -79,6 +81,9 @@ class Broker:
                 return
             try:
                 answer = await requests.handle(self, request, session)
+            except errors.RefusedRequest as refusal:
+                print(f"stand-in cluster: {refusal}", file=sys.stderr)
+                return
             except Exception:
                 # A bug in the stand-in.
                 traceback.print_exc()

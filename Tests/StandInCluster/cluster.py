@@ -11,6 +11,7 @@ import groups
 import security
 import topic
 import transactions
+import versions
 
 _TICK_SECONDS = 0.1
 _TICKS_PER_CLEANING = 10
@@ -19,9 +20,11 @@ _MOST_SETTLING_SECONDS = 0.5
 
 
 class Cluster:
-    def __init__(self, ports, marker_seconds=0.03, faults=0.0, abort_seconds=0.0, rules=None):
+    def __init__(self, ports, marker_seconds=0.03, faults=0.0, abort_seconds=0.0, rules=None, kafka=None):
         self.id = "stand-in"
         self.security = rules or security.Security()
+        # The versions of requests, by API key.
+        self.offered = versions.OFFERED[kafka or "few"]
         self.topics = {}
         self.groups = groups.Groups()
         self.transactions = transactions.Transactions(self, marker_seconds)
@@ -76,11 +79,18 @@ class Cluster:
     def _move(self, change):
         """Starts or stops a broker. Its successors need a while, and restart the sessions of group members."""
         before = {group.name: self.coordinator(group.name) for group in self.groups.all}
+        leaders = {place: self.leader(*place) for place in self._places()}
         change()
+        for name, index in leaders:
+            if self.leader(name, index) is not leaders[name, index]:
+                self.partition(name, index).change_leader()
         for group in self.groups.all:
             if self.coordinator(group.name) is not before[group.name]:
                 group.hear_all()
         self._settled_at = time.monotonic() + random.random() * _MOST_SETTLING_SECONDS
+
+    def _places(self):
+        return [(name, index) for name, one in self.topics.items() for index in range(len(one.partitions))]
 
     @property
     def is_settled(self):
@@ -112,6 +122,10 @@ class Cluster:
         """None if there is no such partition."""
         known = self.topics.get(name)
         return known.partitions[index] if known and 0 <= index < len(known.partitions) else None
+
+    def topic_name(self, id):
+        """None if there is no such topic."""
+        return next((name for name, one in self.topics.items() if one.id == id), None)
 
     def create(self, name, count, settings):
         if name in self.topics:

@@ -26,10 +26,13 @@ INVALID_PRODUCER_ID_MAPPING = 49
 INVALID_TRANSACTION_TIMEOUT = 50
 CONCURRENT_TRANSACTIONS = 51
 SASL_AUTHENTICATION_FAILED = 58
+FENCED_LEADER_EPOCH = 74
+UNKNOWN_LEADER_EPOCH = 75
 MEMBER_ID_REQUIRED = 79
 FENCED_INSTANCE_ID = 82
 UNSTABLE_OFFSET_COMMIT = 88
 PRODUCER_FENCED = 90
+UNKNOWN_TOPIC_ID = 100
 
 
 class KafkaError(Exception):
@@ -38,3 +41,7 @@ class KafkaError(Exception):
     def __init__(self, code):
         super().__init__(code)
         self.code = code
+
+
+class RefusedRequest(Exception):
+    """A request for which a broker closes the connection, as for one that it does not offer."""

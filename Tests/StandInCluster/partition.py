@@ -28,12 +28,32 @@ class Partition:
         self.open = {}
         # Producer, first offset and marker offset of aborted transactions, in the order of the markers.
         self.aborted = []
+        # The first offset of each leader's epoch.
+        self._epochs = [0]
         self._producers = {}
         self._waiting = set()
 
     @property
     def last_stable(self):
         return min(self.open.values(), default=self.end)
+
+    @property
+    def leader_epoch(self):
+        return len(self._epochs) - 1
+
+    def change_leader(self):
+        self._epochs.append(self.end)
+
+    def check_leader_epoch(self, epoch):
+        """Raises an error if a client has missed a leader, or this broker has; -1 if the client does not know any."""
+        if 0 <= epoch < self.leader_epoch:
+            raise errors.KafkaError(errors.FENCED_LEADER_EPOCH)
+        if epoch > self.leader_epoch:
+            raise errors.KafkaError(errors.UNKNOWN_LEADER_EPOCH)
+
+    def end_of_epoch(self, epoch):
+        """The end of the records of a leader's epoch."""
+        return self._epochs[epoch + 1] if epoch < self.leader_epoch else self.end
 
     def append(self, data):
         """Appends a producer's batch; returns its offset.
@@ -77,7 +97,7 @@ class Partition:
         return None
 
     def _put(self, batch):
-        batch.place(self.end)
+        batch.place(self.end, self.leader_epoch)
         batch.arrival = time.monotonic()
         if batch.is_transactional and not batch.is_control:
             self.open.setdefault(batch.producer, batch.base)

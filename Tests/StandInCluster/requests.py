@@ -7,6 +7,7 @@ import asyncio
 
 import errors
 import security
+import versions
 import wire
 
 _BROKER_SETTINGS = {
@@ -38,16 +39,20 @@ async def handle(broker, data, session):
     """The response to a request; None if it requires none."""
     reader = wire.Reader(data)
     key, version, correlation = reader.i16(), reader.i16(), reader.i32()
-    least, most, first_flexible, handler = _HANDLERS[key]
     client = reader.text()
     writer = wire.Writer()
     writer.i32(correlation)
-    if not least <= version <= most:
-        # Only ApiVersions may have an unknown version; it is answered as version 0.
-        assert key == _API_VERSIONS, f"request {key} in version {version}"
+    least, most = broker.cluster.offered.get(key, (0, -1))
+    if key == _API_VERSIONS and version > most:
+        # It is answered as version 0.
         writer.i16(errors.UNSUPPORTED_VERSION)
-        _write_versions(writer, 0)
+        _write_versions(broker, writer, 0)
         return bytes(writer.data)
+    if not least <= version <= most or (key == 0 and version < versions.LOWEST_PRODUCE):
+        raise errors.RefusedRequest(f"there is no version {version} of request {key} (from {client})")
+    known, first_flexible, handler = _HANDLERS[key]
+    # No client of FeedStore sends it yet.
+    assert version <= known, f"version {version} of request {key} is offered, but not implemented"
     if version >= first_flexible:
         reader.is_flexible = writer.is_flexible = True
         reader.tags()
@@ -68,22 +73,22 @@ def _code(action):
     return errors.NONE
 
 
-def _topics(reader, part):
+def _topics(reader, part, name=None):
     """For each topic, its name and what `part` reads for each partition; None for null."""
 
     def topic():
-        name, parts = reader.text(), reader.array(part)
+        key, parts = (name or reader.text)(), reader.array(part)
         reader.tags()
-        return name, parts
+        return key, parts
 
     return reader.array(topic)
 
 
-def _write_topics(writer, topics, part):
+def _write_topics(writer, topics, part, name=None):
     """Writes for each topic its name, and each of its parts with `part`."""
 
     def topic(entry):
-        writer.text(entry[0])
+        (name or writer.text)(entry[0])
         writer.array(entry[1], lambda value: part(entry[0], value))
         writer.tags()
 
@@ -95,18 +100,18 @@ def _write_topics(writer, topics, part):
 
 async def _api_versions(broker, version, reader, writer):
     writer.i16(errors.NONE)
-    _write_versions(writer, version)
+    _write_versions(broker, writer, version)
 
 
-def _write_versions(writer, version):
+def _write_versions(broker, writer, version):
     def one(entry):
-        key, (least, most, _, _) = entry
+        key, (least, most) = entry
         writer.i16(key)
         writer.i16(least)
         writer.i16(most)
         writer.tags()
 
-    writer.array(list(_HANDLERS.items()), one)
+    writer.array(list(broker.cluster.offered.items()), one)
     if version >= 1:
         writer.i32(0)
     writer.tags()
@@ -133,7 +138,14 @@ async def _sasl_authenticate(broker, version, reader, writer):
 
 async def _metadata(broker, version, reader, writer):
     cluster = broker.cluster
-    names = reader.array(reader.text)
+
+    def wanted():
+        id = reader.uuid() if version >= 10 else None
+        name = reader.text()
+        reader.tags()
+        return cluster.topic_name(id) if name is None else name
+
+    names = reader.array(wanted)
     if names is None or (version == 0 and not names):
         names = list(cluster.topics)
     if version >= 3:
@@ -145,6 +157,7 @@ async def _metadata(broker, version, reader, writer):
         writer.i32(one.port)
         if version >= 1:
             writer.text(None)
+        writer.tags()
 
     up = [one for one in cluster.brokers if one.is_up]
     writer.array(up, node)
@@ -157,6 +170,8 @@ async def _metadata(broker, version, reader, writer):
         known = cluster.topics.get(name)
         writer.i16(errors.NONE if known else errors.UNKNOWN_TOPIC_OR_PARTITION)
         writer.text(name)
+        if version >= 10:
+            writer.uuid(known.id if known else bytes(16))
         if version >= 1:
             writer.flag(False)
 
@@ -165,12 +180,25 @@ async def _metadata(broker, version, reader, writer):
             writer.i16(errors.NONE)
             writer.i32(index)
             writer.i32(leader)
+            if version >= 7:
+                writer.i32(known.partitions[index].leader_epoch)
             writer.array([one.number for one in cluster.brokers], writer.i32)
             writer.array([one.number for one in up], writer.i32)
+            if version >= 5:
+                writer.array([one.number for one in cluster.brokers if not one.is_up], writer.i32)
+            writer.tags()
 
         writer.array(range(len(known.partitions)) if known else [], part)
+        if version >= 8:
+            writer.i32(_NO_OPERATIONS)
+        writer.tags()
 
     writer.array(names, topic)
+    if 8 <= version <= 10:
+        writer.i32(_NO_OPERATIONS)
+    if version >= 13:
+        writer.i16(errors.NONE)
+    writer.tags()
 
 
 async def _find_coordinator(broker, version, reader, writer):
@@ -189,19 +217,28 @@ async def _find_coordinator(broker, version, reader, writer):
 # Records
 
 
-def _led(broker, topic, index):
-    """A partition that this broker leads."""
+def _led(broker, topic, index, leader_epoch=-1):
+    """A partition that this broker leads; a client may name the epoch of the leader that it expects."""
     found = broker.cluster.partition(topic, index)
+    if found is None and isinstance(topic, bytes):
+        raise errors.KafkaError(errors.UNKNOWN_TOPIC_ID)
     if found is None:
         raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION)
     if broker.cluster.leader(topic, index) is not broker:
         raise errors.KafkaError(errors.NOT_LEADER_OR_FOLLOWER)
+    found.check_leader_epoch(leader_epoch)
     return found
 
 
 async def _produce(broker, version, reader, writer):
     name, acks, _ = reader.text(), reader.i16(), reader.i32()
-    topics = _topics(reader, lambda: (reader.i32(), reader.block()))
+
+    def wanted():
+        index, data = reader.i32(), reader.block()
+        reader.tags()
+        return index, data
+
+    topics = _topics(reader, wanted)
 
     def part(topic, value):
         index, data = value
@@ -223,24 +260,47 @@ async def _produce(broker, version, reader, writer):
         writer.i64(-1)
         if version >= 5:
             writer.i64(start)
+        if version >= 8:
+            writer.array([], writer.i32)
+            writer.text(None)
+        writer.tags()
 
     _write_topics(writer, topics, part)
     writer.i32(0)
+    writer.tags()
     return acks != 0
 
 
 async def _fetch(broker, version, reader, writer):
-    reader.i32()
+    if version < 15:
+        reader.i32()
     wait, least, most = reader.i32(), reader.i32(), reader.i32()
     is_committed = reader.i8() == 1
+    if version >= 7:
+        # A session: a broker may grant none.
+        reader.i64()
+    # The identifiers of the request by the names that they have now, or by themselves.
+    ids = {}
+
+    def name():
+        id = reader.uuid()
+        found = broker.cluster.topic_name(id) or id
+        ids[found] = id
+        return found
 
     def wanted():
-        index, offset = reader.i32(), reader.i64()
+        index = reader.i32()
+        leader_epoch = reader.i32() if version >= 9 else -1
+        offset = reader.i64()
+        if version >= 12:
+            reader.i32()
         if version >= 5:
             reader.i64()
-        return index, offset, reader.i32()
+        most_of_part = reader.i32()
+        reader.tags()
+        return index, offset, most_of_part, leader_epoch
 
-    topics = _topics(reader, wanted)
+    topics = _topics(reader, wanted, name if version >= 13 else None)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait / 1000
     while True:
@@ -260,6 +320,9 @@ async def _fetch(broker, version, reader, writer):
             for found in waited:
                 found.forget(news)
     writer.i32(0)
+    if version >= 7:
+        writer.i16(errors.NONE)
+        writer.i32(0)
 
     def part(topic, value):
         code, end, stable, start, aborted, data = results[topic, value[0]]
@@ -273,20 +336,25 @@ async def _fetch(broker, version, reader, writer):
         def one(entry):
             writer.i64(entry[0])
             writer.i64(entry[1])
+            writer.tags()
 
         writer.array(aborted, one)
+        if version >= 11:
+            writer.i32(-1)
         writer.block(data)
+        writer.tags()
 
-    _write_topics(writer, topics, part)
+    _write_topics(writer, topics, part, (lambda name: writer.uuid(ids[name])) if version >= 13 else None)
+    writer.tags()
 
 
 def _read_all(broker, topics, most, is_committed):
     """The available data of each partition, its size, and whether there was an error."""
     results, size, failed = {}, 0, False
     for topic, parts in topics:
-        for index, offset, most_of_part in parts:
+        for index, offset, most_of_part, leader_epoch in parts:
             try:
-                found = _led(broker, topic, index)
+                found = _led(broker, topic, index, leader_epoch)
                 limit = min(most_of_part, max(0, most - size))
                 data, aborted = found.read(offset, limit, is_committed) if limit > 0 else (b"", [])
                 results[topic, index] = errors.NONE, found.end, found.last_stable, found.start, aborted, data
@@ -300,15 +368,24 @@ def _read_all(broker, topics, most, is_committed):
 async def _list_offsets(broker, version, reader, writer):
     reader.i32()
     is_committed = version >= 2 and reader.i8() == 1
-    topics = _topics(reader, lambda: (reader.i32(), reader.i64()))
+
+    def wanted():
+        index = reader.i32()
+        leader_epoch = reader.i32() if version >= 4 else -1
+        time = reader.i64()
+        reader.tags()
+        return index, time, leader_epoch
+
+    topics = _topics(reader, wanted)
     if version >= 2:
         writer.i32(0)
 
     def part(topic, value):
-        index, asked = value
-        time, offset, code = -1, -1, errors.NONE
+        index, asked, leader_epoch = value
+        time, offset, code, epoch = -1, -1, errors.NONE, -1
         try:
-            found = _led(broker, topic, index)
+            found = _led(broker, topic, index, leader_epoch)
+            epoch = found.leader_epoch
             if asked == -1 and not broker.cluster.is_settled:
                 raise errors.KafkaError(errors.LEADER_NOT_AVAILABLE)
             if asked == -1:
@@ -323,6 +400,31 @@ async def _list_offsets(broker, version, reader, writer):
         writer.i16(code)
         writer.i64(time)
         writer.i64(offset)
+        if version >= 4:
+            writer.i32(epoch)
+        writer.tags()
+
+    _write_topics(writer, topics, part)
+    writer.tags()
+
+
+async def _offset_for_leader_epoch(broker, version, reader, writer):
+    if version >= 3:
+        reader.i32()
+    topics = _topics(reader, lambda: (reader.i32(), reader.i32(), reader.i32()))
+    writer.i32(0)
+
+    def part(topic, value):
+        index, current, epoch = value
+        code, end = errors.NONE, -1
+        try:
+            end = _led(broker, topic, index, current).end_of_epoch(epoch)
+        except errors.KafkaError as error:
+            code, epoch = error.code, -1
+        writer.i16(code)
+        writer.i32(index)
+        writer.i32(epoch)
+        writer.i64(end)
 
     _write_topics(writer, topics, part)
 
@@ -402,23 +504,32 @@ async def _leave_group(broker, version, reader, writer):
 
 
 async def _list_groups(broker, version, reader, writer):
+    if version >= 1:
+        writer.i32(0)
     writer.i16(errors.NONE)
 
     def one(group):
         writer.text(group.name)
         writer.text(group.protocol_type)
+        if version >= 4:
+            writer.text(group.state)
+        writer.tags()
 
     mine = [group for group in broker.cluster.groups.all if broker.cluster.coordinator(group.name) is broker]
     writer.array(mine, one)
+    writer.tags()
 
 
 async def _describe_groups(broker, version, reader, writer):
     def member(one):
         writer.text(one.id)
+        if version >= 4:
+            writer.text(one.instance)
         writer.text(one.client)
         writer.text("/127.0.0.1")
         writer.block(dict(one.protocols).get(group.protocol, b""))
         writer.block(one.assignment)
+        writer.tags()
 
     def one(name):
         nonlocal group
@@ -433,9 +544,15 @@ async def _describe_groups(broker, version, reader, writer):
         writer.text(group.protocol_type if group else "")
         writer.text(group.protocol if group else "")
         writer.array(list(group.members.values()) if group else [], member)
+        if version >= 3:
+            writer.i32(_NO_OPERATIONS)
+        writer.tags()
 
     group = None
+    if version >= 1:
+        writer.i32(0)
     writer.array(reader.array(reader.text), one)
+    writer.tags()
 
 
 async def _offset_commit(broker, version, reader, writer):
@@ -449,6 +566,7 @@ async def _offset_commit(broker, version, reader, writer):
     if version >= 3:
         writer.i32(0)
     _write_codes(writer, topics, code)
+    writer.tags()
 
 
 def _read_offset(reader, has_epoch):
@@ -470,37 +588,58 @@ def _write_codes(writer, topics, code):
 
 
 async def _offset_fetch(broker, version, reader, writer):
-    name = reader.text()
-    topics = _topics(reader, reader.i32)
+    def wanted():
+        name = reader.text()
+        if version >= 9:
+            # A member, for the newer group protocol.
+            reader.text()
+            reader.i32()
+        topics = _topics(reader, reader.i32)
+        if version >= 8:
+            reader.tags()
+        return name, topics
+
+    wanted_of_groups = reader.array(wanted) if version >= 8 else [wanted()]
     is_stable = version >= 7 and reader.flag()
-    code, group = errors.NONE, None
-    try:
-        group = _group(broker, name)
-    except errors.KafkaError as error:
-        code = error.code
-    if topics is None:
-        places = sorted(group.offsets) if group else []
-        topics = [(topic, [index for of, index in places if of == topic]) for topic in sorted({p[0] for p in places})]
     if version >= 3:
         writer.i32(0)
 
-    def part(topic, index):
-        offset, note = group.offsets.get((topic, index), (-1, "")) if group else (-1, "")
-        part_code = code
-        if group and is_stable and group.is_unstable((topic, index)):
-            offset, part_code = -1, errors.UNSTABLE_OFFSET_COMMIT
-        writer.i32(index)
-        writer.i64(offset)
-        if version >= 5:
-            writer.i32(-1)
-        writer.text(note)
-        writer.i16(part_code)
+    def one(entry):
+        name, topics = entry
+        code, group = errors.NONE, None
+        try:
+            group = _group(broker, name)
+        except errors.KafkaError as error:
+            code = error.code
+        if topics is None:
+            places = sorted(group.offsets) if group else []
+            topics = [(topic, [index for of, index in places if of == topic]) for topic in sorted({p[0] for p in places})]
+
+        def part(topic, index):
+            offset, note = group.offsets.get((topic, index), (-1, "")) if group else (-1, "")
+            part_code = code
+            if group and is_stable and group.is_unstable((topic, index)):
+                offset, part_code = -1, errors.UNSTABLE_OFFSET_COMMIT
+            writer.i32(index)
+            writer.i64(offset)
+            if version >= 5:
+                writer.i32(-1)
+            writer.text(note)
+            writer.i16(part_code)
+            writer.tags()
+
+        if version >= 8:
+            writer.text(name)
+        _write_topics(writer, topics, part)
+        if version >= 2:
+            writer.i16(code)
         writer.tags()
 
-    _write_topics(writer, topics, part)
-    if version >= 2:
-        writer.i16(code)
-    writer.tags()
+    if version >= 8:
+        writer.array(wanted_of_groups, one)
+        writer.tags()
+    else:
+        one(wanted_of_groups[0])
 
 
 # Transactions
@@ -606,13 +745,22 @@ async def _delete_topics(broker, version, reader, writer):
     def one(name):
         writer.text(name)
         writer.i16(_code(lambda: broker.cluster.delete(name)))
+        writer.tags()
 
     writer.array(names, one)
+    writer.tags()
 
 
 async def _create_partitions(broker, version, reader, writer):
+    def replicas():
+        numbers = reader.array(reader.i32)
+        reader.tags()
+        return numbers
+
     def wanted():
-        return reader.text(), reader.i32(), reader.array(lambda: reader.array(reader.i32))
+        entry = reader.text(), reader.i32(), reader.array(replicas)
+        reader.tags()
+        return entry
 
     topics = reader.array(wanted)
     reader.i32()
@@ -623,12 +771,19 @@ async def _create_partitions(broker, version, reader, writer):
         writer.text(entry[0])
         writer.i16(errors.NONE if only_checks else _code(lambda: broker.cluster.extend(*entry[:2])))
         writer.text(None)
+        writer.tags()
 
     writer.array(topics, one)
+    writer.tags()
 
 
 async def _delete_records(broker, version, reader, writer):
-    topics = _topics(reader, lambda: (reader.i32(), reader.i64()))
+    def wanted():
+        index, offset = reader.i32(), reader.i64()
+        reader.tags()
+        return index, offset
+
+    topics = _topics(reader, wanted)
     writer.i32(0)
 
     def part(topic, value):
@@ -641,8 +796,10 @@ async def _delete_records(broker, version, reader, writer):
         writer.i32(index)
         writer.i64(start)
         writer.i16(code)
+        writer.tags()
 
     _write_topics(writer, topics, part)
+    writer.tags()
 
 
 async def _describe_configs(broker, version, reader, writer):
@@ -682,6 +839,8 @@ async def _describe_configs(broker, version, reader, writer):
     writer.array(resources, one)
 
 
+# The client did not ask which operations it is authorized for.
+_NO_OPERATIONS = -(2**31)
 _API_VERSIONS = 18
 _NEVER = 99
 _OPEN_TO_ALL = (17, _API_VERSIONS, 36)
@@ -689,32 +848,33 @@ _OPEN_TO_ALL = (17, _API_VERSIONS, 36)
 _ADMINISTRATIVE = (19, 20, 32, 37)
 # Produce, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit.
 _OF_TRANSACTIONS = (0, 24, 25, 26, 28)
-# By API key: the minimum and maximum version, the first flexible one, and the handler.
+# By API key: the highest version that is implemented, the first flexible one, and the handler.
 _HANDLERS = {
-    0: (3, 7, _NEVER, _produce),
-    1: (4, 5, _NEVER, _fetch),
-    2: (1, 2, _NEVER, _list_offsets),
-    3: (0, 4, _NEVER, _metadata),
-    8: (2, 7, _NEVER, _offset_commit),
-    9: (1, 7, 6, _offset_fetch),
-    10: (0, 2, _NEVER, _find_coordinator),
-    11: (0, 5, _NEVER, _join_group),
-    12: (0, 3, _NEVER, _heartbeat),
-    13: (0, 1, _NEVER, _leave_group),
-    14: (0, 3, _NEVER, _sync_group),
-    15: (0, 0, _NEVER, _describe_groups),
-    16: (0, 0, _NEVER, _list_groups),
-    17: (0, 1, _NEVER, _sasl_handshake),
-    _API_VERSIONS: (0, 3, 3, _api_versions),
-    19: (0, 4, _NEVER, _create_topics),
-    20: (0, 3, _NEVER, _delete_topics),
-    21: (0, 1, _NEVER, _delete_records),
-    22: (0, 4, 2, _init_producer_id),
-    24: (0, 0, _NEVER, _add_partitions),
-    25: (0, 0, _NEVER, _add_offsets),
-    26: (0, 1, _NEVER, _end_transaction),
-    28: (0, 3, 3, _transaction_offsets),
-    32: (0, 1, _NEVER, _describe_configs),
-    36: (0, 1, _NEVER, _sasl_authenticate),
-    37: (0, 0, _NEVER, _create_partitions),
+    0: (11, 9, _produce),
+    1: (18, 12, _fetch),
+    2: (7, 6, _list_offsets),
+    3: (13, 9, _metadata),
+    8: (9, 8, _offset_commit),
+    9: (9, 6, _offset_fetch),
+    10: (2, _NEVER, _find_coordinator),
+    11: (5, _NEVER, _join_group),
+    12: (3, _NEVER, _heartbeat),
+    13: (1, _NEVER, _leave_group),
+    14: (3, _NEVER, _sync_group),
+    15: (5, 5, _describe_groups),
+    16: (4, 3, _list_groups),
+    17: (1, _NEVER, _sasl_handshake),
+    _API_VERSIONS: (4, 3, _api_versions),
+    19: (4, _NEVER, _create_topics),
+    20: (4, 4, _delete_topics),
+    21: (2, 2, _delete_records),
+    22: (4, 2, _init_producer_id),
+    23: (2, _NEVER, _offset_for_leader_epoch),
+    24: (0, _NEVER, _add_partitions),
+    25: (0, _NEVER, _add_offsets),
+    26: (1, _NEVER, _end_transaction),
+    28: (3, 3, _transaction_offsets),
+    32: (1, _NEVER, _describe_configs),
+    36: (1, _NEVER, _sasl_authenticate),
+    37: (2, 2, _create_partitions),
 }

@@ -1,6 +1,9 @@
 """The behaviour of the stand-in, or any cluster, that tests rely on, through librdkafka: `python3 . -- python3 -m unittest`."""
 
+import logging
 import os
+import socket
+import struct
 import time
 import unittest
 import uuid
@@ -10,6 +13,41 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 SERVERS = {"bootstrap.servers": os.environ["FEEDSTORE_TEST_BOOTSTRAP"]}
 TIMEOUT = 300
+IS_KAFKA_4 = unittest.skipUnless(os.environ.get("FEEDSTORE_TEST_KAFKA", "").startswith("4."), "only with --kafka 4.0 or 4.1")
+PRODUCE, METADATA, JOIN_GROUP, API_VERSIONS = 0, 3, 11, 18
+
+
+def answer(key, version):
+    """The response to a request without fields, after its number; None if the broker closes the connection."""
+    host, port = SERVERS["bootstrap.servers"].split(",")[0].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), TIMEOUT) as connection, connection.makefile("rb") as stream:
+        request = struct.pack(">hhih", key, version, 1, -1)
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        size = stream.read(4)
+        return stream.read(*struct.unpack(">i", size))[4:] if size else None
+
+
+def offered(version=0):
+    """The error code of ApiVersions, and the lowest and the highest version of each request."""
+    code, count = struct.unpack_from(">hi", data := answer(API_VERSIONS, version))
+    return code, {key: (least, most) for key, least, most in struct.iter_unpack(">hhh", data[6 : 6 + 6 * count])}
+
+
+class VersionTests(unittest.TestCase):
+    def test_a_version_that_is_not_offered_is_refused(self):
+        code, known = offered()
+        self.assertEqual(code, 0)
+        self.assertIsNone(answer(METADATA, known[METADATA][1] + 1))
+        # A client that asks in a version of its own learns which one to ask in.
+        code, answered = offered(version=100)
+        self.assertEqual((code, answered[API_VERSIONS]), (35, known[API_VERSIONS]))
+
+    @IS_KAFKA_4
+    def test_kafka_4_offers_produce_0_and_refuses_it(self):
+        _, known = offered()
+        self.assertEqual(known[PRODUCE][0], 0)
+        self.assertIsNone(answer(PRODUCE, 2))
+        self.assertEqual(known[JOIN_GROUP][0], 2 if os.environ["FEEDSTORE_TEST_KAFKA"] == "4.0" else 0)
 
 
 class StandInTests(unittest.TestCase):
@@ -157,6 +195,17 @@ class StandInTests(unittest.TestCase):
             small.produce(topic, "x" * 400, partition=0)
         small.commit_transaction(TIMEOUT)
         self.wait_to_read(topic, ["x" * 400] * 3)
+
+    @IS_KAFKA_4
+    def test_clients_compress(self):
+        topic = self.make_topic()
+        for codec in ("gzip", "snappy", "lz4", "zstd"):
+            lines = []
+            logger = logging.Logger(codec)
+            logger.addFilter(lambda record: lines.append(record.getMessage()))
+            producer = Producer(SERVERS | {"compression.type": codec, "debug": "msg"}, logger=logger)
+            self.send(producer, topic, "x" * 1000)
+            self.assertIn(f", {codec})", "".join(lines))
 
     def test_partitions_are_added_to_a_topic_and_never_taken_away(self):
         topic = self.make_topic()

@@ -1,5 +1,7 @@
 """A topic: its settings and its partitions."""
 
+import uuid
+
 import partition
 
 # The defaults of Apache Kafka 3.9, for the settings used here.
@@ -23,6 +25,7 @@ class Topic:
     def __init__(self, count, settings):
         # The topic's own settings.
         self.settings = settings
+        self.id = uuid.uuid4().bytes
         self.partitions = []
         self.extend(count)
 

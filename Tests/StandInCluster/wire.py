@@ -56,6 +56,9 @@ class Reader:
         taken = self._take(self.varint() - 1 if self.is_flexible else self.i16())
         return None if taken is None else taken.decode()
 
+    def uuid(self):
+        return self._take(16)
+
     def block(self):
         """Bytes; None for null."""
         return self._take(self.varint() - 1 if self.is_flexible else self.i32())
@@ -108,6 +111,9 @@ class Writer:
         else:
             self.i16(-1 if encoded is None else len(encoded))
         self.data += encoded or b""
+
+    def uuid(self, value):
+        self.data += value
 
     def block(self, value):
         if self.is_flexible:

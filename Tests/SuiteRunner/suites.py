@@ -22,10 +22,13 @@ class Suite:
     uses_cluster: bool = False
     # Whether it disturbs others that use the same cluster.
     restarts_brokers: bool = False
+    # The release of Kafka for which the stand-in stands, even if there is a cluster.
+    kafka: str = ""
 
     def command_line(self, bootstrap):
         """The command, with a stand-in unless there is a cluster."""
-        return [*STAND_IN, "--", *self.command] if self.uses_cluster and not bootstrap else self.command
+        command = [*STAND_IN, "--", *self.command] if self.uses_cluster and (self.kafka or not bootstrap) else self.command
+        return ["env", f"FEEDSTORE_TEST_KAFKA={self.kafka}", *command] if self.kafka else command
 
 
 def swift(name, *filters, **more):
@@ -108,6 +111,16 @@ SUITES = [
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]
 
+
+def on_kafka(version):
+    """The suites in which clients depend on the versions of requests, on a stand-in for that release."""
+    chosen = [suite for suite in SUITES if suite.name in ("broker", "restart", "stand-in")]
+    chosen.append(unittest("security", "SecurityTests", "test_kafka"))
+    return [
+        dataclasses.replace(suite, name=f"{suite.name}-{version}", kafka=version, restarts_brokers=False) for suite in chosen
+    ]
+
+
 # The long variants: with FEEDSTORE_TEST_SLOW, the tests make more random cases.
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
@@ -115,6 +128,8 @@ SLOW = [
     unittest("image", "PackageTests", "test_image", "test_kubernetes", "test_chart", "test_healthcheck"),
     # Builds an earlier commit.
     upgrade(),
+    *on_kafka("4.0"),
+    *on_kafka("4.1"),
     # Builds the client twice more, with modules that stand in for Apple's.
     swift_client("swift-lists", "Tests/UIKitStandIn", "Tests/AppKitStandIn"),
     # Again with its users' setting: optimisation.

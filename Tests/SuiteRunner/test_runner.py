@@ -1,6 +1,7 @@
 """The runner's promises for suites that fail, hang, or leave processes behind, and for the busy loops."""
 
 import asyncio
+import dataclasses
 import os
 import pathlib
 import select
@@ -119,7 +120,10 @@ Feed/Other.swift:8: Precondition failed: it is completed already
     def test_a_cluster_is_stood_in_for_where_there_is_none(self):
         suite = shell("one", "true", uses_cluster=True)
         self.assertEqual(suite.command_line("localhost:9092"), suite.command)
-        self.assertEqual(suite.command_line(None), [*suites.STAND_IN, "--", *suite.command])
+        stand_in = [*suites.STAND_IN, "--", *suite.command]
+        self.assertEqual(suite.command_line(None), stand_in)
+        released = dataclasses.replace(suite, kafka="4.1")
+        self.assertEqual(released.command_line("localhost:9092"), ["env", "FEEDSTORE_TEST_KAFKA=4.1", *stand_in])
 
 
 class CommandTests(unittest.TestCase):

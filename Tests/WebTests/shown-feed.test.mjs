@@ -151,8 +151,8 @@ test('marks say what changed, and what the data was', async () => {
     scene.server.change((sections) => edit(sections[from], sections[to]));
     await scene.settle(`round ${round}`);
     const [entry] = scene.entries.slice(count);
-    // The only item of its section does not move within it.
-    if (entry === undefined) continue;
+    // The only item of its section does not move within it. There may be a keyframe.
+    if (kind === 'moved' && from === to && scene.server.sections[from].items.length === 1) continue;
     const mark = entry.marks.get(isEdit ? `i${first.id}` : `inew${round}`);
     assert.deepEqual(mark.kinds, [kind], `seed ${seed}, round ${round}`);
     assert.equal(mark.before, ['reconfigured', 'reloaded'].includes(kind) ? before.get(first.id) : undefined);

@@ -13,7 +13,7 @@ PAGES = {
     ],
     "Follow and write": [
         ("Following feeds", "following.md"), ("JavaScript and React", "javascript.md"), ("Python", "python.md"), ("Swift", "swift.md"),
-        ("What the clients do", "clients.md"), ("HTTP", "http.md"), ("Error codes", "errors.md"),
+        ("What the clients do", "clients.md"), ("HTTP", "http.md"), ("Poll through a cache", "poll.md"), ("Error codes", "errors.md"),
     ],
     "Operate": [
         ("Install", "install.md"), ("Kubernetes", "kubernetes.md"), ("Configure", "configure.md"), ("Settings", "settings.md"),

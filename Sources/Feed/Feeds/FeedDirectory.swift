@@ -21,8 +21,8 @@ public final class FeedDirectory {
   @exclusivity(unchecked) public private(set) var itemCount = 0
   /// Sections with an order, a bound or a time to live.
   @exclusivity(unchecked) public private(set) var settingsCount = 0
-  /// Items that end, and sections with a time to live.
-  @exclusivity(unchecked) public private(set) var endCount = 0
+  /// Whether items end, or sections have a time to live.
+  public var hasEnds: Bool { ends.count > 0 }
   let ends = ItemEnds()
   /// False if the items do not end yet, because their input is not read.
   @exclusivity(unchecked) public var endsItems = true
@@ -89,8 +89,7 @@ public final class FeedDirectory {
       entries[Int(number)] = entry
     }
     index.insert(feed.id, hash, number, textOf: id)
-    feed.state.ends = (ends, number)
-    feed.state.scheduleEnds()
+    feed.state.scheduleEnds(ends, number)
     add(feed.count)
   }
 
@@ -114,12 +113,8 @@ public final class FeedDirectory {
     var items = 0
     /// Sections with an order, a bound or a time to live.
     var settings = 0
-    /// Items that end, and sections with a time to live.
-    var ends = 0
     /// Items that a record added and that their sections' limits removed.
     public var cut = 0
-    /// Items that were deleted because they had ended.
-    public var ended = 0
     /// Events of a record without effect.
     public var noOps = 0
 
@@ -130,8 +125,7 @@ public final class FeedDirectory {
         bytes: now.bytes &- before.bytes,
         sections: now.sections &- before.sections,
         items: now.items &- before.items,
-        settings: now.settings &- before.settings,
-        ends: now.ends &- before.ends
+        settings: now.settings &- before.settings
       )
     }
   }
@@ -143,7 +137,6 @@ public final class FeedDirectory {
     sectionCount += growth.sections
     itemCount += growth.items
     settingsCount += growth.settings
-    endCount += growth.ends
   }
 
   // MARK: Ends
@@ -156,8 +149,13 @@ public final class FeedDirectory {
   /// - Parameters:
   ///   - most: the most entries to look at.
   ///   - note: called with each feed that was not listed for the next flush yet.
-  public func endItems(by now: Int64, most: inout Int, _ note: (PublishedFeed) -> Void) -> Count {
-    var total = Count()
+  /// - Returns: the number of items, and the growth of the state.
+  public func endItems(
+    by now: Int64,
+    most: inout Int,
+    _ note: (PublishedFeed) -> Void
+  ) -> (items: Int, bytes: Int) {
+    var total = (items: 0, bytes: 0)
     while most > 0, nextEnd <= now, let entry = ends.heap.first {
       ends.removeFirst()
       most -= 1
@@ -167,14 +165,14 @@ public final class FeedDirectory {
       let growth = feed.count - before
       add(growth)
       total.bytes += growth.bytes
-      total.ended += 1
+      total.items += 1
       if feed.listForFlush() { note(feed) }
     }
     return total
   }
 
   /// Frees the memory of ends that do not count any more. No record may be in progress.
-  public func trimEnds() { ends.trim(counting: endCount) { feed(of: $0) != nil } }
+  public func trimEnds() { ends.trim { feed(of: $0) != nil } }
 
   /// The feed of an end; nil if it does not count any more.
   private func feed(of end: ItemEnds.Entry) -> PublishedFeed? {
@@ -193,6 +191,7 @@ public final class FeedDirectory {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
     add(Count() - feed.count)
+    ends.count -= feed.state.totals.endCount
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     defer { owned.release() }

@@ -88,8 +88,7 @@ public final class PublishedFeed {
       bytes: stateBytes,
       sections: sectionCount,
       items: itemCount,
-      settings: state.totals.settingsCount,
-      ends: state.totals.endCount
+      settings: state.totals.settingsCount
     )
   }
   /// The checksum of the current state.
@@ -139,33 +138,35 @@ public final class PublishedFeed {
     usage: StateUsage = StateUsage(),
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> FeedDirectory.Count {
+    if decoder.hasConditions { try checkConditions(of: decoder) }
     let check = GrowthCheck(self, decoder, usage)
-    var (ended, cut) = (0, 0)
+    var cut = 0
     if decoder.events.count == 1, !check.mayFail() {
       try change(0, decoder, at: position, check, noOp: noOp)
-      (ended, cut) = (state.deleteEnded(by: decoder.now), state.cut())
+      state.deleteEnded(decoder)
+      cut = state.cut()
       cover(position)
     } else {
-      (ended, cut) = try applyAtomically(decoder, at: position, check, noOp: noOp)
+      cut = try applyAtomically(decoder, at: position, check, noOp: noOp)
     }
     var growth = count - check.before
-    (growth.ended, growth.cut) = (ended, cut)
+    growth.cut = cut
     return growth
   }
 
   /// Applies the events of a record that may be rejected after some of them were applied.
   ///
-  /// - Returns: the numbers of items that had ended, and that the sections' limits removed.
+  /// - Returns: the number of items that the sections' limits removed.
   @inline(never)
   private func applyAtomically(
     _ decoder: RecordDecoder,
     at position: RecordPosition,
     _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
-  ) throws(Rejection) -> (ended: Int, cut: Int) {
+  ) throws(Rejection) -> Int {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
     state.beginJournal()
-    var (removed, ended, cut) = (0, 0, 0)
+    var (removed, cut) = (0, 0)
     do throws(Rejection) {
       var noOps: [NoOpReason] = []
       for number in 0..<decoder.events.count {
@@ -173,7 +174,8 @@ public final class PublishedFeed {
         try change(number, decoder, at: position, check) { noOps.append($0) }
         removed += removal.sections + removal.items
       }
-      (ended, cut) = (state.deleteEnded(by: decoder.now), state.cut())
+      state.deleteEnded(decoder)
+      cut = state.cut()
       try check.check(self)
       for reason in noOps { noOp(reason) }
     } catch {
@@ -186,7 +188,7 @@ public final class PublishedFeed {
     }
     state.endJournal()
     cover(position)
-    return (ended, cut)
+    return cut
   }
 
   /// Marks the record at a position as applied.

@@ -19,16 +19,16 @@ enum Operation: UInt8 {
   @inline(__always)
   var fieldNames: EventFields.Names {
     switch self {
-    case .feedReplace: [.op, .sections]
-    case .feedClear, .feedDelete, .feedReload: .op
-    case .sectionUpsert: [.op, .section, .data, .order, .keep, .ttl, .at]
-    case .sectionReplace: [.op, .section, .items, .data, .order, .keep, .ttl, .at]
-    case .sectionMove: [.op, .section, .at]
-    case .sectionDelete, .sectionReload: [.op, .section]
-    case .itemUpsert: [.op, .item, .section, .kind, .data, .expires, .at]
-    case .itemPatch: [.op, .item, .data, .expires]
-    case .itemMove: [.op, .item, .section, .at]
-    case .itemDelete, .itemReconfigure, .itemReload: [.op, .item]
+    case .feedReplace: [.common, .sections]
+    case .feedClear, .feedDelete, .feedReload: .common
+    case .sectionUpsert: [.common, .section, .data, .order, .keep, .ttl, .at]
+    case .sectionReplace: [.common, .section, .items, .data, .order, .keep, .ttl, .at]
+    case .sectionMove: [.common, .section, .at]
+    case .sectionDelete, .sectionReload: [.common, .section]
+    case .itemUpsert: [.common, .item, .section, .kind, .data, .expires, .at]
+    case .itemPatch: [.common, .item, .data, .expires]
+    case .itemMove: [.common, .item, .section, .at]
+    case .itemDelete, .itemReconfigure, .itemReload: [.common, .item]
     }
   }
 
@@ -95,6 +95,9 @@ struct ListedItem {
     data = fields.data
     expires = fields.lifetime
   }
+
+  @inline(__always)
+  var fields: ElementFields { ElementFields(kind: kind, data: data, lifetime: expires) }
 }
 
 /// An element of a `sections` list.

@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<17, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -11,7 +11,7 @@ struct EventFields {
 
   @inline(__always)
   subscript(name: Name) -> EventField {
-    EventField(name: name, parent: parent, value: slots[Int(name.rawValue)].value)
+    EventField(name: name, parent: parent, value: slots[name.slot].value)
   }
 
   /// A value in half the memory, since there are many.
@@ -27,9 +27,13 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, before, after,
-      index
-    case unknown
+    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, `if`, unknown
+    /// The members of a place, which has only one.
+    case before, after, index
+
+    /// The last ones share a slot, which keeps the slots few.
+    @inline(__always)
+    var slot: Int { Int(min(rawValue, Name.unknown.rawValue)) }
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -43,6 +47,8 @@ struct EventFields {
           self = .at
         } else if name.matches("id") {
           self = .id
+        } else if name.matches("if") {
+          self = .if
         }
       case 3: if name.matches("ttl") { self = .ttl }
       case 4:
@@ -81,7 +87,9 @@ struct EventFields {
   /// A set of names, one bit each.
   struct Names: OptionSet {
     let rawValue: UInt32
-    static let op = Names(.op)
+    static let `if` = Names(.if)
+    /// The fields of every operation.
+    static let common: Names = [Names(.op), Names(.if)]
     static let item = Names(.item)
     static let section = Names(.section)
     static let kind = Names(.kind)
@@ -136,7 +144,7 @@ struct EventFields {
 
   @inline(__always)
   mutating func set(_ name: Name, _ value: JSONText.Field) {
-    slots[Int(name.rawValue)] = Slot(value)
+    slots[name.slot] = Slot(value)
     names.formUnion(Names(name))
   }
 }

@@ -53,7 +53,7 @@ extension RecordDecoder {
   @inline(__always)
   func decode(_ record: InputRecord, itemCount: Int, sectionCount: Int) throws(Rejection) {
     expect(itemCount: itemCount, sectionCount: sectionCount)
-    now = TimestampFormat.nearest(record.position.taken)
+    taken = record.position.taken
     defer { if ignored.hasUnlocated { ignored.locate(record.partition, record.position) } }
     switch record.value {
     case .null: try decode(key: record.key, value: nil)

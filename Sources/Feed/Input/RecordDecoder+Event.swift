@@ -43,13 +43,13 @@ extension RecordDecoder {
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
       target.pointee.fields.kind = try kind(fields[.kind])
       target.pointee.fields.data = try data(fields[.data])
-      target.pointee.fields.lifetime = try end(fields[.expires])
+      if fields.names.contains(.expires) { target.pointee.fields.lifetime = try end(fields[.expires]) }
       target.pointee.place = try place(fields[.at], operation)
     case .itemPatch:
       target.pointee.item = try identifier(fields[.item])
-      let isOptional = !fields[.expires].isAbsent
-      target.pointee.fields.data = try data(isOptional ? fields[.data] : present(fields[.data]))
-      target.pointee.fields.lifetime = try end(fields[.expires])
+      let hasEnd = fields.names.contains(.expires)
+      target.pointee.fields.data = try data(hasEnd ? fields[.data] : present(fields[.data]))
+      if hasEnd { target.pointee.fields.lifetime = try end(fields[.expires]) }
     case .itemMove:
       target.pointee.item = try identifier(fields[.item])
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
@@ -100,7 +100,7 @@ extension RecordDecoder {
   }
 
   @inline(never)
-  private func invalid(_ field: EventField, _ problem: String) -> Rejection {
+  func invalid(_ field: EventField, _ problem: String) -> Rejection {
     let found = text.span(of: field.value).valueForMessage()
     return Rejection(.invalidField, field: field.path, problem, found: found)
   }
@@ -197,14 +197,10 @@ extension RecordDecoder {
     return number
   }
 
-  /// An item's end.
-  @inline(__always)
-  private func end(_ field: EventField) throws(Rejection) -> NumberField {
-    field.isAbsent ? .absent : try givenEnd(field)
-  }
-
+  /// An item's end, which is there.
   @inline(never)
-  private func givenEnd(_ field: EventField) throws(Rejection) -> NumberField {
+  private func end(_ field: EventField) throws(Rejection) -> NumberField {
+    hasEnds = true
     if text.span(of: field.value).matches("null") { return .none }
     guard let end = TimestampFormat.time(of: field.value, in: text, arena) else {
       throw invalid(field, "must be null, or " + TimestampFormat.allowedEnd)
@@ -230,7 +226,8 @@ extension RecordDecoder {
       switch members.names {
       case .before: return .before(try identifier(members[.before]))
       case .after: return .after(try identifier(members[.after]))
-      case .index: if let index = plainIndex(members[.index]) { return .index(index) }
+      case .index:
+        if let index = RecordDecoder.plainIndex(text.span(of: members[.index].value)) { return .index(index) }
       default: break
       }
     default: break
@@ -242,9 +239,9 @@ extension RecordDecoder {
   }
 
   /// A plain decimal integer >= 0; a number that is too large counts as the largest.
-  private func plainIndex(_ field: EventField) -> Int? {
+  static func plainIndex(_ text: ByteSpan) -> Int? {
     var index = 0
-    for byte in text.span(of: field.value).buffer {
+    for byte in text.buffer {
       guard byte &- 0x30 < 10 else { return nil }
       let (product, overflow) = index.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflow) = product.addingReportingOverflow(Int(byte &- 0x30))
@@ -324,7 +321,7 @@ extension RecordDecoder {
     let content = ElementFields(
       kind: try kind(fields[.kind]),
       data: try data(fields[.data]),
-      lifetime: try end(fields[.expires])
+      lifetime: fields.names.contains(.expires) ? try end(fields[.expires]) : .absent
     )
     return ListedItem(id: id, hash: hash, fields: content)
   }

@@ -18,15 +18,28 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var items: [ListedItem] = []
   /// The elements of the events' `sections` lists.
   @exclusivity(unchecked) var sections: [ListedSection] = []
-  /// Whether an event of the latest record had lists, which are cleared before the next record.
-  @exclusivity(unchecked) private var hasLists = false
+  /// The conditions of its events, in order.
+  @exclusivity(unchecked) var conditions: [Condition] = []
+  /// Whether the latest record has conditions.
+  @exclusivity(unchecked) package internal(set) var hasConditions = false
+  /// Whether an event of the latest record had lists or conditions, which are cleared before the next record.
+  @exclusivity(unchecked) var hasLists = false
   /// The longest lists that can be accepted: the limit, or the feed's size if that is more.
   @exclusivity(unchecked) private(set) var longestItemList = 0
   @exclusivity(unchecked) private(set) var longestSectionList = 0
   /// The index of the event's first listed item in `items`.
   @exclusivity(unchecked) private var listStart = 0
-  /// When the latest record was taken: items whose end is not later have ended.
-  @exclusivity(unchecked) var now = Int64.min
+  /// Whether an event since the latest lists had ends.
+  @exclusivity(unchecked) var hasEnds = false
+  /// Items that the latest applied record wrote although their end had come, and that it deleted.
+  ///
+  /// Not a stored property, which other modules would check for conflicting accesses.
+  public var endedItems: Int { ended }
+  @exclusivity(unchecked) var ended = 0
+  /// When the latest record was taken.
+  @exclusivity(unchecked) var taken = Int64.min
+  /// The same as a time that items may have: those whose end is not later have ended.
+  var now: Int64 { TimestampFormat.nearest(taken) }
   /// Bytes of the latest record's value.
   @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.
@@ -143,7 +156,9 @@ public final class RecordDecoder {
 
   @inline(never)
   private func forgetLists() {
-    hasLists = false
+    (hasLists, hasEnds) = (false, false)
+    if hasConditions { conditions.removeAll() }
+    hasConditions = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
@@ -233,6 +248,7 @@ public final class RecordDecoder {
       try read(fields, operation, to: event)
       if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
+    if fields.names.contains(.if) { try readCondition(fields[.if]) }
   }
 
   // MARK: Lengths of lists

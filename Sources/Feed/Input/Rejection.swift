@@ -43,6 +43,7 @@ public enum RejectCode: String, Sendable, CaseIterable {
   case unknownAnchor = "unknown-anchor"
   case unknownSection = "unknown-section"
   case orderedSection = "ordered-section"
+  case conditionFailed = "condition-failed"
   case limitExceeded = "limit-exceeded"
   /// A row that `feedstore ingest` cannot map; the store itself does not use it.
   case unmappable

@@ -2,7 +2,7 @@
 package final class SectionSettings {
   /// The bounds of the protocol, section 2.13.
   package static let bounds = 1...Int64(Int32.max)
-  /// Up to a hundred years, in milliseconds: protocol, section 2.14.
+  /// Up to a hundred years, in milliseconds: protocol, section 2.15.
   package static let timesToLive = 1...Int64(3_155_760_000_000)
 
   let order: SectionOrder?

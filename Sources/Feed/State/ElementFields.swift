@@ -3,23 +3,28 @@ import Glibc
 /// A number that a field may set, in the memory of a number.
 package struct NumberField: Equatable {
   /// The field keeps the element's number.
-  package static let absent = NumberField(.max)
+  package static var absent: NumberField { NumberField(.max) }
   /// The element has no number.
-  package static let none = NumberField(.max - 1)
-  private let bits: Int64
+  package static var none: NumberField { NumberField(.max - 1) }
+  /// The distance from the greatest number, so that absent fields are zeros.
+  private let distance: UInt64
 
   @inline(__always)
-  package init(_ number: Int64) { bits = number }
+  package init(_ number: Int64) { distance = UInt64(bitPattern: .max &- number) }
 
   /// A number from its digits; nil if they are invalid.
   init?(digits text: ByteSpan, in range: ClosedRange<Int64>) {
     guard text.buffer.allSatisfy({ $0 &- 0x30 < 10 }), let number = Int64(text.text), range.contains(number)
     else { return nil }
-    bits = number
+    self.init(number)
   }
 
   @inline(__always)
-  package var number: Int64? { bits < Self.none.bits ? bits : nil }
+  package var number: Int64? { distance > 1 ? .max &- Int64(bitPattern: distance) : nil }
+
+  /// Whether it is a time that has come.
+  @inline(__always)
+  func isReached(by now: Int64) -> Bool { distance >= NumberField(now).distance }
 
   @inline(__always)
   func or(_ other: NumberField) -> NumberField { self == .absent ? other : self }
@@ -227,9 +232,9 @@ package struct ReloadedElement {
 struct Content {
   /// The data in a separate block; nil before the first content is set.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
-  /// The data's bytes, and in the top bit whether an item's end follows them.
-  private var counts: UInt32 = 0
-  /// Distinguishes most data without reading the old bytes, which are in no cache.
+  private var dataCount: UInt32 = 0
+  /// Distinguishes most data without reading the old bytes, which are in no cache. The lowest bit says whether an item's
+  /// end follows the data.
   private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; for a section, the empty kind's.
   private(set) var kind = KindTable.empty
@@ -251,46 +256,55 @@ struct Content {
     blocks: BlockPool.Handle?
   ) {
     let data = fields.data ?? old.data
-    let end = fields.lifetime.or(old.end).number
-    let block = BlockPool.block(data.count + (end == nil ? 0 : Self.endBytes), from: blocks)
+    let block = BlockPool.block(data.count, from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block
-    counts = UInt32(data.count)
-    if let end {
-      UnsafeMutableRawPointer(block + data.count).storeBytes(of: end, as: Int64.self)
-      counts |= Self.endBit
-    }
-    self.fingerprint = fingerprint
+    dataCount = UInt32(data.count)
+    self.fingerprint = fingerprint & ~1
     self.kind = kind
+    if old.hasEnd || fields.lifetime.number != nil { append(fields.lifetime.or(old.end), blocks) }
   }
 
-  private static let endBit: UInt32 = 1 << 31
-  private static let endBytes = MemoryLayout<Int64>.size
-  private static let endFieldBytes = #","expires":"""#.utf8.count + TimestampFormat.byteCount
-  private var dataCount: Int { Int(counts & ~Self.endBit) }
-  private var blockCount: Int { dataCount + (hasEnd ? Self.endBytes : 0) }
+  @inline(never)
+  private mutating func append(_ end: NumberField, _ blocks: BlockPool.Handle?) {
+    guard let end = end.number else { return }
+    let block = BlockPool.block(Int(dataCount) + Self.endBytes, from: blocks)
+    memcpy(block, data.base, Int(dataCount))
+    UnsafeMutableRawPointer(block + Int(dataCount)).storeBytes(of: end, as: Int64.self)
+    giveBack(to: blocks)
+    bytes = block
+    fingerprint |= 1
+  }
 
-  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), dataCount) } ?? .empty }
+  private static let endBytes = MemoryLayout<Int64>.size
+  /// Bytes of the end as a member.
+  static let endFieldBytes = #","expires":"""#.utf8.count + TimestampFormat.byteCount
+
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
 
   /// Whether the item ends.
   @inline(__always)
-  var hasEnd: Bool { counts & Self.endBit != 0 }
+  var hasEnd: Bool { fingerprint & 1 != 0 }
 
   /// When the item ends.
   @inline(__always)
-  var end: NumberField {
-    guard hasEnd, let bytes else { return .none }
-    return NumberField(UnsafeRawPointer(bytes + dataCount).loadUnaligned(as: Int64.self))
+  var end: NumberField { hasEnd ? storedEnd : .none }
+
+  @inline(never)
+  private var storedEnd: NumberField {
+    NumberField(UnsafeRawPointer(data.base + data.count).loadUnaligned(as: Int64.self))
   }
 
   /// Whether the content was set.
   var isSet: Bool { bytes != nil }
 
-  /// Bytes that vary between contents, without the kind's.
+  /// Bytes that vary between contents, without the kind's and the end's.
   @inline(__always)
-  var byteCount: Int { dataCount + (hasEnd ? Self.endFieldBytes : 0) }
+  var byteCount: Int { Int(dataCount) }
 
-  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
+  func giveBack(to blocks: BlockPool.Handle?) {
+    BlockPool.giveBack(bytes, Int(dataCount) + (hasEnd ? Self.endBytes : 0), to: blocks)
+  }
 
   // MARK: Comparing
 
@@ -312,12 +326,12 @@ struct Content {
   /// Whether another content has the same data and end.
   @inline(__always)
   func isSame(as other: Content) -> Bool {
-    hasSameData(as: other.data, fingerprint: other.fingerprint) && end == other.end
+    fingerprint == other.fingerprint && data.hasSameBytes(as: other.data) && end == other.end
   }
 
   @inline(__always)
   func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
-    self.fingerprint == fingerprint && data.hasSameBytes(as: other)
+    self.fingerprint ^ fingerprint < 2 && data.hasSameBytes(as: other)
   }
 }
 
@@ -326,7 +340,7 @@ extension FeedState {
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
     let content = items[item].content
-    return ElementFields(kind: kinds[content.kind], data: content.data, lifetime: content.end)
+    return ElementFields(kind: kind(item), data: content.data, lifetime: content.end)
   }
 
   /// All fields of a section.

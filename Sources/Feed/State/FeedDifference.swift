@@ -158,5 +158,7 @@ struct DifferenceTally {
   /// Items in both states.
   var commonItemCount = 0
 
-  var isEmpty: Bool { certainWeight == 0 && possibleMoves == 0 && reconfigureCount == 0 }
+  var isEmpty: Bool { !isCertain && possibleMoves == 0 }
+  /// Whether there is a difference whatever the possible moves are.
+  var isCertain: Bool { certainWeight > 0 || reconfigureCount > 0 }
 }

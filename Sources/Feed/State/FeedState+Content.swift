@@ -44,10 +44,10 @@ extension FeedState {
       if kindChanges {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }
+      if new.hasEnd || old.hasEnd { growth += changeEnd(of: handle, to: new, from: old) }
       if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
     }
     table[handle].content = new
-    if isPresent, new.hasEnd || old.hasEnd { countEnd(of: handle, instead: old) }
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: 1) }
     return old
   }
@@ -148,6 +148,7 @@ extension FeedState {
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
     case .settings(let section, let settings): replaceSettings(section, settings)
+    case .sorted(let scope): list(scope).pointee.isSorted = false
     }
   }
 }
@@ -165,6 +166,8 @@ enum Undo {
   /// The order of a whole list.
   case order(Scope, [ElementHandle])
   case settings(section: ElementHandle, SectionSettings?)
+  /// The list had no keys before, as after a restoration.
+  case sorted(Scope)
 
   /// The content that the step owns, if any.
   var ownedContent: Content? {
@@ -178,7 +181,7 @@ enum Undo {
       scope.isSections ? nil : handle
     case .content(let handle, let isItem, _), .publishedContent(let handle, let isItem):
       isItem ? handle : nil
-    case .forced, .order, .settings: nil
+    case .forced, .order, .settings, .sorted: nil
     }
   }
 }

@@ -5,6 +5,7 @@ extension FeedState {
   }
 
   /// The entry for the content of an element in both states.
+  @inline(__always)
   private func contentChange(_ element: Element, _ change: ElementChange, isItem: Bool) -> ContentChange {
     if change.forced == .reload { return .reload }
     if !isItem, list(.items(of: change.handle)).pointee.hasNewSettings { return .reconfigure }
@@ -30,9 +31,18 @@ extension FeedState {
     return tally
   }
 
-  private func count(_ table: ElementTable, _ tally: inout DifferenceTally) {
+  /// Whether the current state differs from the published one. Mostly decided by the first changes.
+  var isChanged: Bool {
+    var tally = DifferenceTally()
+    count(sections, &tally, untilCertain: true)
+    count(items, &tally, untilCertain: true)
+    return tally.isCertain || tally.possibleMoves > 0 && !difference().isEmpty
+  }
+
+  private func count(_ table: ElementTable, _ tally: inout DifferenceTally, untilCertain: Bool = false) {
     let areItems = table === items
     for change in table.changes {
+      if untilCertain, tally.isCertain { return }
       let element = table[change.handle]
       switch (change.wasPublished, element.isPresent) {
       case (false, false): break

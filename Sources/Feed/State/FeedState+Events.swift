@@ -11,13 +11,13 @@ extension FeedState {
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
     case .feedReplace:
-      replaceAll(decoder.sections[event.pointee.sections], decoder.items, now: decoder.now)
+      replaceAll(decoder.sections[event.pointee.sections], decoder)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
     case .sectionUpsert: sort(.items(of: try putSection(event.pointee)))
     case .sectionReplace:
       let section = try putSection(event.pointee)
-      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items, now: decoder.now))
+      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee)
@@ -29,14 +29,14 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item)), event, decoder.now)
+    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item)), event, decoder)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      renew(try putItem(event, item), event, decoder.now)
+      renew(try putItem(event, item), event, decoder)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
-      renew(item, event, decoder.now)
+      renew(item, event, decoder)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       delete(item)
@@ -265,11 +265,10 @@ extension FeedState {
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
-    _ allItems: [ListedItem],
-    now: Int64
+    _ decoder: RecordDecoder
   ) -> [ElementHandle] {
     let scope = Scope.items(of: section)
-    let ttl = list(scope).pointee.settings?.ttl ?? .none
+    let allItems = decoder.items
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly has the old order, so the old list's next item is tried before the table.
@@ -289,21 +288,22 @@ extension FeedState {
         }
       }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
-      let fields = listedItem.fields(ttl: ttl, now: now)
       if items[handle].isPresent {
-        if !fields.isEmpty { setContent(item: handle, fields) }
+        if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }
         if items[handle].scope != scope { detach(handle, items[handle].scope) }
       } else {
-        setContent(item: handle, fields.filled(from: .ofNewItem))
+        setContent(item: handle, listedItem.fields.filled(from: .ofNewItem))
       }
-      noteEnded(handle, fields.lifetime, now)
       handles.append(handle)
+    }
+    if decoder.hasEnds || totals.endCount > 0 {
+      for (number, item) in zip(listed, handles) { renew(item, allItems[number].expires, in: scope, decoder.now) }
     }
     return handles
   }
 
   /// Sets the feed's sections and items to the listed ones.
-  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem], now: Int64) {
+  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ decoder: RecordDecoder) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
     for listed in listedSections {
@@ -314,7 +314,7 @@ extension FeedState {
         setContent(section: section, listed.fields)
       }
       handles.append(section)
-      itemHandles.append(resolveItems(of: section, listed.items, listedItems, now: now))
+      itemHandles.append(resolveItems(of: section, listed.items, decoder))
     }
     for handle in handles { sections[handle].scratch = 1 }
     for section in currentHandles(.sections) where sections[section].scratch == 0 {

@@ -9,6 +9,7 @@ extension FeedState {
   func rollBack() {
     endJournal()
     settle(confirming: false)
+    countEnds(publishedTotals.endCount - totals.endCount)
     totals = publishedTotals
   }
 

@@ -57,6 +57,7 @@ extension FeedState {
   /// Future items of a section, in its order. O(n log n), without comparisons of equal lists.
   func inOrder(_ handles: [ElementHandle], _ scope: Scope) -> [ElementHandle] {
     guard let order = self.order(scope) else { return handles }
+    if !list(scope).pointee.isSorted { journal?.append(.sorted(scope)) }
     list(scope).pointee.isSorted = true
     list(scope).pointee.landmarks = nil
     for handle in handles { sortKeys[handle] = SortKey(items[handle].data, order) }

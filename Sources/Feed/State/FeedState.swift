@@ -219,13 +219,13 @@ package final class FeedState {
       totals.sectionBytes += sign * sizeOfSection(handle)
       if let settings = list(.items(of: handle)).pointee.settings {
         totals.settingsCount += sign
-        if settings.ttl != .none { totals.endCount += sign }
+        if settings.ttl != .none { countEnds(sign) }
       }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
       if items[handle].content.hasEnd {
-        totals.endCount += sign
+        countEnds(sign)
         if sign > 0 { schedule(items[handle].content.end, of: handle) }
       }
     }

@@ -10,6 +10,8 @@ final class ItemEnds {
   }
 
   @exclusivity(unchecked) private(set) var heap: [Entry] = []
+  /// Items that end, and sections with a time to live.
+  @exclusivity(unchecked) var count = 0
 
   func add(_ entry: Entry) {
     heap.append(entry)
@@ -38,61 +40,47 @@ final class ItemEnds {
   }
 
   /// Removes entries that do not count, if they are more than those that do.
-  func trim(counting count: Int, _ counts: (Entry) -> Bool) {
+  func trim(_ counts: (Entry) -> Bool) {
     if heap.count > 2 * count + 1024 { heap = Set(heap.filter(counts)).sorted { $0.time < $1.time } }
   }
 }
 
-extension ListedItem {
-  /// The fields, with the end in a section with a time to live.
-  @inline(__always)
-  func fields(ttl: NumberField, now: Int64) -> ElementFields {
-    ElementFields(kind: kind, data: data, lifetime: expires.or(FeedState.end(after: ttl, now)))
-  }
-}
-
-/// Items that end: protocol, section 2.14.
+/// Items that end: protocol, section 2.15.
 extension FeedState {
   /// The end of an item that is written now.
-  @inline(__always)
   static func end(after ttl: NumberField, _ now: Int64) -> NumberField {
     ttl.number.map { NumberField(TimestampFormat.nearest(now + $0)) } ?? .absent
   }
 
   /// Sets the end of an item that an event wrote in a section with a time to live, and notes an item that has ended.
   @inline(__always)
-  func renew(_ item: ElementHandle, _ event: UnsafePointer<Event>, _ now: Int64) {
-    if totals.endCount > 0 { renewEnd(item, event.pointee.fields.lifetime, now) }
+  func renew(_ item: ElementHandle, _ event: UnsafePointer<Event>, _ decoder: RecordDecoder) {
+    if totals.endCount > 0 { renew(item, event.pointee.fields.lifetime, in: items[item].scope, decoder.now) }
   }
 
+  /// - Parameter given: the end that the event gives.
   @inline(never)
-  private func renewEnd(_ item: ElementHandle, _ given: NumberField, _ now: Int64) {
-    if given == .absent, let settings = list(items[item].scope).pointee.settings {
+  func renew(_ item: ElementHandle, _ given: NumberField, in scope: Scope, _ now: Int64) {
+    if given == .absent, let settings = list(scope).pointee.settings {
       setContent(item: item, ElementFields(lifetime: FeedState.end(after: settings.ttl, now)))
     }
-    noteEnded(item, items[item].content.end, now)
+    if items[item].content.end.isReached(by: now) { ended.append(item) }
   }
 
-  /// Notes an item that the current record has written, if its end has come.
+  /// Deletes the noted items, unless a later event of the record has changed their ends, and counts them.
   @inline(__always)
-  func noteEnded(_ item: ElementHandle, _ expires: NumberField, _ now: Int64) {
-    if let end = expires.number, end <= now { ended.append(item) }
+  func deleteEnded(_ decoder: RecordDecoder) {
+    decoder.ended = 0
+    if !ended.isEmpty { deleteNoted(decoder) }
   }
-
-  /// Deletes the noted items, unless a later event of the record has changed their ends.
-  ///
-  /// - Returns: the number of items.
-  @inline(__always)
-  func deleteEnded(by now: Int64) -> Int { ended.isEmpty ? 0 : deleteNoted(by: now) }
 
   @inline(never)
-  private func deleteNoted(by now: Int64) -> Int {
-    defer { ended.removeAll() }
-    return ended.count { item in
-      guard items[item].isPresent, let end = items[item].content.end.number, end <= now else { return false }
+  private func deleteNoted(_ decoder: RecordDecoder) {
+    for item in ended where items[item].isPresent && items[item].content.end.isReached(by: decoder.now) {
       delete(item)
-      return true
+      decoder.ended += 1
     }
+    ended.removeAll()
   }
 
   func delete(_ item: ElementHandle) {
@@ -106,12 +94,21 @@ extension FeedState {
       && items[item].content.end == NumberField(time)
   }
 
-  /// Counts the changed end of an item in the feed.
+  /// Counts and schedules the changed end of an item in the feed.
+  ///
+  /// - Returns: the growth of its bytes.
   @inline(never)
-  func countEnd(of item: ElementHandle, instead old: Content) {
-    let new = items[item].content
-    totals.endCount += (new.hasEnd ? 1 : 0) - (old.hasEnd ? 1 : 0)
+  func changeEnd(of item: ElementHandle, to new: Content, from old: Content) -> Int {
+    let change = (new.hasEnd ? 1 : 0) - (old.hasEnd ? 1 : 0)
+    countEnds(change)
     if new.end != old.end { schedule(new.end, of: item) }
+    return change * Content.endFieldBytes
+  }
+
+  /// Counts items that end, and sections with a time to live.
+  func countEnds(_ change: Int) {
+    totals.endCount += change
+    ends?.queue.count += change
   }
 
   func schedule(_ end: NumberField, of item: ElementHandle) {
@@ -119,8 +116,10 @@ extension FeedState {
     ends.queue.add(ItemEnds.Entry(time: end, feed: ends.feed, item: item))
   }
 
-  /// Schedules the ends of all items.
-  func scheduleEnds() {
+  /// Adds the ends of all items to a queue.
+  func scheduleEnds(_ queue: ItemEnds, _ number: UInt32) {
+    ends = (queue, number)
+    queue.count += totals.endCount
     if totals.endCount == 0 { return }
     for section in currentHandles(.sections) {
       for item in currentHandles(.items(of: section)) { schedule(items[item].content.end, of: item) }
@@ -129,9 +128,7 @@ extension FeedState {
 
   /// Begins to track the ends of a replica's items.
   package func trackEnds() {
-    if ends != nil { return }
-    ends = (ItemEnds(), 0)
-    scheduleEnds()
+    if ends == nil { scheduleEnds(ItemEnds(), 0) }
   }
 
   /// The earliest end of the items, if it is tracked.

@@ -151,9 +151,10 @@ extension FeedState {
     _ ttl: NumberField,
     to measure: inout Measure
   ) {
+    var fields = listed.fields
     // The end itself does not matter, as all have the same number of bytes.
-    let fields = listed.fields(ttl: ttl, now: 0)
-      .filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
+    fields.lifetime = fields.lifetime.or(FeedState.end(after: ttl, 0))
+    fields = fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }

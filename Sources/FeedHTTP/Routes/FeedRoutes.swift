@@ -12,8 +12,8 @@ struct FeedRoutes: Sendable {
   /// Writes the clients' events; nil if writing is off.
   let writer: EventWriter?
   let rejections: @Sendable () -> RecentRejections
-
   private static let json = ["application/json"]
+  static let jsonLines = "application/x-ndjson"
   private static let defaultLimit = 100
 
   /// Adds the routes under `/v1`.
@@ -22,7 +22,7 @@ struct FeedRoutes: Sendable {
     let contentBytes = streams.limits.maxRequestBytes
     router.add("/v1/feeds", produces: json) { try list($0) }
     router.add("/v1/feeds/{feed}", produces: json) { try state($0) }
-    router.add("/v1/feeds/{feed}/changes", produces: stream) { try changes($0) }
+    router.add("/v1/feeds/{feed}/changes", produces: stream + [Self.jsonLines]) { try changes($0) }
     router.add("/v1/streams", method: .post, produces: stream, contentBytes: contentBytes) { try open($0) }
     router.add("/v1/streams/{stream}", method: .patch, produces: json, contentBytes: contentBytes) {
       try change($0)
@@ -112,7 +112,7 @@ struct FeedRoutes: Sendable {
   // MARK: One feed
 
   /// A feed that this instance serves.
-  private struct Found {
+  struct Found {
     let feed: FeedAddress
     let description: FeedDescription
     /// Further partitions with a feed of the same id.
@@ -128,7 +128,7 @@ struct FeedRoutes: Sendable {
   }
 
   /// The feed in a request; nil if it does not exist.
-  private func find(_ request: HTTPRequest) throws -> Found? {
+  func find(_ request: HTTPRequest) throws -> Found? {
     let id = ByteText(request.parameters["feed"] ?? "")
     let partition = try partition(of: request)
     switch feeds.location(of: id, in: partition) {
@@ -157,7 +157,19 @@ struct FeedRoutes: Sendable {
   private func state(_ request: HTTPRequest) throws -> HTTPResponse {
     try checkRights(request)
     try request.checkQuery("partition", "sections", "first", "from", "count")
-    let window = try asked(request).window
+    var response = try state(request, asked(request).window)
+    if isPublic(request), response.entityTag != nil { response.cacheControl = "public, no-cache" }
+    // For the header that says whether the client may write.
+    response.varies += ", Authorization"
+    return response
+  }
+
+  /// Whether everyone may read the feed.
+  func isPublic(_ request: HTTPRequest) -> Bool {
+    streams.limits.server.publicFeeds?.match(request.parameters["feed"] ?? "") == true
+  }
+
+  func state(_ request: HTTPRequest, _ window: FeedWindow?) throws -> HTTPResponse {
     guard let found = try find(request) else { throw unknown(request) }
     guard found.description.standing != .mustRefetch else {
       throw HTTPRefusal.unavailable(
@@ -188,7 +200,7 @@ struct FeedRoutes: Sendable {
   }
 
   /// The requested view of a feed, without its partition.
-  private func asked(_ request: HTTPRequest) throws -> FeedRequest {
+  func asked(_ request: HTTPRequest) throws -> FeedRequest {
     do throws(ContentFault) {
       return try RequestedFeed(request).request(maxItems: streams.limits.maxWindowItems)
     } catch {
@@ -198,18 +210,18 @@ struct FeedRoutes: Sendable {
 
   private func changes(_ request: HTTPRequest) throws -> HTTPResponse {
     try checkRights(request)
-    try request.checkQuery("partition", "sections", "first", "from", "count", "lastEventId")
+    if let after = request.queryValue("after") { return try poll(request, after: after) }
+    try request.checkQuery("partition", "sections", "first", "from", "count", "lastEventId", "after")
+    guard request.mediaType == "text/event-stream" else {
+      throw invalidParameter("application/x-ndjson needs after, which is missing")
+    }
     var asked = try asked(request)
     try checkWindows(of: [asked], request.rights)
     let version = lastVersion(request)
     guard let found = try find(request) else {
       // Other codes would stop a browser's EventSource for good, although the feed may be created again.
-      let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
-      guard let version,
-        let feed = partitions.lazy.map({ FeedAddress($0, asked.feed) })
-          .first(where: { streams.hasDeletion(of: $0, after: version) })
-      else { throw unknown(request) }
       asked.version = version
+      guard let feed = try deleted(request, asked) else { throw unknown(request) }
       return .events { [streams, asked] stream in streams.open(stream, asked, at: feed) }
     }
     asked.version = found.isAmbiguous ? nil : version
@@ -218,6 +230,15 @@ struct FeedRoutes: Sendable {
     }
     response.headers += found.headers
     return response
+  }
+
+  /// The feed whose deletion follows on the client's version; nil if there is none.
+  func deleted(_ request: HTTPRequest, _ asked: FeedRequest) throws -> FeedAddress? {
+    guard let version = asked.version else { return nil }
+    let partitions = try partition(of: request).map { [$0] } ?? feeds.partitions.sorted()
+    return partitions.lazy.map { FeedAddress($0, asked.feed) }.first {
+      streams.hasDeletion(of: $0, after: version)
+    }
   }
 
   // MARK: Streams of many feeds
@@ -271,7 +292,7 @@ struct FeedRoutes: Sendable {
     return requests
   }
 
-  private func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
+  func checkWindows(of requests: [FeedRequest], _ rights: AccessRights) throws {
     guard !streams.admits(requests, rights) else { return }
     throw HTTPRefusal.unavailable(
       "too-many-windows",
@@ -281,7 +302,7 @@ struct FeedRoutes: Sendable {
 
   // MARK: Feeds that are not served here
 
-  private func unknown(_ request: HTTPRequest) -> HTTPRefusal {
+  func unknown(_ request: HTTPRequest) -> HTTPRefusal {
     let feed = request.parameters["feed"] ?? ""
     let numbers = feeds.partitions.sorted().map { String($0) }.joined(separator: ", ")
     let place = numbers.isEmpty ? "no partitions" : "the partitions \(numbers)"

@@ -82,6 +82,7 @@ extension OperationRoutes {
     ]
     return [
       "version": Release.version,
+      "librdkafka": Librdkafka.version,
       "instance": instance,
       "standing": feeds?.feeds.standing.name,
       "brokerTokenFailure": status.tokens?.failure,
@@ -89,6 +90,7 @@ extension OperationRoutes {
       "ready": health.isReady,
       "reasons": health.deaths + health.obstacles,
       "reloadFailure": status.updater?.failure,
+      "tokenKeys": counters().tokenKeys,
       "workers": status.workers.map { JSONObject($0) },
       "partitions": partitions(statistics),
       "standby": status.standby.map { JSONObject($0.status) },

@@ -21,6 +21,7 @@ package final class DaemonServer: Sendable {
   private let server: HTTPServer
   /// Nil if feeds are not served.
   private let feeds: FeedServer?
+  private let log: Log
 
   /// How long clients may read their queued data when the server stops.
   private static let stopMilliseconds = 1_000
@@ -45,7 +46,8 @@ package final class DaemonServer: Sendable {
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) throws(HTTPServerError) {
     let options = configuration.http
-    Self.report(tokens, log)
+    self.log = log
+    Self.report(tokens.verifier?.leftOut, log)
     let (served, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let written = options.servesFeeds && options.takesWrites ? configuration.store.topics.items : nil
     let status = DaemonStatus(workers: configuration.workers, written: written) { continuation.yield($0) }
@@ -65,6 +67,7 @@ package final class DaemonServer: Sendable {
       )
       // A worker runs before its partitions count as restored here.
       if servedFeeds?.standing == .bootstrapping { health.noteReading() }
+      if let keys = started.counters.tokenKeys, keys.keys == 0 { health.noteTokenKeys() }
       return health
     }
     var sharedIDs: (@Sendable () -> Int)?
@@ -107,32 +110,52 @@ package final class DaemonServer: Sendable {
   /// The follower of the served feeds; nil if none are served.
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
-  private static func report(_ tokens: AcceptedTokens, _ log: Log) {
-    guard let keys = tokens.verifier?.leftOut else { return }
-    log.write(.httpKeysLeftOut, "keys of tokens cannot be used; the others are", ["keys": keys])
+  private static func report(_ leftOut: String?, _ log: Log) {
+    guard let leftOut else { return }
+    log.write(.httpKeysLeftOut, "keys of tokens cannot be used; the others are", ["keys": leftOut])
+  }
+
+  /// Fetches the keys of tokens when it is time, until the task is cancelled.
+  private func keepKeys() async {
+    repeat {
+      server.tokens.verifier?.fetched?.fetchIfDue { [log] former, status in
+        guard let failure = status.failure else {
+          log.write(.httpKeysFetched, "keys of tokens fetched", ["url": status.url, "keys": status.keys])
+          return status.leftOut == former.leftOut ? () : Self.report(status.leftOut, log)
+        }
+        let message =
+          "keys of tokens were not fetched; "
+          + (status.keys > 0 ? "the former ones are used for a day" : "tokens cannot be verified")
+        log.write(.httpKeysNotFetched, message, ["error": failure])
+      }
+    } while (try? await Task.sleep(for: .seconds(1))) != nil
   }
 
   /// Replaces the tokens, even if only their files' content has changed.
   package func tokenPart(_ log: Log) -> UpdatablePart {
     let keys: Set = [
-      "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.issuer", "http.jwt.audience",
-      "http.jwt.leeway",
+      "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.authority", "http.jwt.issuer",
+      "http.jwt.audience", "http.jwt.claim", "http.jwt.read", "http.jwt.write", "http.jwt.leeway",
     ]
     return UpdatablePart(keys: keys) { [server] configuration in
       let options = configuration.http
-      let tokens = try options.acceptedTokens()
+      var tokens = try options.acceptedTokens()
+      tokens.verifier?.takeKeys(of: server.tokens.verifier)
       // A reload does not change the address.
       var checked = server.configuration
       checked.tokens = tokens
       try HTTPServerError.explaining { () throws(HTTPServerError) in try HTTPServer.check(checked) }
-      Self.report(tokens, log)
+      Self.report(tokens.verifier?.leftOut, log)
       var changed: [String] = []
       if tokens.bearer != server.tokens.bearer {
         changed.append(options.tokenFile.isEmpty ? "http.token" : "http.tokenFile")
       }
       if tokens.verifier != server.tokens.verifier { changed.append("http.jwt.keys") }
-      let apply = { @Sendable in server.replaceTokens(tokens) }
-      return changed.isEmpty ? nil : (changed, apply)
+      let apply = { @Sendable [tokens] in
+        server.replaceTokens(tokens)
+        tokens.verifier?.fetched?.refresh()
+      }
+      return changed.isEmpty && tokens.verifier?.fetched == nil ? nil : (changed, apply)
     }
   }
 
@@ -169,6 +192,7 @@ package final class DaemonServer: Sendable {
 
   /// Serves until the task is cancelled.
   package func run() async {
+    async let _ = keepKeys()
     // The server's own threads answer requests.
     if let feeds {
       await feeds.run()

@@ -98,7 +98,7 @@ final class FeedServer: Sendable {
   /// Follows until the task is cancelled.
   func run() async {
     let encoders = StreamDelivery.StateSize.allCases.map { WorkerThread(name: "states-\($0)") }
-    let writes = WorkerThread(name: "writes")
+    let (polls, writes) = (WorkerThread(name: "polls"), WorkerThread(name: "writes"))
     await withTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
@@ -106,13 +106,14 @@ final class FeedServer: Sendable {
       for (size, thread) in zip(StreamDelivery.StateSize.allCases, encoders) {
         group.addTask(executorPreference: thread) { await self.streams.keepSendingStates(size) }
       }
+      group.addTask(executorPreference: polls) { await self.streams.polls.keepAnswering() }
       if let writer { group.addTask(executorPreference: writes) { await writer.run() } }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
       group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
       group.addTask { await self.keepLookingForMoved() }
       await group.waitForAll()
     }
-    for thread in encoders + [writes] { thread.stop() }
+    for thread in encoders + [polls, writes] { thread.stop() }
   }
 
   /// Follows until the task is cancelled, and restarts after each failure.

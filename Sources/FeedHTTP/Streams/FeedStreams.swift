@@ -20,6 +20,8 @@ final class FeedStreams: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
   let delivery: Mutex<StreamDelivery>
+  /// The requests that wait for changes, besides the streams.
+  let polls = ChangePolls()
   /// A reader may need an up-to-date notice.
   let noticeSignal = Signal()
   /// Work is due later.
@@ -38,6 +40,8 @@ final class FeedStreams: Sendable {
 
   /// The interval at which the end of a partition is polled while a reader waits for it, in milliseconds.
   private static let pollMilliseconds = 20
+  /// Clients may be slow, and responses with several changesets are not shared.
+  private static let pollBytes = 64 << 10
   /// The minimum interval of windows' totals and of searches for unknown feeds, in milliseconds.
   private static let lookMilliseconds = 1_000
 
@@ -68,6 +72,7 @@ final class FeedStreams: Sendable {
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed.id, reason: reason)) }
+    polls.wake(nil)
   }
 
   func description(of feed: FeedAddress) -> FeedDescription? {
@@ -76,7 +81,7 @@ final class FeedStreams: Sendable {
 
   /// The number of followed feeds, counted for each stream, and of their distinct windows.
   var counts: (feeds: Int, windows: Int) {
-    (delivery.withLock(\.viewCount), client.subscriptions.windowCount())
+    (delivery.withLock(\.viewCount), client.subscriptions.windowCount() + polls.windowCount)
   }
 
   // MARK: Streams
@@ -118,9 +123,10 @@ final class FeedStreams: Sendable {
     serve(number)
   }
 
-  /// Whether some more windows may be open. Ignores requests that are admitted concurrently.
+  /// Whether some more windows may be open or waited for. Ignores requests that are admitted concurrently.
   func admits(_ requests: [FeedRequest], _ rights: AccessRights) -> Bool {
-    client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view)) <= limits.maxWindows
+    let open = client.subscriptions.windowCount(with: requests.filter(rights.mayRead).map(\.view))
+    return open + polls.windowCount <= limits.maxWindows
   }
 
   /// Changes the feeds that an open stream follows, and its rights.
@@ -209,6 +215,36 @@ final class FeedStreams: Sendable {
   private func open(_ requests: [FeedRequest]) { client.subscriptions.open(requests.map(\.view)) }
 
   private func close(_ requests: [FeedRequest]) { client.subscriptions.close(requests.map(\.view)) }
+
+  /// The changesets of a feed after a version, as lines of JSON: the first one, and more up to 64 KiB.
+  ///
+  /// - Returns: no version if there are none yet; nil if they are not known.
+  func changes(
+    of feed: FeedAddress,
+    after version: FeedVersion
+  ) -> (lines: HTTPContent, version: FeedVersion?)? {
+    let view = ViewAddress(feed)
+    let missed = withStanding(of: view) { delivery, current in
+      guard let current = current?.version, current.epoch == version.epoch,
+        current.revision <= version.revision
+      else { return delivery.history.changesets(of: view, after: version) }
+      // A reader of another instance may be ahead.
+      return []
+    }
+    guard let missed else { return nil }
+    var (lines, reached): ([UInt8], FeedVersion?) = ([], nil)
+    for changeset in missed {
+      let added = changeset.lines
+      guard lines.count + added.count <= Self.pollBytes else {
+        if reached != nil { break }
+        // Beyond this limit, it is replaced by the state.
+        return added.count <= limits.server.maxStreamQueueBytes ? (added, changeset.version) : nil
+      }
+      added.withUnsafeBytes { lines += $0 }
+      reached = changeset.version
+    }
+    return (HTTPContent(lines), reached)
+  }
 
   /// Whether a reader that reconnects can receive the deletion of its feed.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
@@ -303,6 +339,7 @@ final class FeedStreams: Sendable {
     }
     if isDue { lookSignal.yield() }
     noticeSignal.yield()
+    polls.wake(feed.id)
   }
 
   // MARK: Ends
@@ -334,6 +371,7 @@ final class FeedStreams: Sendable {
     } else if !waiting.isEmpty {
       lookSignal.yield()
     }
+    polls.wake(feed.id)
   }
 
   static let absence = "the feed no longer exists"
@@ -367,6 +405,7 @@ final class FeedStreams: Sendable {
 
   /// Runs due work at most once a second, until the task is cancelled.
   func keepLooking() async {
+    defer { polls.stop() }
     for await _ in lookSignal.all {
       guard (try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))) != nil else { return }
       look()
@@ -380,6 +419,7 @@ final class FeedStreams: Sendable {
     let (ended, requests) = delivery.withLock { $0.expire(at: now) }
     close(requests)
     for stream in ended { stream.close() }
+    polls.expire()
     let (unsettled, totals) = delivery.withLock { delivery in
       defer { (delivery.unsettled, delivery.awaitingTotals) = ([], []) }
       let waiting = delivery.unsettled.flatMap { id in (delivery.waiting[id] ?? []).map { (id, $0) } }
@@ -397,7 +437,8 @@ final class FeedStreams: Sendable {
       settle(reader.viewID(of: id), on: reader.stream)
       serve(reader.stream)
     }
-    if delivery.withLock({ !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }) { lookSignal.yield() }
+    let isDue = delivery.withLock { !$0.awaitingTotals.isEmpty || $0.nextExpiry < .max }
+    if isDue || !polls.isEmpty { lookSignal.yield() }
   }
 }
 

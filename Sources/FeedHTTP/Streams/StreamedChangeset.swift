@@ -23,6 +23,12 @@ struct StreamedChangeset: Sendable {
   private final class Messages: Sendable {
     /// By the readers' revision, for a feed by 0.
     let encoded = Mutex<[UInt64: [EncodedEvent]]>([:])
+    let lines = Mutex(Lines())
+  }
+
+  private struct Lines {
+    /// As long as a response has them.
+    weak var content: HTTPContent?
   }
 
   /// The maximum number of readers' revisions of a window with cached messages. Mostly there is only one.
@@ -76,6 +82,17 @@ extension StreamedChangeset {
   func isIncluded(in version: FeedVersion?) -> Bool {
     guard window != nil, let version, version.epoch == base.epoch else { return false }
     return version.revision >= self.version.revision
+  }
+
+  /// The values as lines of JSON, which responses share.
+  var lines: HTTPContent {
+    messages.lines.withLock { lines in
+      if let content = lines.content { return content }
+      // Outside of strings, JSON may have line breaks.
+      let content = HTTPContent(values.flatMap { $0.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 } + [0x0A] })
+      lines.content = content
+      return content
+    }
   }
 
   /// The messages, encoded on first use. Only the last one has the id: a reader with only some parts resumes before all

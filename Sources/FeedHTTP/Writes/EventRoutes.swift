@@ -23,18 +23,58 @@ extension FeedRoutes {
 
   func write(_ request: HTTPRequest) throws -> HTTPResponse {
     let (writer, feed) = try checked(request)
-    if let rejection = writer.rejection(of: feed, request.content) { return rejection.response }
+    let value: [UInt8]
+    do {
+      value = try checked(request, feed, writer)
+    } catch let rejection as Rejection {
+      return rejection.response()
+    }
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
       let write = EventWriter.Write(
         feed: feed,
-        value: request.content,
+        value: value,
         wait: wait,
         authorization: request.header("Authorization"),
         response: response
       )
       if !writer.write(write) { response.give(EventWriter.tooMany.response) }
     }
+  }
+
+  /// The value of the record, with the condition of `If-Match`.
+  private func checked(_ request: HTTPRequest, _ feed: ByteText, _ writer: EventWriter) throws -> [UInt8] {
+    var value = request.content
+    var hasConditions = try writer.check(feed, value)
+    if let tag = request.header("If-Match") {
+      guard let version = Self.version(tag) else {
+        let detail = "If-Match is \(tag.debugDescription); expected one tag as in ETag: \"EPOCH@REVISION\""
+        throw invalidParameter(detail)
+      }
+      // The first brace begins the first event.
+      guard !hasConditions, let brace = value.firstIndex(of: UInt8(ascii: "{")) else {
+        throw invalidParameter("If-Match needs an event; it and the \"if\" of an event exclude each other")
+      }
+      let epoch = JSONData(string: version.epoch)
+      value.insert(
+        contentsOf: "\"if\":{\"epoch\":\(epoch),\"revision\":\(version.revision)},".utf8,
+        at: brace + 1
+      )
+      hasConditions = try writer.check(feed, value)
+    }
+    guard !hasConditions || request.rights.mayRead(feed.string) else {
+      let detail = "a condition tells what a feed has; the token does not allow to read the feed"
+      throw HTTPRefusal(403, "forbidden", detail)
+    }
+    return value
+  }
+
+  /// The version in an entity tag, of plain or compressed content.
+  private static func version(_ tag: String) -> FeedVersion? {
+    guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
+    let text = tag.dropFirst().dropLast()
+    if text.contains("\"") { return nil }
+    return FeedVersion(String(text.hasSuffix("-gzip") ? text.dropLast(5) : text))
   }
 
   /// Answers with the outcome of a record.
@@ -52,7 +92,8 @@ extension FeedRoutes {
       place: TopicPartition(topic: writer.topic, partition: partition),
       offset: offset,
       authorization: request.header("Authorization"),
-      isForwarded: request.header("Feedstore-Forwarded") != nil
+      isForwarded: request.header("Feedstore-Forwarded") != nil,
+      mayRead: request.rights.mayRead(feed.string)
     )
     let wait = Self.wait(request.header("Prefer"))
     return .later { writer.outcomes.answer(record, wait, $0) }

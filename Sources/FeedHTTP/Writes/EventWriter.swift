@@ -95,20 +95,21 @@ final class EventWriter: @unchecked Sendable {
     return isTaken
   }
 
-  /// The reason why a worker would reject a record of any feed.
-  func rejection(of feed: ByteText, _ value: [UInt8]) -> Rejection? {
-    decoder.withLock { decoder in
+  /// Checks a record like a worker that does not have its feed.
+  ///
+  /// - Returns: whether the record has conditions.
+  func check(_ feed: ByteText, _ value: [UInt8]) throws(Rejection) -> Bool {
+    let result = decoder.withLock { decoder in
       feed.withBytes { key in
         value.withUnsafeBytes { value in
-          do throws(Rejection) {
+          Result { () throws(Rejection) in
             try decoder.decode(key: key, value: ByteSpan(value))
-            return nil
-          } catch {
-            return error
+            return decoder.hasConditions
           }
         }
       }
     }
+    return try result.get()
   }
 
   // MARK: On the thread
@@ -221,7 +222,15 @@ final class EventWriter: @unchecked Sendable {
 }
 
 extension Rejection {
-  var response: HTTPResponse { .problem(status: 422, code: code.rawValue, detail: message) }
+  /// - Parameter mayRead: whether the client may know what a condition has found.
+  func response(mayRead: Bool = true) -> HTTPResponse {
+    guard code == .conditionFailed else {
+      return .problem(status: 422, code: code.rawValue, detail: message)
+    }
+    let detail =
+      mayRead ? message : "a condition does not hold; the token does not allow to read what is there"
+    return .problem(status: 412, code: code.rawValue, detail: detail)
+  }
 }
 
 /// The answers.

@@ -17,6 +17,8 @@ final class WriteOutcomes: Sendable {
     let authorization: String?
     /// Whether another instance sent the request, which is not forwarded again.
     var isForwarded = false
+    /// Whether its client may know what a condition has found. The routes ask it of those who write conditions.
+    var mayRead = true
   }
 
   private let status: DaemonStatus
@@ -89,7 +91,7 @@ final class WriteOutcomes: Sendable {
         case .published(let version, let changed):
           await waitUntilServed(version, record, until: end)
           return record.answer(200, version, changed: changed)
-        case .rejected(let rejection): return rejection.response
+        case .rejected(let rejection): return rejection.response(mayRead: record.mayRead)
         case .forgotten: return record.answer(202)
         case .released: break
         }
@@ -147,9 +149,10 @@ final class WriteOutcomes: Sendable {
     let query = "?partition=\(record.place.partition)&offset=\(record.offset)"
     let answer = try? HTTPClient.get(url + path + query, headers, within: seconds * 1_000 + 2_000)
     // It is final if the other instance has waited for it.
-    guard let answer, [200, 202, 422].contains(answer.status), answer.head.contains("\r\nPreference-Applied:")
+    guard let answer, [200, 202, 412, 422].contains(answer.status),
+      answer.head.contains("\r\nPreference-Applied:")
     else { return nil }
-    let type = answer.status == 422 ? "application/problem+json" : "application/json"
+    let type = answer.status >= 400 ? "application/problem+json" : "application/json"
     return HTTPResponse(status: answer.status, contentType: type, content: HTTPContent(answer.body))
   }
 }

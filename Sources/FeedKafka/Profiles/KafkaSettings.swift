@@ -181,6 +181,8 @@ package struct KafkaSettings: Sendable, Equatable {
       // The size of the send queue. The rest of a transaction is written as the queue drains.
       "queue.buffering.max.kbytes": "131072",
     ])
+    // If the group's coordinator was dropped, a call with offsets waits until any connection opens or closes (issue 5511).
+    if Librdkafka.dropsBrokers { configuration.setDefaults(["connections.max.idle.ms": "10000"]) }
     count(&configuration)
     return configuration
   }

@@ -20,7 +20,15 @@ package struct TokenCommand: Sendable {
   /// - Throws: the reason and the end of standard error, without what looks like a secret.
   package func run() throws -> TokenSource.Token {
     let start = WallClock.milliseconds()
-    let printed = try ProgramOutput(of: command, timeoutMilliseconds: timeoutMilliseconds, atMost: 65_536)
+    let printed: ProgramOutput
+    do {
+      printed = try ProgramOutput(of: command, timeoutMilliseconds: timeoutMilliseconds, atMost: 65_536)
+    } catch {
+      throw Failure(
+        description:
+          "kafka.oauth.command: \(error); its list begins with the program, and each argument is an element"
+      )
+    }
     do {
       if let fault = printed.fault { throw Failure(description: fault) }
       let token = try Self.token(in: String(decoding: printed.output, as: UTF8.self), at: start)

@@ -109,15 +109,29 @@ package struct Doctor: Sendable {
 
   private mutating func checkServer() {
     let http = configuration.http
-    findings += [
+    var leftOut: String?
+    findings.append(
       .of("tokens") {
         let tokens = try http.acceptedTokens()
-        if let keys = tokens.verifier?.leftOut { return "keys cannot be used: \(keys)" }
+        let fetched = tokens.verifier?.fetched?.fetchOnce()
+        if let failure = fetched?.failure { throw ConfigurationError(failure) }
+        leftOut = tokens.verifier?.leftOut ?? fetched?.leftOut
+        if let fetched { return "keys from \(fetched.url): \(fetched.keys)" }
         return tokens.bearer == nil && tokens.verifier == nil
           ? "none; requests need no token" : "they can be used"
-      },
-      .of("HTTPS") { try http.tlsCredentials() == nil ? "off" : "certificate and key fit together" },
-    ]
+      }
+    )
+    if !http.jwtKeys.isEmpty, http.jwt.issuer.isEmpty || http.jwt.audience.isEmpty {
+      note(
+        .look,
+        "tokens",
+        "tokens for other services are accepted; set http.jwt.issuer and http.jwt.audience"
+      )
+    }
+    if let leftOut { note(.look, "tokens", "keys cannot be used: \(leftOut)") }
+    findings.append(
+      .of("HTTPS") { try http.tlsCredentials() == nil ? "off" : "certificate and key fit together" }
+    )
     for (key, path) in [("certificate", http.tlsCertificate), ("clientAuthority", http.tlsClientAuthority)]
     where !path.isEmpty {
       checkEnd(of: path, "http.tls.\(key)")
@@ -125,15 +139,17 @@ package struct Doctor: Sendable {
   }
 
   private mutating func checkEnd(of path: String, _ key: String) {
-    guard let end = TLSCredentials.firstEnd(ofCertificatesIn: path) else {
-      return note(.unknown, key, "\(path) has no certificate in PEM that can be read")
-    }
-    let seconds = end - Int64(time(nil))
-    let date = Timestamp.rfc3339(milliseconds: end * 1_000)
-    if seconds > Self.renewalSeconds {
-      note(.ok, key, "valid until \(date)")
-    } else {
-      note(seconds > 0 ? .look : .fails, key, "a certificate in \(path) is valid until \(date); renew it")
+    do throws(HTTPServerError) {
+      let end = try TLSCredentials.firstEnd(ofCertificatesIn: path)
+      let seconds = end - Int64(time(nil))
+      let date = Timestamp.rfc3339(milliseconds: end * 1_000)
+      if seconds > Self.renewalSeconds {
+        note(.ok, key, "valid until \(date)")
+      } else {
+        note(seconds > 0 ? .look : .fails, key, "a certificate in \(path) is valid until \(date); renew it")
+      }
+    } catch {
+      note(.fails, key, "\(error.message); correct \(key)")
     }
   }
 
@@ -155,7 +171,8 @@ package struct Doctor: Sendable {
       }
       findings += rights.findings
     } catch {
-      note(.fails, "brokers", "\(error)")
+      let servers = configuration.kafka.last { $0.name == "bootstrap.servers" }?.value
+      note(.fails, "brokers", (servers.map { "kafka.bootstrap.servers=\($0): " } ?? "") + "\(error)")
     }
   }
 
@@ -277,7 +294,8 @@ package struct Doctor: Sendable {
       the state has \(Quantity.bytes(state)), limits.maxStateBytes allows a process \(Quantity.bytes(most)), and the memory is \
       \(Quantity.bytes(memory))
       """
-    if most > memory {
+    // 0 if it is unknown.
+    if memory > 0, most > memory {
       note(
         .look,
         "memory",

@@ -3,14 +3,18 @@ import Glibc
 
 /// GET requests, each over a connection of its own. They block the thread. Redirects are responses.
 package enum HTTPClient {
-  /// The head is all lines before the body.
-  package typealias Response = (status: Int, head: String, body: [UInt8])
+  /// The head is all lines before the body; the redirect is an absolute URL.
+  package typealias Response = (status: Int, head: String, body: [UInt8], redirect: String?)
 
   /// Why there is no response.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
+    /// Whether no known authority signed the server's certificate, or it is for another name or time.
+    package let isUntrusted: Bool
 
-    package init(_ description: String) { self.description = description }
+    package init(_ description: String, isUntrusted: Bool = false) {
+      (self.description, self.isUntrusted) = (description, isUntrusted)
+    }
   }
 
   private static let mostBytes = 1 << 20
@@ -39,6 +43,8 @@ package enum HTTPClient {
       free(body.bytes)
     }
     var status = 0
+    var redirect: UnsafeMutablePointer<CChar>?
+    defer { free(redirect) }
     let code = feedstore_http_get(
       url,
       fields,
@@ -47,12 +53,18 @@ package enum HTTPClient {
       Int(milliseconds),
       &head,
       &body,
-      &status
+      &status,
+      &redirect
     )
-    guard code == CURLE_OK else { throw Failure(String(cString: curl_easy_strerror(code))) }
+    if code == CURLE_WRITE_ERROR { throw Failure("the answer has more than \(mostBytes) bytes") }
+    guard code == CURLE_OK else {
+      let isUntrusted = code == CURLE_PEER_FAILED_VERIFICATION
+      throw Failure(String(cString: curl_easy_strerror(code)), isUntrusted: isUntrusted)
+    }
     func bytes(_ part: feedstore_http_part_t) -> [UInt8] {
       Array(UnsafeRawBufferPointer(start: part.bytes, count: part.size))
     }
-    return (status, String(decoding: bytes(head), as: UTF8.self), bytes(body))
+    let next = redirect.map { String(cString: $0) }
+    return (status, String(decoding: bytes(head), as: UTF8.self), bytes(body), next)
   }
 }

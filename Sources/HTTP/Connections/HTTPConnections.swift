@@ -86,7 +86,9 @@ final class HTTPExchange {
       admission.request.content = content
       return try admission.handler(admission.request)
     } catch let refusal as any HTTPRefusing {
-      return refusal.response
+      // With a token the client may be allowed.
+      return rights.isAnonymous && refusal.response.status == 403
+        ? TokenFault.missing.response : refusal.response
     } catch {
       return .problem(status: 500, code: "internal", detail: "\(error)")
     }

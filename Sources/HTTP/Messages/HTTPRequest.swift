@@ -5,9 +5,9 @@ package struct HTTPRequest: Sendable {
   /// The route's parameters by name, decoded. A parameter may hold a slash that was sent as `%2F`.
   package let parameters: [String: String]
   /// The query parameters in order, decoded.
-  package let query: [HTTPField]
+  package var query: [HTTPField]
   /// The header fields in order, with names as sent.
-  package let headers: [HTTPField]
+  package var headers: [HTTPField]
   /// The content; at most the route's `contentBytes`.
   package internal(set) var content: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.

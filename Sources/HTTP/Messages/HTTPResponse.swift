@@ -15,6 +15,8 @@ package struct HTTPResponse: Sendable {
   /// Who may cache the response, and for how long. By default no one; `no-cache` allows caching with revalidation,
   /// which requires an ``entityTag``.
   package var cacheControl = "no-store"
+  /// The request's header fields on which the response depends, besides `Origin`.
+  package var varies = "Accept, Accept-Encoding"
   /// The rights of a page. By default none, which suits everything except pages.
   package var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
   /// Additional header fields. Fields with a line break, or without a name or value, are omitted.
@@ -123,11 +125,14 @@ package struct HTTPRefusal: HTTPRefusing {
     HTTPRefusal(503, code, detail, headers: [HTTPField("Retry-After", "1")])
   }
 
+  /// The token has ended while its client waited.
+  package static let tokenExpired = HTTPRefusal(TokenFault("the token has expired").response)
+
   /// A token does not allow reading the resource.
   package static let forbidden = HTTPRefusal(
     403,
     "forbidden",
-    "this needs a token that allows to read it: see read in its claim feedstore"
+    "the token has no right to read this: see its claims, and http.jwt.read"
   )
 }
 

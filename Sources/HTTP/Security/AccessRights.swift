@@ -2,11 +2,16 @@
 package struct AccessRights: Sendable {
   /// The rights of a client that needs no token, or has the server's own.
   package static let all = AccessRights(read: ["*"], write: ["*"])
+  static let none = AccessRights(read: [], write: [])
 
   /// The expiry of its token, in milliseconds since 1970; nil for never.
   package let expires: Int64?
   /// The subject of its token; nil if the token names none.
   package let subject: String?
+  /// Whether the client has sent no token, although there are tokens.
+  var isAnonymous = false
+  /// The feeds that everyone may read.
+  var publicFeeds: NamePatterns?
   private let read: NamePatterns
   private let write: NamePatterns
 
@@ -26,15 +31,16 @@ package struct AccessRights: Sendable {
   /// Whether both tokens have the same subject, or neither has one.
   package func belong(with other: AccessRights) -> Bool {
     subject == other.subject && (expires == nil) == (other.expires == nil)
+      && isAnonymous == other.isAnonymous
   }
 
-  package func mayRead(_ feed: String) -> Bool { read.match(feed) }
+  package func mayRead(_ feed: String) -> Bool { publicFeeds?.match(feed) == true || read.match(feed) }
 
   package func mayWrite(_ feed: String) -> Bool { write.match(feed) }
 }
 
 /// Patterns of names, compared byte by byte: `*` matches any text, other bytes match themselves.
-struct NamePatterns: Sendable {
+package struct NamePatterns: Sendable, Equatable {
   /// Whether one of them is `*`.
   let matchesAll: Bool
   /// The patterns without a star.
@@ -42,7 +48,7 @@ struct NamePatterns: Sendable {
   /// The pieces around the stars of each other pattern.
   private var pieces: [[[UInt8]]] = []
 
-  init(_ patterns: [String]) {
+  package init(_ patterns: [String]) {
     matchesAll = patterns.contains { !$0.isEmpty && $0.utf8.allSatisfy { $0 == UInt8(ascii: "*") } }
     for pattern in patterns {
       let parts = pattern.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map {
@@ -52,7 +58,7 @@ struct NamePatterns: Sendable {
     }
   }
 
-  func match(_ name: String) -> Bool {
+  package func match(_ name: String) -> Bool {
     if matchesAll { return true }
     let name = Array(name.utf8)
     return names.contains(name) || pieces.contains { Self.match(name, $0) }

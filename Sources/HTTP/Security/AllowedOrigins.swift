@@ -3,10 +3,10 @@ package struct AllowedOrigins: Sendable, Equatable {
   private let all: Set<String>
 
   private static let exposed = [
-    "ETag", "Location", "Retry-After", "Feedstore-Partition", "Feedstore-Other-Partitions",
+    "ETag", "Location", "Retry-After", "Link", "Feedstore-Partition", "Feedstore-Other-Partitions",
     "Feedstore-Writable", "Preference-Applied",
   ].joined(separator: ", ")
-  private static let requested = "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
+  private static let requested = "Authorization, Content-Type, Last-Event-ID, If-Match, If-None-Match, Prefer"
 
   /// No origins.
   package init() { all = [] }

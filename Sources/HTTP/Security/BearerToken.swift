@@ -86,7 +86,7 @@ package struct AcceptedTokens: Sendable, Equatable {
   /// - Parameters:
   ///   - authorization: the value of the header field; nil if it is missing.
   ///   - now: in milliseconds since 1970.
-  func rights(_ authorization: String?, at now: Int64) throws(TokenFault) -> AccessRights {
+  func rights(_ authorization: String?, at now: Int64) throws -> AccessRights {
     guard let shown = BearerToken.shown(by: authorization) else { throw TokenFault.missing }
     if bearer?.matches(shown) == true { return .all }
     guard let verifier else { throw TokenFault.missing }

@@ -19,11 +19,11 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
   ///   - clientAuthority: if given, only clients with a certificate signed by one of these authorities are accepted.
   /// - Throws: ``HTTPServerError`` with the code `certificate`, `key` or `clientAuthority`.
   package init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
-    self.certificate = try Self.read(certificate, .certificate, marker: "-----BEGIN CERTIFICATE-----")
+    self.certificate = try Self.read(certificate, .certificate)
     self.key = try Self.readKey(key)
     self.clientAuthority =
       if let clientAuthority {
-        try Self.read(clientAuthority, .clientAuthority, marker: "-----BEGIN CERTIFICATE-----")
+        try Self.read(clientAuthority, .clientAuthority)
       } else {
         nil
       }
@@ -63,10 +63,10 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
     }
   }
 
-  private static func read(
+  static func read(
     _ path: String,
     _ code: HTTPServerError.Code,
-    marker: String
+    marker: String = "-----BEGIN CERTIFICATE-----"
   ) throws(HTTPServerError) -> [UInt8] {
     let bytes = try Result { () throws(FileError) in try WholeFile.bytes(path, atMost: most) }
       .mapError { HTTPServerError(code, $0.description) }.get()
@@ -98,11 +98,16 @@ package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cus
     bytes.firstRange(of: Array(text.utf8)) != nil
   }
 
-  /// The earliest end of the certificates in a PEM file, in seconds since 1970; nil if none can be read.
-  package static func firstEnd(ofCertificatesIn path: String) -> Int64? {
-    guard let bytes = try? read(path, .certificate, marker: "-----BEGIN CERTIFICATE-----") else { return nil }
+  /// The earliest end of the certificates in a PEM file, in seconds since 1970.
+  ///
+  /// - Throws: ``HTTPServerError`` with the code `certificate`.
+  package static func firstEnd(ofCertificatesIn path: String) throws(HTTPServerError) -> Int64 {
+    let bytes = try read(path, .certificate)
     let end = bytes.withUnsafeBytes { feedstore_tls_end($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
-    return end >= 0 ? end : nil
+    guard end >= 0 else {
+      throw HTTPServerError(.certificate, "\(path) has a certificate that cannot be decoded; replace it")
+    }
+    return end
   }
 
   /// Whether clients must present certificates.

@@ -32,12 +32,13 @@ struct TokenKey: Sendable, Equatable {
   }
 }
 
-/// The keys of a file: a JSON Web Key Set (RFC 7517).
+/// The keys of a file or of an identity provider: a JSON Web Key Set (RFC 7517).
 struct TokenKeys: Sendable, Equatable {
   /// By algorithm and id; nil for all keys of the algorithm.
   private var keys: [String: [String?: [TokenKey]]] = [:]
-  /// The unusable keys of the file, with the reasons; nil for none.
+  /// The unusable keys of the set, with the reasons; nil for none.
   private(set) var faults: String?
+  var count: Int { keys.values.reduce(0) { $0 + ($1[nil]?.count ?? 0) } }
 
   static let algorithms = ["RS256", "ES256", "EdDSA", "HS256"]
   private static let mostBytes = 4 << 20
@@ -62,32 +63,34 @@ struct TokenKeys: Sendable, Equatable {
     let kid, alg, use, crv, n, e, x, y, k, d: String?
   }
 
-  /// Reads a file.
+  /// Reads a set. Unusable keys are left out, and so are those for other purposes, as the standard requires.
   ///
-  /// Unusable keys, and those for other purposes and algorithms, are ignored, as the standard requires. A private key must not be
-  /// in the file.
-  ///
+  /// - Parameters:
+  ///   - source: the path of a file, in which a private key must not be; or the URL of what was published.
+  ///   - published: the text of a set that everyone can read, and that cannot have secrets; nil to read the file.
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
-  init(file: String) throws(HTTPServerError) {
+  init(_ source: String, published: [UInt8]? = nil) throws(HTTPServerError) {
     let document: Document
     do {
-      let text = DecodableJSON(try WholeFile.bytes(file, atMost: Self.mostBytes) ?? [])
+      let text = DecodableJSON(try published ?? WholeFile.bytes(source, atMost: Self.mostBytes) ?? [])
       document = try text.decode()
       if let name = text.repeated {
-        throw Self.error("\(file): an object has \(name.debugDescription) twice; remove one of the two")
+        throw Self.error("\(source): an object has \(name.debugDescription) twice; remove one of the two")
       }
       // Knowledge of such a key is enough to sign.
-      if document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) { try SecretFile.check(file) }
+      if published == nil, document.keys.contains(where: { (try? $0.key.get())?.kty == "oct" }) {
+        try SecretFile.check(source)
+      }
     } catch let error as DecodingError {
       let place = error.place.isEmpty ? "" : ", see \(error.place)"
-      throw Self.error(
-        "\(file) is not a set of keys of at most \(Self.mostBytes) bytes\(place); write {\"keys\":[…]} as in RFC 7517"
-      )
+      let ownFile = "write {\"keys\":[…]} of at most \(Self.mostBytes) bytes as in RFC 7517"
+      let remedy = published == nil ? ownFile : FetchedTokenKeys.remedy
+      throw Self.error("\(source) is not a set of keys\(place); \(remedy)")
     } catch {
       throw Self.error("\(error)")
     }
     guard document.keys.count <= Self.mostKeys else {
-      throw Self.error("\(file) has \(document.keys.count) keys; keep the \(Self.mostKeys) newest")
+      throw Self.error("\(source) has \(document.keys.count) keys; keep the \(Self.mostKeys) newest")
     }
     var faults: [String] = []
     for (index, entry) in document.keys.enumerated() {
@@ -95,8 +98,18 @@ struct TokenKeys: Sendable, Equatable {
       var fault: String?
       switch entry.key {
       case .success(let webKey):
-        guard let (algorithm, key) = try Self.key(webKey, "\(file): \(place)") else { continue }
-        fault = key.fault()
+        guard webKey.use ?? "sig" == "sig" || webKey.d != nil else { continue }
+        if published != nil, webKey.d != nil || webKey.kty == "oct" {
+          fault = "everyone can read this secret or private key, and sign with it"
+          break
+        }
+        guard let (algorithm, key) = try Self.key(webKey, "\(source): \(place)") else {
+          let type = [webKey.kty, webKey.crv, webKey.alg].compactMap(\.self).joined(separator: " ")
+          fault = "\(type.prefix(64).debugDescription) is not supported"
+          break
+        }
+        let isRepeated = entry.kid != nil && keys[algorithm]?[entry.kid] != nil
+        fault = isRepeated ? "an earlier key has this kid" : key.fault()
         for id in entry.kid == nil ? [nil] : [nil, entry.kid] where fault == nil {
           keys[algorithm, default: [:]][id, default: []].append(key)
         }
@@ -108,17 +121,20 @@ struct TokenKeys: Sendable, Equatable {
       let name = entry.kid.map { " (kid \(String($0.prefix(64)).debugDescription))" } ?? ""
       if let fault { faults.append("\(place)\(name): \(fault)") }
     }
-    self.faults = faults.isEmpty ? nil : faults.joined(separator: "; ")
+    let list = faults.joined(separator: "; ")
+    self.faults = list.isEmpty ? nil : "\(source): \(list); RSA needs 2048 bits, a secret 32 bytes"
     guard !keys.isEmpty else {
-      let reasons = self.faults.map { " (\($0))" } ?? ""
-      throw Self.error("\(file) has no key for \(Self.algorithms.joined(separator: ", "))\(reasons); add one")
+      let reasons = list.isEmpty ? "" : " (\(list))"
+      throw Self.error(
+        "\(source) has no key for \(Self.algorithms.joined(separator: ", "))\(reasons); add one"
+      )
     }
   }
 
   private static func error(_ message: String) -> HTTPServerError { HTTPServerError(.tokenKeys, message) }
 
   /// - Returns: a key and the only algorithm of its type: otherwise a client could use a public key as a secret. Nil for a key of
-  ///   another type, or for another use.
+  ///   another type or algorithm.
   private static func key(_ key: JSONWebKey, _ place: String) throws(HTTPServerError) -> (String, TokenKey)? {
     guard key.d == nil || key.kty == "oct" else {
       throw error(
@@ -133,7 +149,7 @@ struct TokenKeys: Sendable, Equatable {
     case ("oct", _): (algorithm, kind, members) = ("HS256", GNUTLS_SIGN_UNKNOWN, [key.k])
     default: return nil
     }
-    guard key.use ?? "sig" == "sig", key.alg ?? algorithm == algorithm else { return nil }
+    guard key.alg ?? algorithm == algorithm else { return nil }
     return (algorithm, TokenKey(kind: kind, parts: members.map { $0.flatMap(Base64URL.decode) ?? [] }))
   }
 

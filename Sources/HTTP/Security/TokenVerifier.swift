@@ -3,12 +3,11 @@
 /// A token determines nothing about its verification, except which of the known keys it names: keys in a token, or references
 /// to keys, are ignored. Encrypted and nested tokens are rejected.
 package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  private let file: String
-  private let issuer: String
-  private let audience: String
-  /// The tolerance for differences of clocks, in milliseconds.
-  private let leeway: Int64
-  private let keys: TokenKeys
+  private let policy: TokenPolicy
+  /// The keys of a file; nil for a URL.
+  private let keys: TokenKeys?
+  /// The keys of a URL; nil for a file.
+  package private(set) var fetched: FetchedTokenKeys?
 
   /// Larger tokens are rejected without reading them.
   private static let mostBytes = 8 << 10
@@ -16,18 +15,20 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   private static let mostTried = 16
 
   /// - Parameters:
-  ///   - file: a JSON Web Key Set.
-  ///   - issuer: the required issuer (`iss`); empty for any.
-  ///   - audience: the required audience (`aud`); empty for any.
-  ///   - leeway: tokens are accepted this many milliseconds before their start (`nbf`) and after their end (`exp`).
+  ///   - place: the path or the `https` URL of a JSON Web Key Set.
+  ///   - authority: the path of certificates of authorities that sign the URL's certificate; empty for the system's.
   /// - Throws: ``HTTPServerError`` with the code `tokenKeys`.
-  package init(keysFile file: String, issuer: String, audience: String, leeway: Int64) throws(HTTPServerError)
-  {
-    self.file = file
-    self.issuer = issuer
-    self.audience = audience
-    self.leeway = leeway
-    keys = try TokenKeys(file: file)
+  package init(keys place: String, authority: String = "", _ policy: TokenPolicy) throws(HTTPServerError) {
+    self.policy = policy
+    let isURL = FetchedTokenKeys.isURL(place)
+    if !authority.isEmpty { _ = try TLSCredentials.read(authority, .clientAuthority) }
+    keys = isURL ? nil : try TokenKeys(place)
+    fetched = isURL ? FetchedTokenKeys(place, authority: authority, issuer: policy.issuer) : nil
+  }
+
+  /// Goes on with the keys of another verifier that were fetched from the same URL.
+  package mutating func takeKeys(of other: TokenVerifier?) {
+    if let kept = other?.fetched, kept == fetched { fetched = kept }
   }
 
   private struct Header: Decodable {
@@ -37,8 +38,6 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
   }
 
   private struct Claims: Decodable {
-    struct Grant: Decodable { let read, write: [String]? }
-
     /// One text, or a list of texts.
     struct Audience: Decodable {
       let all: [String]
@@ -57,13 +56,13 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     let nbf: Double?
     let iss, sub: String?
     let aud: Audience?
-    let feedstore: Grant?
   }
 
   /// The rights of a token.
   ///
   /// - Parameter now: in milliseconds since 1970.
-  func rights(of token: [UInt8], at now: Int64) throws(TokenFault) -> AccessRights {
+  /// - Throws: ``TokenFault``; a refusal for now if there are no keys yet.
+  func rights(of token: [UInt8], at now: Int64) throws -> AccessRights {
     guard token.count <= Self.mostBytes else {
       throw TokenFault("the token has more than \(Self.mostBytes) bytes")
     }
@@ -77,27 +76,29 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     guard TokenKeys.algorithms.contains(header.alg) else {
       throw TokenFault("the algorithm must be one of \(TokenKeys.algorithms.joined(separator: ", "))")
     }
-    let candidates = keys.keys(header.alg, id: header.kid)
+    let candidates =
+      try keys?.keys(header.alg, id: header.kid) ?? fetched?.keys(header.alg, id: header.kid) ?? []
     guard candidates.count <= Self.mostTried else { throw TokenFault("the token must name its key (kid)") }
     let text = Array(token[..<parts[1].endIndex])
     guard candidates.contains(where: { $0.verify(text, signature: decoded[2]) }) else {
       throw TokenFault("the signature is not valid")
     }
-    let claims = try claims(decoded[1], at: now)
+    let (claims, values) = try claims(decoded[1], at: now)
+    let (read, write) = try policy.patterns(values)
     return AccessRights(
-      read: claims.feedstore?.read ?? [],
-      write: claims.feedstore?.write ?? [],
-      expires: Self.milliseconds(claims.exp) + leeway,
+      read: read,
+      write: write,
+      expires: Self.milliseconds(claims.exp) + policy.leewayMilliseconds,
       subject: claims.sub
     )
   }
 
-  private func claims(_ payload: [UInt8], at now: Int64) throws(TokenFault) -> Claims {
-    let claims: Claims
+  private func claims(_ payload: [UInt8], at now: Int64) throws(TokenFault) -> (Claims, ClaimValue) {
+    let (claims, values): (Claims, ClaimValue)
     let text = DecodableJSON(payload)
     guard text.repeated == nil else { throw TokenFault("the claims have a name twice") }
     do {
-      claims = try text.decode()
+      (claims, values) = (try text.decode(), try text.decode())
     } catch let error as DecodingError {
       if case .keyNotFound(let key, _) = error { throw TokenFault("the claim \(key.stringValue) is missing") }
       // The place consists of the above names, and of numbers.
@@ -107,28 +108,29 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
     } catch {
       throw TokenFault("the claims cannot be read")
     }
+    let leeway = policy.leewayMilliseconds
     guard now < Self.milliseconds(claims.exp) + leeway else { throw TokenFault("the token has expired") }
     if let start = claims.nbf, now < Self.milliseconds(start) - leeway {
       throw TokenFault("the token is not valid yet")
     }
-    guard issuer.isEmpty || claims.iss == issuer else { throw TokenFault("the issuer is another one") }
-    guard audience.isEmpty || claims.aud?.all.contains(audience) == true else {
+    guard policy.issuer.isEmpty || claims.iss == policy.issuer else {
+      throw TokenFault("the issuer is another one")
+    }
+    guard policy.audience.isEmpty || claims.aud?.all.contains(policy.audience) == true else {
       throw TokenFault("the token is for another audience")
     }
-    return claims
+    return (claims, values)
   }
 
   private static func milliseconds(_ seconds: Double) -> Int64 {
     Int64(max(-1e18, min(1e18, seconds * 1000)))
   }
 
-  /// The unusable keys, for the log; nil for none.
-  package var leftOut: String? {
-    keys.faults.map { "\(file): \($0); RSA needs 2048 bits, a secret 32 bytes" }
-  }
+  /// The unusable keys of a file, for the log; nil for none.
+  package var leftOut: String? { keys?.faults }
 
   /// Does not reveal the keys.
-  package var description: String { "the keys of \(file)" }
+  package var description: String { "keys of tokens" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

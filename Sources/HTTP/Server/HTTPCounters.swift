@@ -17,6 +17,8 @@ package struct HTTPCounters: Sendable, Equatable {
   package var refusedEvents = 0
   /// Bytes of content passed on for sending, without heads. Clients may have disconnected before they received them.
   package var contentBytes = 0
+  /// Nil if no keys of tokens are fetched.
+  package var tokenKeys: FetchedTokenKeys.Status?
 
   package init() {}
 }

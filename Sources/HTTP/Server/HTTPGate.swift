@@ -8,6 +8,8 @@ struct HTTPGate: Sendable {
   var knowsClients = false
   /// The origins whose pages may read responses.
   var origins = AllowedOrigins()
+  /// The feeds that need no token.
+  var publicFeeds: NamePatterns?
 
   /// - Parameters:
   ///   - tokens: the accepted tokens.
@@ -59,7 +61,7 @@ struct HTTPGate: Sendable {
     return HTTPAdmission(handler: route.handler, request: request)
   }
 
-  /// A client without a required token receives no other information, such as which paths exist.
+  /// A client without a required token receives no other information, such as which paths exist, unless feeds are public.
   private func checkCaller(
     _ head: HTTPRequestHead,
     _ tokens: AcceptedTokens,
@@ -67,7 +69,12 @@ struct HTTPGate: Sendable {
     at now: Int64
   ) throws -> AccessRights {
     guard tokens.isEmpty else {
-      return isOpen ? .all : try tokens.rights(head.header("Authorization"), at: now)
+      if isOpen { return .all }
+      let authorization = head.header("Authorization")
+      let isAnonymous = authorization == nil && publicFeeds != nil
+      var rights = isAnonymous ? .none : try tokens.rights(authorization, at: now)
+      (rights.publicFeeds, rights.isAnonymous) = (publicFeeds, isAnonymous)
+      return rights
     }
     // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
     // access through its own name, if that resolves to this machine (DNS rebinding).

@@ -71,6 +71,7 @@ package final class HTTPServer: Sendable {
     var gate = HTTPGate(router: router, limits: configuration.head)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
     gate.origins = configuration.allowedOrigins
+    gate.publicFeeds = configuration.publicFeeds
     self.gate = gate
     connections = HTTPConnections(configuration)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
@@ -112,6 +113,7 @@ package final class HTTPServer: Sendable {
 
   package var counters: HTTPCounters {
     var counters = counterStore.read()
+    counters.tokenKeys = tokens.verifier?.fetched?.status
     counters.openConnections = connections.count
     let streams = streams.all
     counters.openStreams = streams.count
@@ -306,7 +308,8 @@ package final class HTTPServer: Sendable {
   private func asksForStream(_ head: UnsafeRawBufferPointer) -> Bool {
     guard HTTPServerConfiguration.isSmall(head) else { return false }
     let line = head.prefix { $0 != UInt8(ascii: "\r") }.split(separator: UInt8(ascii: " "))
-    guard line.count == 3,
+    // A client that polls uses the connection again.
+    guard line.count == 3, !String(decoding: line[1], as: UTF8.self).contains("after="),
       let parts = PathPattern.decodedParts(
         of: String(decoding: line[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
       )

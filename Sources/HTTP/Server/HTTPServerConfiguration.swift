@@ -7,6 +7,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
   package var port = 0
   /// The accepted tokens, one of which clients must send.
   package var tokens = AcceptedTokens()
+  /// The feeds that need no token to be read, if there are tokens; nil for none.
+  package var publicFeeds: NamePatterns?
   /// The origins whose pages may read responses.
   package var allowedOrigins = AllowedOrigins()
   /// For HTTPS; nil for plain HTTP.

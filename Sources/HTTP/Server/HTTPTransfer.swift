@@ -103,7 +103,7 @@ extension HTTPResponse {
       HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
       HTTPField("Content-Security-Policy", contentSecurityPolicy),
       // The same URL has other media types and a compressed form.
-      HTTPField("Vary", origins.isEmpty ? "Accept, Accept-Encoding" : "Accept, Accept-Encoding, Origin"),
+      HTTPField("Vary", origins.isEmpty ? varies : varies + ", Origin"),
     ]
     reply.headers += origins.fields(head) + headers
     if let contentType { reply.headers.append(HTTPField("Content-Type", contentType)) }

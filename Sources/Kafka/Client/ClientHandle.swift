@@ -234,4 +234,7 @@ public enum KafkaLogText {
 public enum Librdkafka {
   /// The version that is loaded, such as `2.0.2`. It may be newer than the one used for the build.
   public static var version: String { String(cString: rd_kafka_version_str()) }
+
+  /// Whether clients drop brokers that metadata do not list, such as one that restarts; since 2.10.
+  package static var dropsBrokers: Bool { rd_kafka_version() >= 0x020a_0000 }
 }

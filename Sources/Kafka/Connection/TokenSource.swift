@@ -61,6 +61,11 @@ public final class TokenSource: Sendable, Hashable {
       return rd_kafka_oauthbearer_set_token(client, value, end, "feedstore", nil, 0, text, size)
     }
     let isGiven = code == RD_KAFKA_RESP_ERR_NO_ERROR
+    if !isGiven, token != nil {
+      // Perhaps the system's clock has jumped, and the token has ended earlier than expected.
+      state.withLock { $0.next = .now }
+      failed.withLock { $0 = $0 ?? text }
+    }
     let reason = failure ?? (isGiven ? nil : text)
     // Logged first, because the process may end when the failure is noted. The log counts repetitions by all clients.
     if let reason { context.log(.error, Self.facility, reason) }

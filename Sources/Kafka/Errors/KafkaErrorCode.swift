@@ -22,6 +22,8 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   /// The producer's queue is full: poll, then produce again.
   public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
   public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+  /// The client dropped the broker while it waited for a response, because metadata no longer list it (`_DESTROY_BROKER`, since 2.10).
+  static let brokerDropped = Self(rawValue: -137)
   public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
   /// A record was not delivered within `message.timeout.ms`.
   public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
@@ -113,7 +115,8 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
       RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
       RD_KAFKA_RESP_ERR_NOT_CONTROLLER, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
       RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT,
-      RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+      RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+      Self.brokerDropped.librdkafka:
       true
     default: false
     }

@@ -121,17 +121,33 @@ package struct ConfigurationReader: Sendable {
     return Choice(rawValue: name) ?? defaultValue
   }
 
-  /// A list of what `isAllowed` accepts, empty by default.
-  package mutating func list(
-    _ key: String,
-    of kind: String = "objects",
-    where isAllowed: (ConfigurationValue) -> Bool = { _ in true }
-  ) throws(ConfigurationError) -> [ConfigurationValue] {
-    guard let entry = ask(key, "a list of \(kind)") else { return note(key, [], .array([])) }
-    guard case .array(let values) = entry.value, values.allSatisfy(isAllowed) else {
-      throw refusal(key, entry)
-    }
+  /// A list of objects, empty by default.
+  package mutating func list(_ key: String) throws(ConfigurationError) -> [ConfigurationValue] {
+    guard let entry = ask(key, "a list of objects") else { return note(key, [], .array([])) }
+    guard case .array(let values) = entry.value else { throw refusal(key, entry) }
     return note(key, values, entry.value)
+  }
+
+  /// A list of strings that `make` accepts, empty by default. One string is a list with this string, or empty.
+  package mutating func strings<Element>(
+    _ key: String,
+    allowed: String,
+    _ make: (String) -> Element?
+  ) throws(ConfigurationError) -> [Element] {
+    guard let entry = ask(key, allowed) else { return note(key, [], .array([])) }
+    var value = entry.value
+    // A bracket begins a list on a command line; with a mistake in it, the list arrives as a string.
+    if case .array = value {
+    } else if let text = entry.string, !text.hasPrefix("[") {
+      value = .array(text.isEmpty ? [] : [.string(text)])
+    }
+    guard case .array(let values) = value else { throw refusal(key, entry) }
+    let elements = values.map { $0.text.flatMap(make) }
+    guard let wrong = elements.firstIndex(where: { $0 == nil }) else {
+      return note(key, elements.compactMap(\.self), value)
+    }
+    let message = "\(key)[\(wrong)] is \(values[wrong].description); allowed: \(allowed)"
+    throw ConfigurationError(message, place: entry.place)
   }
 
   /// All keys under a prefix that were not requested, as text and sorted by name: a section that is passed on

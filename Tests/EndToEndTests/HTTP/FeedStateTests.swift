@@ -72,7 +72,7 @@ struct FeedStateTests {
 
   @Test(arguments: [
     "/v1/feeds?first=5", "/v1/feeds/a?frist=5", "/v1/feeds/a?limit=1", "/v1/feeds/a?lastEventId=a@1",
-    "/v1/feeds/a/changes?after=a", "/v1/rejected?first=1", "/v1/status?partition=0",
+    "/v1/feeds/a/changes?after=a@1&frist=5", "/v1/rejected?first=1", "/v1/status?partition=0",
   ])
   func `a parameter without effect is refused`(path: String) async throws {
     let ground = try ServedGround()

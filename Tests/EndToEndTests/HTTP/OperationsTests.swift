@@ -67,6 +67,7 @@ struct OperationsTests {
   @Test func `without feeds, status and metrics are served`() async throws {
     let ground = try ServedGround { $0.servesFeeds = false }
     let status = try ground.ask("GET /v1/status").text
+    #expect(status.contains("\"librdkafka\":\"\(Librdkafka.version)\""))
     #expect(status.contains("\"ready\":true"))
     #expect(status.contains("\"partitions\":[{\"partition\":0}]"))
     #expect(!status.contains("standing"))

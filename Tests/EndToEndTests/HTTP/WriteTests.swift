@@ -211,6 +211,87 @@ struct WriteTests {
     try await writing.end()
   }
 
+  private static func patch(_ value: Int, if condition: String) -> String {
+    #"{"op":"item.patch","item":"x","data":{"n":\#(value)},"if":\#(condition)}"#
+  }
+
+  @Test func `a write whose condition does not hold is refused, and says what is there`() async throws {
+    let writing = try await Writing()
+    let path = "POST /v1/feeds/a/events"
+    let wait = "Prefer: wait=600"
+    let created = try await writing.write(
+      #"{"op":"item.upsert","item":"x","section":"s","data":{"n":1},"if":{"revision":0}}"#
+    )
+    let epoch = try #require(try Self.answer(created).epoch)
+    let refused: [(String, String)] = [
+      (#"{"revision":0}"#, "'if.revision' expects 0, found revision 1"),
+      (#"{"item":"x","data":{"/n":2}}"#, "found the number 1"), (#"{"item":"y"}"#, "found none"),
+      (#"{"absent":"x"}"#, "found one with the data"), (#"{"epoch":"e"}"#, "found \\\"\(epoch)"),
+    ]
+    for (condition, found) in refused {
+      let response = try await writing.write(Self.patch(2, if: condition))
+      #expect(response.status == 412, "\(condition)")
+      #expect(try Self.code(response) == "condition-failed")
+      #expect(response.text.contains(found), "\(response.text)")
+    }
+    // Also when it is asked for later.
+    let later = try await writing.ask("GET /v1/feeds/a/events?partition=0&offset=1", wait)
+    #expect(later.status == 412)
+    #expect(try await writing.write(Self.patch(2, if: #"{"revision":1}"#)).status == 200)
+    // With the tag of a response, compressed or not.
+    let event = #" {"op":"item.patch","item":"x","data":{"n":3}}"#
+    for (tag, status) in [
+      ("\(epoch)@1", 412), ("other/0@2", 412), ("\(epoch)@2", 200), ("\(epoch)@2", 412),
+      ("\(epoch)@3-gzip", 200),
+    ] {
+      let events = status == 200 && tag.hasSuffix("gzip") ? "[\(Self.upsert("z")),\(event)]" : event
+      let response = try await writing.ask(path, wait, "If-Match: \"\(tag)\"", body: events)
+      #expect(response.status == status, "\(tag): \(response.text)")
+    }
+    for tag in ["*", epoch, "\"\"", "\"\(epoch)\"", "W/\"\(epoch)@4\"", "\"\(epoch)@4\", \"\(epoch)@5\""] {
+      let response = try await writing.ask(path, wait, "If-Match: \(tag)", body: event)
+      #expect(response.status == 400, "\(tag)")
+    }
+    let match = "If-Match: \"\(epoch)@4\""
+    for events in ["[]", Self.patch(4, if: #"{"item":"x"}"#)] {
+      #expect(try await writing.ask(path, wait, match, body: events).status == 400)
+    }
+    let form = try await writing.write(Self.patch(4, if: "{}"))
+    #expect(form.status == 422)
+    #expect(try Self.code(form) == "invalid-field")
+    try await writing.end()
+  }
+
+  @Test func `clients that increment a counter if it is what they read count as far as they succeed`()
+    async throws
+  {
+    let writing = try await Writing()
+    #expect(
+      try await writing.write(#"{"op":"item.upsert","item":"x","section":"s","data":{"n":0}}"#).status == 200
+    )
+    let count = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<6 {
+        group.addTask {
+          var successes = 0
+          for _ in 0..<10 {
+            let state = try await writing.ask("GET /v1/feeds/a").text
+            let digits = try #require(state.split(separator: "{\"n\":").last).prefix { $0.isNumber }
+            let seen = try #require(Int(digits))
+            let event = Self.patch(seen + 1, if: #"{"item":"x","data":{"/n":\#(seen)}}"#)
+            let response = try await writing.write(event)
+            #expect([200, 412].contains(response.status))
+            if response.status == 200 { successes += 1 }
+          }
+          return successes
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(count > 0)
+    #expect(try await writing.ask("GET /v1/feeds/a").text.contains("{\"n\":\(count)}"))
+    try await writing.end()
+  }
+
   @Test func `writes of many clients are all there, in the order of each`() async throws {
     let writing = try await Writing()
     try await withThrowingTaskGroup { group in

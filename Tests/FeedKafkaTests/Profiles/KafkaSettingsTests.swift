@@ -118,6 +118,13 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "g-one-1")
   }
 
+  @Test func `a call of the producer does not wait for ever for a dropped broker`() throws {
+    let producer = try settings([:]).transactionalProducer(worker(), slowInARow: 0)
+    #expect(producer["connections.max.idle.ms"] == (Librdkafka.dropsBrokers ? "10000" : nil))
+    let given = try settings(["connections.max.idle.ms": "0"]).transactionalProducer(worker(), slowInARow: 0)
+    #expect(given["connections.max.idle.ms"] == "0")
+  }
+
   @Test func `prefetched input is limited by bytes, unless the user sets a limit`() throws {
     let member = try settings([:]).member(worker())
     #expect(member["queued.max.messages.kbytes"] == "32768")

@@ -110,7 +110,7 @@ import Testing
   @Test func `a program that cannot be started is named`() throws {
     #expect(
       try TokenCommand(["/no/such/program"]).runError().contains(
-        "cannot start /no/such/program: No such file"
+        "kafka.oauth.command: cannot start /no/such/program: No such file"
       )
     )
   }

@@ -15,6 +15,7 @@ extension FuzzTarget {
       "{\"before\":\"a\"}", "{\"after\":\"a\"}",
       "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
       "\"order\":[{\"by\":\"", "\"direction\":\"descending\"", "\"keep\":2", "1e1", "1.0",
+      "\"if\":{\"item\":\"a\",\"data\":{\"/score\":", "\"if\":{\"absent\":\"a\"}", "\"revision\":0",
     ],
     generate: { random in
       var options = random.below(2) == 0 ? .orderedSections : GeneratorOptions()
@@ -22,6 +23,7 @@ extension FuzzTarget {
       options.itemCount = 12
       options.sectionCount = 5
       if random.chance(50) { options.addOrders() }
+      options.hasConditions = random.chance(30)
       var generator = RecordGenerator(seed: random.next(), options: options)
       let values = generator.records(1 + random.below(12)).map { $0.value ?? Array("null".utf8) }
       return Array(values.map { $0.filter { $0 != 0x0A } }.joined(separator: [0x0A]))

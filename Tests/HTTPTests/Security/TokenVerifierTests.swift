@@ -26,12 +26,14 @@ import Testing
     keys: String = keys,
     issuer: String = "",
     audience: String = "",
-    leeway: Int64 = 0
+    leeway: Int64 = 0,
+    _ change: (inout TokenPolicy) -> Void = { _ in }
   ) throws -> TokenVerifier {
     let file = try SecretTestFile(keys)
-    return try withExtendedLifetime(file) {
-      try TokenVerifier(keysFile: file.path, issuer: issuer, audience: audience, leeway: leeway)
-    }
+    var policy = TokenPolicy()
+    (policy.issuer, policy.audience, policy.leewayMilliseconds) = (issuer, audience, leeway)
+    change(&policy)
+    return try withExtendedLifetime(file) { try TokenVerifier(keys: file.path, policy) }
   }
 
   private static func encoded(_ bytes: some Sequence<UInt8>) -> String {
@@ -186,6 +188,9 @@ import Testing
     (#"{"kty":"oct","k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T","use":["sig"]}"#, "keys[0].use: "),
     (#"{"kty":5}"#, "keys[0].kty: "), ("5", "keys[0]: "), ("null", "keys[0]"), (#""a""#, "keys[0]: "),
     ("[]", "keys[0]: "),
+    (#"{"kty":"AKP","kid":"x","pub":"AA"}"#, #"keys[0] (kid "x"): "AKP" is not supported"#),
+    (#"{"kty":"EC","crv":"P-521","x":"AA","y":"AA"}"#, #"keys[0]: "EC P-521" is not supported"#),
+    (#"{"kty":"RSA","alg":"PS256","n":"AA","e":"AQAB"}"#, #"keys[0]: "RSA PS256" is not supported"#),
   ]
 
   @Test(arguments: oddKeys)
@@ -194,7 +199,7 @@ import Testing
     reason: String
   ) throws {
     let token = Array(Self.tokens[0].utf8)
-    let keys = Self.keys.replacing(#"{"keys":["#, with: #"{"keys":[\#(key),{"kty":"AKP","pub":"AA"},"#)
+    let keys = Self.keys.replacing(#"{"keys":["#, with: #"{"keys":[\#(key),{"kty":"AKP","use":"enc"},"#)
     let verifier = try verifier(keys: keys)
     #expect(throws: Never.self) { try verifier.rights(of: token, at: 0) }
     let leftOut = try #require(verifier.leftOut)

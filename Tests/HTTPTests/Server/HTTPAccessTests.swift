@@ -210,7 +210,7 @@ import Testing
     #expect(response["Access-Control-Allow-Methods"] == "GET, HEAD")
     #expect(
       response["Access-Control-Allow-Headers"]
-        == "Authorization, Content-Type, Last-Event-ID, If-None-Match, Prefer"
+        == "Authorization, Content-Type, Last-Event-ID, If-Match, If-None-Match, Prefer"
     )
     #expect(response["Access-Control-Max-Age"] == "7200")
     #expect(try server.ask("OPTIONS /secret", "Origin: https://a.example").status == 401)

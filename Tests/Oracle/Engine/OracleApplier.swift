@@ -28,8 +28,10 @@ struct OracleApplier {
   /// Applies all events of a record. After an error, `state` is undefined.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
     now = record.time
+    for event in events where keeps(.conditionBeforeRecord) { try check(event) }
     for event in keeps(.eventsInOrder) ? events : events.reversed() {
       number = event.number
+      if !keeps(.conditionBeforeRecord) { try check(event) }
       let previous = state.current
       if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
       if !keeps(.faultRemovesNothing) { removedElements += Self.removal(by: event, from: previous) }
@@ -49,7 +51,10 @@ struct OracleApplier {
     number = nil
     if !keeps(.cutBeforeLimits) { try checkItems() }
     if !keeps(.endedBeforeCut) { cutSections() }
-    if keeps(.endedDeleted) { deleteEnded(by: now) }
+    if keeps(.endedDeleted) {
+      let now = now
+      deleteItems { $0 < now || $0 == now && keeps(.endsAtItsTime) }
+    }
     cutSections()
     for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
     try checkItems()
@@ -60,6 +65,11 @@ struct OracleApplier {
       throw OracleRejection(limit: "limits.maxSections", event: nil)
     }
     try checkState()
+  }
+
+  private func check(_ event: OracleEvent) throws(OracleRejection) {
+    guard let condition = event.condition, !condition.holds(for: state) else { return }
+    throw OracleRejection(.conditionFailed, event: event.number, field: "if")
   }
 
   /// Puts the items of every ordered section in order.
@@ -343,18 +353,16 @@ struct OracleApplier {
 
   /// Deletes the items that end at a time. Returns their number.
   mutating func endItems(at time: Int) -> Int {
-    let count = deleteEnded(by: time)
+    let count = deleteItems { $0 <= time }
     if count > 0 { state.time = max(time, state.time ?? time) }
     return count
   }
 
   @discardableResult
-  private mutating func deleteEnded(by time: Int) -> Int {
+  private mutating func deleteItems(endingAt hasEnded: (Int) -> Bool) -> Int {
     guard let previous = state.current else { return 0 }
     for place in previous.sections.indices {
-      state.current?.sections[place].items.removeAll { item in
-        item.expires.map { $0 < time || $0 == time && keeps(.endsAtItsTime) } ?? false
-      }
+      state.current?.sections[place].items.removeAll { $0.expires.map(hasEnded) ?? false }
     }
     noteDeletions(since: previous)
     return previous.itemCount - (state.current?.itemCount ?? 0)

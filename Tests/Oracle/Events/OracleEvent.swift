@@ -14,6 +14,7 @@ struct OracleEvent: Sendable, Equatable {
   var place: OraclePlace?
   var items: [OracleListedItem] = []
   var sections: [OracleListedSection] = []
+  var condition: OracleCondition?
 
   init(op: OracleOp, number: Int?) {
     self.op = op
@@ -174,5 +175,6 @@ public enum OracleRejectCode: String, Sendable, CaseIterable {
   case unknownAnchor = "unknown-anchor"
   case unknownSection = "unknown-section"
   case orderedSection = "ordered-section"
+  case conditionFailed = "condition-failed"
   case limitExceeded = "limit-exceeded"
 }

@@ -63,7 +63,7 @@ struct OracleEventReader {
       if !keeps(.opKnown) { return [] }
       throw rejection(.unknownOp, "op")
     }
-    let names = ["op"] + op.fields.map(\.field.rawValue)
+    let names = ["op", "if"] + op.fields.map(\.field.rawValue)
     for member in members where !names.contains(String(decoding: member.name, as: UTF8.self)) {
       let isField = OracleField(rawValue: String(decoding: member.name, as: UTF8.self)) != nil
       if isField, !keeps(.otherFieldsIgnored) { throw rejection(.invalidField) }
@@ -96,6 +96,10 @@ struct OracleEventReader {
         event.items = try readItems(found, seen: &seen)
       case .sections: event.sections = try readSections(found)
       }
+    }
+    if let found = self.field("if", of: value) {
+      guard let condition = OracleCondition(found) else { throw rejection(.invalidField, "if") }
+      event.condition = condition
     }
     return [event]
   }

@@ -114,6 +114,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     if options.hasOrders, op.rawValue.hasPrefix("item."), random.chance(75) {
       members.removeAll { $0.name == "at" }
     }
+    if options.hasConditions, random.chance(30) { members.append(("if", condition())) }
     if random.chance(3) { members.append(("unknown", speller.data())) }
     if random.chance(3) { members.insert(("op", "7"), at: 0) }
     if random.chance(10) { members.swapAt(members.count - 1, random.below(members.count)) }
@@ -245,6 +246,10 @@ public struct GeneratorOptions: Sendable {
   public var hasOrders = false
   /// Whether items and sections have ends.
   public var hasEnds = false
+  /// Whether some events have conditions.
+  public var hasConditions = false
+  /// Whether some conditions depend on where windows end.
+  public var hasRevisions = true
   /// The weights of the ops; the default is 4.
   public var weights: [OracleOp: Int] = [
     .feedReplace: 1, .feedClear: 1, .feedDelete: 1, .feedReload: 1, .sectionReplace: 3,
@@ -278,7 +283,10 @@ extension RecordGenerator {
   ///
   /// (If the feed already has the record's offset, it is skipped instead.)
   mutating func spoil(_ record: inout OracleRecord) {
-    let code = random.pick(OracleRejectCode.allCases.filter { options.hasOrders || $0 != .orderedSection })
+    let codes = OracleRejectCode.allCases.filter {
+      (options.hasOrders || $0 != .orderedSection) && (options.hasConditions || $0 != .conditionFailed)
+    }
+    let code = random.pick(codes)
     record.value = Array(event().utf8)
     switch code {
     case .missingKey: record.key = random.chance(50) ? nil : []
@@ -391,6 +399,9 @@ extension RecordGenerator {
         "{\"op\":\"item.upsert\",\"item\":\(item),\"section\":\(section),\"at\":{\"\(side)\":\(item)}}",
         "{\"op\":\"section.replace\",\"section\":\(section),\"items\":[],\"at\":{\"\(side)\":\(section)}}",
       ])
+    case .conditionFailed: return conditional("{\"absent\":\"x\",\"item\":\"x\"}")
+    case .invalidField where options.hasConditions && random.chance(40):
+      return conditional(invalidCondition())
     case .unknownSection:
       return "{\"op\":\"item.upsert\",\"item\":\"never\",\"data\":1}"
     case .invalidField where options.hasOrders && random.chance(40):

@@ -26,6 +26,8 @@ final class SimulationRun {
     var changesets = 0
     /// How long it took to catch up once nothing happened any more.
     var catchUpMilliseconds: Int64 = 0
+    /// What was published.
+    var observation = Observation()
     /// What every process has restored, by its name.
     var restored: [String: Restored] = [:]
     /// ``Restored/warm`` and ``Restored/cold`` of all processes.
@@ -138,6 +140,7 @@ final class SimulationRun {
     outcome.requests = network.requestCount
     outcome.events = simulator.eventCount
     outcome.changesets = observation.claims.count
+    outcome.observation = observation
     for member in members {
       outcome.restored[member.process.name] = Restored(
         records: member.status.statistics.restore.records,

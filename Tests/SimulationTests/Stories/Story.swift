@@ -93,6 +93,8 @@ struct Story: CustomStringConvertible {
     options.itemCount = 6
     options.limits = setting.configuration.store.limits
     if seed.isMultiple(of: 2) { options.addOrders() }
+    // Where windows end is not known before.
+    (options.hasConditions, options.hasRevisions) = (seed.isMultiple(of: 3), false)
     var generator = RecordGenerator(seed: random.next(), options: options)
     var tables = Setting.tables(seed: seed)
     for (number, time) in times(count, &random).enumerated() {

@@ -1,6 +1,8 @@
 import FeedKafka
 import Foundation
 import Kafka
+import ObservationSupport
+import Oracle
 import SimulationSupport
 import Testing
 
@@ -132,6 +134,38 @@ import Testing
       let outcome = SimulationRun(story, Self.identity).run()
       #expect(outcome.failure == nil, "with the second item at \(time) ms")
     }
+  }
+
+  /// Each has read the counter some time ago, and increments it if it still is what it was.
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func `a hundred writers count as far as they succeed, whatever happens`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var story = Story(seed: seed)
+    var counts = [0]
+    func arrival(_ time: Int, _ event: String) -> Story.Arrival {
+      Story.Arrival(
+        milliseconds: Int64(time),
+        partition: TopicPartition(topic: "feeds.items", partition: 0),
+        record: SimulatedRecord(key: Array("counter".utf8), value: Array(event.utf8), timestamp: 0)
+      )
+    }
+    story.arrivals = [arrival(0, #"{"op":"item.upsert","item":"n","section":"s","data":{"n":0}}"#)]
+    for writer in 0..<300 {
+      let seen = counts[max(0, counts.count - 1 - random.below(4))]
+      let condition = #"{"item":"n","data":{"/n":\#(seen)}}"#
+      let event =
+        #"{"op":"item.patch","item":"n","data":{"n":\#(seen + 1),"by":\#(writer % 100)},"if":\#(condition)}"#
+      story.arrivals.append(arrival(writer * 50, event))
+      if seen == counts[counts.count - 1] { counts.append(seen + 1) }
+    }
+    story.milliseconds = max(story.milliseconds, 16_000)
+    let outcome = SimulationRun(story, Self.identity).run()
+    #expect(outcome.failure == nil)
+    let refused = outcome.observation.rejected.values.filter { $0.code == "condition-failed" }.count
+    let items = outcome.observation.feeds.values.flatMap { $0.feed.itemsByID.values.map(\.data) }
+    #expect(items.count == 1)
+    #expect(String(decoding: items.joined(), as: UTF8.self).hasPrefix("{\"n\":\(300 - refused),"))
+    #expect(refused > 0 && refused < 300)
   }
 
   @Test func `a seed leads to the same run each time`() {

@@ -63,11 +63,12 @@ export class Connection {
 
   /**
    * @param {readonly string[]} urls
-   * @param {Pick<import('../types/index.js').FeedStoreOptions, 'token' | 'share'> & Partial<Environment>} [options]
+   * @param {Pick<import('../types/index.js').FeedStoreOptions, 'token' | 'share' | 'transport'> & Partial<Environment>} [options]
    * @param {() => void} [onUser] Called when the tokens are another user's.
    */
   constructor(urls, options, onUser = () => {}) {
-    const { token, share, ...environment } = options ?? {};
+    const { token, share, transport = 'stream', ...environment } = options ?? {};
+    if (transport !== 'stream' && transport !== 'poll') throw new TypeError(`transport is 'stream' or 'poll', not ${JSON.stringify(transport)}`);
     this.urls = urls;
     /** @type {Environment} */
     this.environment = {
@@ -81,7 +82,16 @@ export class Connection {
     };
     this.#ask = token;
     this.onUser = onUser;
-    const { page, fetch } = this.environment;
+    const { page, fetch: own } = this.environment;
+    let polls = /** @type {any} */ (null);
+    if (transport === 'poll') {
+      this.environment.fetch = async (url, request) => {
+        if (!/\/v1\/streams\b/.test(url)) return own(url, request);
+        const { pollingFetch } = await import('./poll.js');
+        return (polls ??= pollingFetch(this.environment, own))(url, request);
+      };
+    }
+    const { fetch } = this.environment;
     if (!page.document) return;
     for (const name of wakeUps) page.addEventListener?.(name, this.#wake);
     if (share === false || !page.navigator?.locks || !page.BroadcastChannel) return;

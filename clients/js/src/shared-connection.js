@@ -77,6 +77,8 @@ export class SharedConnection {
     const name = this.#nameOf(request.headers, instance);
     // A stream that has no room for more views has a second one beside it, which is not shared.
     if (stream !== undefined || link !== undefined || name === '') return this.#fetch(url, request);
+    // Its stream may have ended while this module was loaded.
+    request.signal.throwIfAborted();
     const opened = new Link(this.#connection, this.#leads, instance, name, () => this.#fetch(url, request));
     this.#links.set(instance, opened);
     request.signal.addEventListener('abort', () => {

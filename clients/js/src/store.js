@@ -177,12 +177,16 @@ export class FeedStore {
    * @param {string} feed @param {any} events Or their JSON text. @param {import('../types/index.js').WriteOptions} [options] @returns {Promise<Written>}
    */
   async write(feed, events, options) {
-    const { wait = 10, coalesce } = options ?? {};
+    const { wait = 10, coalesce, if: condition } = options ?? {};
     const writes = this.#context.writesOf(feed);
     let content;
     try {
       const body = typeof events === 'string' ? events : JSON.stringify(events);
       content = { wait, body, events: [JSON.parse(body)].flat() };
+      if (condition !== undefined) {
+        content.events[0] = { ...content.events[0], if: condition };
+        content.body = JSON.stringify(content.events);
+      }
     } catch (error) {
       throw new WriteRejected('invalid-content', `JSON cannot spell the events, nothing was written: ${/** @type {Error} */ (error).message}`);
     }

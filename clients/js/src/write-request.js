@@ -98,7 +98,7 @@ export class Writer {
       const request = { method: 'GET', headers: { Prefer: `wait=${write.wait}` } };
       const answer = await this.#connection.exchange(url, request, answerTime + 1000 * write.wait, session).catch(() => null);
       if (session.aborted) throw new this.#errors.WriteFailed(null, `the FeedStore is closed or another user's. ${advice}`);
-      if (answer?.status === 422) throw this.#errorOf(answer);
+      if (answer?.status === 422 || answer?.status === 412) throw this.#errorOf(answer);
       if (answer?.status === 200 && answer.value) Object.assign(write, { written: answer.value, isPublished: true });
     }
     return /** @type {Written} */ (write.written);

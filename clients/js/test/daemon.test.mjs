@@ -11,13 +11,18 @@ const plain = (value) => JSON.parse(JSON.stringify(value));
 const items = Array.from({ length: 20 }, (_, n) => ({ id: `i${n}`, kind: 'k', data: { n } }));
 const isLive = ({ standing }) => standing.name === 'live';
 
-test('feeds and windows go on when the daemon is killed and restarted', async () => {
+for (const transport of ['stream', 'poll']) {
+  test(`feeds and windows go on when the daemon is killed and restarted, with the transport ${transport}`, () => followThroughKills(transport));
+  test(`another instance takes over the feeds of one that is killed, with the transport ${transport}`, () => followToAnother(transport));
+}
+
+async function followThroughKills(transport) {
   const random = new Random(seed);
   const cluster = await Cluster.start();
   let daemon = await cluster.daemon();
   const { url } = daemon;
   const { port } = new URL(url);
-  const store = new FeedStore(url);
+  const store = new FeedStore(url, { transport });
   try {
     const all = store.feed('news');
     const first = store.feed('news', { first: 5 });
@@ -55,12 +60,12 @@ test('feeds and windows go on when the daemon is killed and restarted', async ()
     await daemon.kill();
     cluster.close();
   }
-});
+}
 
-test('another instance takes over the feeds of one that is killed', async () => {
+async function followToAnother(transport) {
   const cluster = await Cluster.start();
   const daemons = [await cluster.daemon(), await cluster.daemon()];
-  const store = new FeedStore(daemons.map(({ url }) => url));
+  const store = new FeedStore(daemons.map(({ url }) => url), { transport });
   try {
     const feeds = Array.from({ length: 12 }, (_, n) => store.feed(`f${n}`));
     const ends = feeds.map((feed) => feed.subscribe(() => {}));
@@ -79,4 +84,4 @@ test('another instance takes over the feeds of one that is killed', async () => 
     for (const daemon of daemons) await daemon.kill();
     cluster.close();
   }
-});
+}

@@ -65,6 +65,16 @@ class Scene {
 
 const isLive = ({ feed }) => feed.view.standing.name === 'live';
 
+test('a store that is closed at any moment of its start leaves nothing', async () => {
+  for (let moments = 0; moments < 60; moments++) {
+    const scene = new Scene();
+    const { store } = scene.show();
+    for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+    store.close();
+    await scene.close();
+  }
+});
+
 test('eight tabs have one stream, and the next tab leads when the first one is gone', async () => {
   const scene = new Scene();
   const tabs = Array.from({ length: 8 }, () => scene.show());

@@ -90,6 +90,33 @@ test('what cannot be shown early is written nevertheless', async () => {
   await scene.close();
 });
 
+test('a condition goes with the first event, and a write is taken back if it does not hold', async () => {
+  const scene = new Scene();
+  const requests = [];
+  scene.server.onWrite = (feed, events) => {
+    requests.push(events);
+    return { status: 412, body: { code: 'condition-failed', detail: "field 'if.revision' expects 1, found revision 2" } };
+  };
+  const feed = scene.store.feed('f');
+  scene.listen(feed);
+  await scene.pass();
+  const before = feed.view.sections;
+  const star = { op: 'item.patch', item: '0/1', data: { starred: true } };
+  const last = { op: 'item.delete', item: '0/0' };
+  for (const events of [star, [star, last], JSON.stringify(star)]) {
+    const written = feed.write(events, { if: { revision: 1 } });
+    assert.equal(feed.view.isPending, true);
+    const rejected = assert.rejects(written, (error) => error instanceof WriteRejected && error.code === 'condition-failed' && /found revision 2$/.test(error.message));
+    await scene.pass();
+    await rejected;
+    assert.deepEqual(feed.view.sections, before);
+    assert.equal(feed.view.isPending, false);
+  }
+  const conditional = { ...star, if: { revision: 1 } };
+  assert.deepEqual(requests, [[conditional], [conditional, last], [conditional]]);
+  await scene.close();
+});
+
 test('what JSON cannot spell is rejected', async () => {
   const scene = writingScene();
   for (const events of [{ op: 'item.patch', item: 'a', data: 1n }, undefined]) {

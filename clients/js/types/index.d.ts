@@ -15,11 +15,16 @@ export interface FeedStoreOptions {
    * token, or if the `sub` in their JSON Web Tokens is the same. With false, this one has its own.
    */
   share?: string | false;
+  /**
+   * `stream`, by default: one response that does not end, for all feeds. `poll`: a request for each feed and change, which caches can answer, and
+   * which passes proxies that break streams.
+   */
+  transport?: 'stream' | 'poll';
   /** How many milliseconds a view is kept after its last listener has left, and shown to those who listen to it again; 30,000 by default. */
   keep?: number;
   /** Stores the last views of some feeds in IndexedDB, and shows them at the next start until the newest arrive. */
   persist?: PersistOptions;
-  /** In place of the global one, such as that of `expo/fetch` in React Native. It must stream responses. */
+  /** In place of the global one, such as that of `expo/fetch` in React Native. For streams it must stream responses. */
   fetch?: typeof fetch;
   /** From 0 to 1, as `Math.random`. */
   random?: () => number;
@@ -205,6 +210,20 @@ export interface WriteOptions {
   wait?: number;
   /** Replaces a write of the feed with the same key that was not sent yet. Both get the outcome of this one. */
   coalesce?: string;
+  /** What must hold before the write. If it does not, `WriteRejected` has the code `condition-failed`, and its message says what is there. */
+  if?: Condition;
+}
+
+/** Conditions that must all hold: `data` has the values that the item's data must have, by JSON Pointers. */
+export interface Condition {
+  /** The `revision` of a view of the whole feed: nothing has changed since. */
+  revision?: number;
+  epoch?: string;
+  /** The id of an item that the feed must not have. */
+  absent?: string;
+  /** The id of an item that it must have. */
+  item?: string;
+  data?: Record<string, string | number | boolean | null>;
 }
 
 /** Where a write is. `epoch` and `revision` are there if what is published covers it. */

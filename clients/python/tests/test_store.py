@@ -321,6 +321,7 @@ class Writes(StoreTest):
         before = feed.view
         for status, value, fault, text in (
             (422, {"code": "unknown-anchor", "detail": "because"}, feedstore.WriteRejected, "^because$"),
+            (412, {"code": "condition-failed", "detail": "found 2"}, feedstore.WriteRejected, "^found 2$"),
             (503, {"code": "not-written", "detail": "no leader"}, feedstore.WriteFailed, "no leader.*may be published.*10.2"),
             (202, {}, feedstore.WriteFailed, "may be published"), (None, None, feedstore.WriteFailed, "was lost.*may be published"),
         ):
@@ -334,6 +335,22 @@ class Writes(StoreTest):
                 write.result(PATIENCE_SECONDS)
             self.assertEqual(caught.exception.code, value.get("code") if value else None)
             self.assertIs(feed.view.section("top"), before.section("top"))
+
+    def test_a_condition_goes_with_the_first_event(self):
+        feed = self.store(self.daemon.url).feed("news")
+        condition = {"revision": 7}
+        for events in (PATCH, [PATCH, {"op": "item.delete", "item": "b"}]):
+            write = feed.write(events, if_=condition)
+            first, *rest = [events] if isinstance(events, dict) else events
+            request = self.daemon.next("POST")
+            self.assertEqual(request.content, [{**first, "if": condition}, *rest])
+            request.reply(202, WRITTEN)
+            self.daemon.next("GET").reply(412, {"code": "condition-failed", "detail": "found revision 8"})
+            with self.assertRaisesRegex(feedstore.WriteRejected, "^found revision 8$") as caught:
+                write.result(PATIENCE_SECONDS)
+            self.assertEqual(caught.exception.code, "condition-failed")
+        with self.assertRaisesRegex(ValueError, "not an event"):
+            feed.write([], if_=condition)
 
     def test_a_write_goes_to_an_instance_that_can_be_reached(self):
         away = self.new_daemon()

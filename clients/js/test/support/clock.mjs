@@ -1,5 +1,6 @@
 import { loadDraft } from '../../src/followed-feed.js';
 // Loaded on demand, which takes time of another clock; here they are there at once.
+import '../../src/poll.js';
 import '../../src/tokens.js';
 import '../../src/write-request.js';
 

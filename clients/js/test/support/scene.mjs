@@ -15,7 +15,13 @@ export class Scene {
   /** The store knows all URLs, or those of `known`. */
   constructor({ urls = ['http://a'], known = urls, sections = sectionsOf(3, 2), ...options } = {}) {
     this.servers = urls.map(() => new StreamServer());
-    for (const server of this.servers) server.later = (_key, run) => this.clock.setTimer(run, 1);
+    for (const server of this.servers) {
+      server.later = (_key, run) => this.clock.setTimer(run, 1);
+      server.patience = (run) => {
+        const timer = this.clock.setTimer(run, 30_000);
+        return () => this.clock.clearTimer(timer);
+      };
+    }
     [this.server] = this.servers;
     if (sections !== null) this.server.publish('f', sections);
     this.store = new FeedStore(known, {

@@ -55,6 +55,10 @@ export class StreamServer {
   onOutcome = () => ({ status: 404, body: {} });
   /** Runs something later, in the order of the calls with the same key; by default at once. */
   later = (_key, run) => run();
+  /** Ends the wait of a request for changes after a while; returns a function that forgets it. */
+  patience = () => () => {};
+  /** @type {Set<{ id: string, wake: () => void }>} The requests that wait. */
+  #waiting = new Set();
   isDown = false;
   /** Whether nothing that it sends fits. */
   spoilsAll = false;
@@ -84,11 +88,68 @@ export class StreamServer {
       const { status, body: value } = await Promise.race([own, aborted]);
       return answer(status, value);
     }
+    const [, polled, query] = /\/v1\/feeds\/([^/]+)\/changes\?(.*)$/.exec(url) ?? [];
+    if (polled !== undefined) return this.#poll(decodeURIComponent(polled), new URLSearchParams(query), rights, signal, answer);
     const list = method === 'PATCH' ? 'add' : 'feeds';
     const wrong = (content[list] ?? []).findIndex(({ first }) => first > 10000);
     if (wrong >= 0) return answer(400, { code: 'invalid-content', member: `${list}[${wrong}].first`, detail: `${list}[${wrong}].first is too large` });
     return method === 'PATCH' ? this.#patch(url, content, rights, answer) : this.#open(content, signal, rights);
   };
+
+  /** The changes after a version, or the state, in one response: docs/poll.md. */
+  async #poll(id, query, rights, signal, answer) {
+    if (!rights.mayRead(id)) return answer(403, { code: 'forbidden', detail: 'not allowed' });
+    const [after, ids] = [query.get('after'), query.getAll('sections')];
+    const window = Object.fromEntries(['first', 'from', 'count'].filter((name) => query.has(name)).map((name) => [name, Number(query.get(name))]));
+    if (ids.length > 0) window.sections = ids;
+    if (window.first > 10000) return answer(400, { code: 'invalid-parameter', detail: 'first is too large' });
+    const rest = [...query].filter(([name]) => !['after', 'cursor', 'wait'].includes(name));
+    const lines = (values, version, more = []) => new Response(values.map((value) => `${JSON.stringify(value)}\n`).join(''), {
+      headers: { Link: `<?${new URLSearchParams([['after', version], ...rest, ...more])}>; rel="next"`, 'Feedstore-Partition': '0' },
+    });
+    for (let isOver = query.get('wait') === '0';;) {
+      const url = this.elsewhere.get(id);
+      if (url !== undefined) return answer(410, { code: 'moved', ...(url && { url }) });
+      const feed = this.feeds.get(id);
+      const [epoch, revision] = [after.slice(0, after.lastIndexOf('@')), Number(after.slice(after.lastIndexOf('@') + 1))];
+      const version = `${feed?.epoch}@${feed?.revision}`;
+      if (feed?.sections === undefined && (after === '' || feed?.epoch !== epoch)) return answer(404, { code: 'unknown-feed', detail: 'no feed' });
+      const values = [];
+      const isSpoilt = this.spoilsAll || this.#spoilt.delete(id);
+      if (feed.sections === undefined && version !== after) {
+        values.push({ feed: id, epoch, revision: feed.revision, base: feed.revision - 1, mode: 'delete', ...feed.head, checksum: '00000000' });
+      } else if (after === '' || (rest.length > 0 && feed.epoch === epoch && version !== after)) {
+        values.push({ ...this.#head(feed, window), base: feed.revision, mode: 'reload', reason: 'keyframe', sections: slice(feed.sections, window) });
+      } else if (feed.epoch !== epoch || !feed.states.has(revision)) {
+        return answer(409, { code: 'must-refetch', detail: 'not known' });
+      } else if (version !== after && feed.sections !== undefined) {
+        const before = feed.states.get(revision);
+        const place = { window, version: { epoch, revision }, totals: this.#totals({ sections: before }, window) };
+        const stream = { event: () => {}, message: (_, value) => values.push(value) };
+        this.#step(stream, place, feed, before);
+      }
+      if (values.length > 0) return lines(isSpoilt ? values.map((value) => ({ ...value, checksum: '00000002' })) : values, version);
+      if (isOver) return lines([], after, query.has('wait') ? [] : [['cursor', Number(query.get('cursor') ?? 0) + 1]]);
+      await new Promise((resolve, reject) => {
+        const entry = { id, wake: resolve };
+        this.#waiting.add(entry);
+        const forget = this.patience(() => {
+          isOver = true;
+          resolve();
+        });
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        entry.end = () => {
+          forget();
+          this.#waiting.delete(entry);
+        };
+        signal?.addEventListener('abort', entry.end);
+        entry.wake = () => {
+          entry.end();
+          resolve();
+        };
+      });
+    }
+  }
 
   #open({ feeds }, signal, rights) {
     const id = `stream${++this.#opened}`;
@@ -235,6 +296,7 @@ export class StreamServer {
     const feed = { id, epoch, revision, sections, states, head: { time, through } };
     if (sections !== undefined) states.set(revision, copy(sections));
     this.feeds.set(id, feed);
+    for (const entry of [...this.#waiting]) if (entry.id === id) entry.wake();
     if (this.elsewhere.has(id)) return;
     for (const { stream, place } of this.#readersOf(id)) {
       if (place.isForbidden) continue;
@@ -288,8 +350,13 @@ refetch(id) { for (const { stream, place } of this.#readersOf(id)) this.#begin(s
     this.refetch(id);
   }
 
+  #spoilt = new Set();
+
   /** Spoils what the readers of a feed have: their next changeset does not fit. */
-  spoil(id) { for (const { place } of this.#readersOf(id)) if (place.version) place.isSpoilt = true; }
+  spoil(id) {
+    if (this.#waiting.size > 0) this.#spoilt.add(id);
+    for (const { place } of this.#readersOf(id)) if (place.version) place.isSpoilt = true;
+  }
 
   /** The views of a feed. */
   #readersOf(id) {

@@ -41,7 +41,7 @@ const frozen: Immutable<{ deep: { list: number[] } }> = { deep: { list: [1] } };
 frozen.deep.list = [];
 
 const { write, isPending, error, dismiss } = useWrite('players');
-const written: Promise<Written> = write({ op: 'item.patch', item: 'ada', data: { starred: true } }, { wait: 5 });
+const written: Promise<Written> = write({ op: 'item.patch', item: 'ada', data: { starred: true } }, { wait: 5, if: { item: 'ada', data: { '/starred': false } } });
 write([{ op: 'item.delete', item: 'ada' }, { op: 'item.move', item: 'alan', at: { after: 'mary' } }]);
 // @ts-expect-error
 write({ op: 'item.rename', item: 'ada' });

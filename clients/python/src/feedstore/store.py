@@ -263,14 +263,23 @@ class Feed(Generic[D]):
         return end
 
     def write(
-        self, events: Union[Event, Sequence[Event]], wait: float = 10, *, coalesce: Optional[str] = None
+        self,
+        events: Union[Event, Sequence[Event]],
+        wait: float = 10,
+        *,
+        coalesce: Optional[str] = None,
+        if_: Optional[Mapping[str, Any]] = None,
     ) -> Write[Written]:
         """Writes one event or several, all of them or nothing. Views show the effect at once, as pending.
 
         The result is the outcome: `feed.write(event).result()`, or `await feed.write(event)`. `wait` is how many seconds the
         daemon waits for it, at most 30; with 0 only for the brokers' confirmation. The writes of one feed keep their order.
-        A write replaces one with the same `coalesce` key that has not been sent yet.
+        A write replaces one with the same `coalesce` key that has not been sent yet. `if_` must hold before it, such as
+        `{"revision": 7}`; otherwise `WriteRejected` has the code `condition-failed`, and its text says what is there.
         """
+        if if_ is not None:
+            first, *rest = ([events] if isinstance(events, Mapping) else events) or [{}]
+            events = [{**first, "if": if_}, *rest]
         write: Write[Written] = self._write(events, wait, coalesce)
         return write
 

@@ -221,7 +221,7 @@ class FeedWrites:
             if write not in self._writes:
                 return
             published = _written(answer) if answer.status == 200 else None
-            if answer.status == 422:
+            if answer.status in (412, 422):
                 self._drop(write, _failure(answer))
             elif write.written is not None:
                 self._finish(write, published or write.written, published is not None)

@@ -33,6 +33,7 @@ public final class Feed: Sendable {
   ///
   /// - Parameters:
   ///   - wait: For how many seconds to wait for the outcome, at most 30.
+  ///   - condition: What must hold before the write. Otherwise `WriteRejected` has the code `condition-failed`, and says what is there.
   ///   - key: A later write with the same key takes the place of one that was not sent yet, for example of a slider.
   /// - Throws: `WriteRejected` if the record changed nothing, and `WriteFailed` if that is not known. The view does not show the write
   ///   any more then.
@@ -40,19 +41,22 @@ public final class Feed: Sendable {
   public func write(
     _ events: FeedEvent...,
     wait: Int = 10,
+    if condition: FeedCondition? = nil,
     coalescing key: String? = nil
   ) async throws -> Written {
-    try await write(events, wait: wait, coalescing: key)
+    try await write(events, wait: wait, if: condition, coalescing: key)
   }
 
   @discardableResult
   public func write(
     _ events: [FeedEvent],
     wait: Int = 10,
+    if condition: FeedCondition? = nil,
     coalescing key: String? = nil
   ) async throws -> Written {
-    let events = events.isEmpty ? [FeedEvent(json: "[]")] : events
-    guard let written = try await core.write(id, wait: wait, key: key, { _ in events }) else {
+    var events = events.isEmpty ? [FeedEvent(json: "[]")] : events
+    if let condition { events[0] = events[0].with(condition) }
+    guard let written = try await core.write(id, wait: wait, key: key, { [events] _ in events }) else {
       throw WriteFailed(message: "there is nothing to write", wasSent: false)
     }
     return written

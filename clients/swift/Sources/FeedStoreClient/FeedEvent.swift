@@ -107,6 +107,42 @@ public struct FeedEvent: Hashable, Sendable {
   }
 }
 
+/// What must hold before a write: all that is given.
+public struct FeedCondition: Hashable, Sendable {
+  fileprivate let text: String
+
+  /// - Parameters:
+  ///   - revision: That of a snapshot of the whole feed: nothing has changed since. 0 if there must be no feed.
+  ///   - absent: An item that the feed must not have.
+  ///   - item: An item that it must have.
+  ///   - data: Values that the data of `item` must have, by JSON Pointers: strings, numbers, booleans or null.
+  public init(
+    revision: Int? = nil,
+    epoch: String? = nil,
+    absent: ItemID? = nil,
+    item: ItemID? = nil,
+    data: [String: JSONValue] = [:]
+  ) {
+    let values = data.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0)):\($1.text)" }
+    let members: [(String, String?)] = [
+      ("revision", revision.map { "\($0)" }), ("epoch", epoch.map { JSONValue.quoted($0) }),
+      ("absent", absent.map { JSONValue.quoted($0.rawValue) }),
+      ("item", item.map { JSONValue.quoted($0.rawValue) }),
+      ("data", data.isEmpty ? nil : "{\(values.joined(separator: ","))}"),
+    ]
+    let texts = members.compactMap { name, text in text.map { "\"\(name)\":\($0)" } }
+    text = "{\(texts.joined(separator: ","))}"
+  }
+}
+
+extension FeedEvent {
+  /// The event with a condition as its first member.
+  func with(_ condition: FeedCondition) -> FeedEvent {
+    guard let brace = text.firstIndex(of: "{") else { return self }
+    return FeedEvent(json: "{\"if\":\(condition.text)," + text[text.index(after: brace)...])
+  }
+}
+
 /// What the daemon says of a write that is accepted.
 public struct Written: Hashable, Sendable {
   public let feed: FeedID

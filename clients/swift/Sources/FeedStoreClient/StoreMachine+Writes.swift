@@ -122,7 +122,7 @@ extension StoreMachine {
   mutating func learned(_ feed: FeedID, _ id: WriteID, _ answer: Answer) {
     guard let index = index(feed, id), let known = writes[feed]?[index].written else { return }
     defer { sendNext(feed) }
-    if answer.status == 422 { return drop(feed, index, answer) }
+    if answer.status == 412 || answer.status == 422 { return drop(feed, index, answer) }
     let outcome = answer.status == 200 ? answer.object.flatMap { Written($0, feed: feed) } : nil
     finish(feed, index, outcome ?? known, isPublished: outcome != nil)
   }

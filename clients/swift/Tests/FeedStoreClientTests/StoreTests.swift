@@ -24,6 +24,18 @@ import Testing
     #expect(dump == "no network")
   }
 
+  @Test func `a condition is a member of the first event`() {
+    let condition = FeedCondition(revision: 7, epoch: "e", item: "a\"", data: ["/b": 1, "/a~1": nil])
+    #expect(
+      FeedEvent.delete("i").with(condition).text
+        == #"{"if":{"revision":7,"epoch":"e","item":"a\"","data":{"/a~1":null,"/b":1}},"op":"item.delete","item":"i"}"#
+    )
+    #expect(
+      FeedEvent(json: " { \"op\":\"feed.clear\"}").with(FeedCondition(absent: "x")).text
+        == #"{"if":{"absent":"x"}, "op":"feed.clear"}"#
+    )
+  }
+
   @Test func `a redirect does not take the token to another server`() async throws {
     let code = """
       import http.server
