@@ -166,6 +166,7 @@ struct EndedItemTests {
       while try await store.apply(batch, time: .clock(0, wall: 0)) == .flushDue {
         _ = await store.published()
       }
+      _ = await store.published()
       #expect(await store.endEntries < 5_000)
     }
     await store.checkInvariants()
