@@ -151,7 +151,9 @@ public actor FeedStore {
     checkNoFlush()
     var lookAhead = LookAhead()
     var nextEnd = nextEnd
-    if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) { return .flushDue }
+    if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) {
+      return .flushDue
+    }
     while let record = try batch.current() {
       let now: Int64
       switch time {

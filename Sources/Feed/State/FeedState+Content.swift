@@ -9,7 +9,9 @@ extension FeedState {
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
-    if fields.order != nil || fields.keep != .absent || fields.lifetime != .absent { setSettings(handle, fields) }
+    if fields.order != nil || fields.keep != .absent || fields.lifetime != .absent {
+      setSettings(handle, fields)
+    }
     setContent(handle, sections, ElementFields(data: fields.data))
   }
 

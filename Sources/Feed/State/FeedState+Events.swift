@@ -296,8 +296,10 @@ extension FeedState {
       }
       handles.append(handle)
     }
-    if decoder.hasEnds || totals.endCount > 0 {
-      for (number, item) in zip(listed, handles) { renew(item, allItems[number].expires, in: scope, decoder.now) }
+    if decoder.hasEnds || list(scope).pointee.settings != nil {
+      for (number, item) in zip(listed, handles) {
+        renew(item, allItems[number].expires, in: scope, decoder.now)
+      }
     }
     return handles
   }

@@ -30,7 +30,9 @@ extension FeedState {
     list.pointee.settings = new
     list.pointee.isSorted = false
     if isPresent { addSize(section, .sections, sign: 1) }
-    if let keep = new?.keep.number, list.pointee.tree.currentCount > keep { overfull.append(.items(of: section)) }
+    if let keep = new?.keep.number, list.pointee.tree.currentCount > keep {
+      overfull.append(.items(of: section))
+    }
   }
 
   /// Publishes the settings of a touched section, or restores the published ones.

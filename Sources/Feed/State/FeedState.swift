@@ -130,7 +130,9 @@ package final class FeedState {
     var position = place
     list.pointee.tree.insert(.newcomer(handle), at: &position, table)
     addToTotals(handle, scope, position, sign: 1)
-    list.pointee.settings?.keep.number.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
+    list.pointee.settings?.keep.number.map {
+      if list.pointee.tree.currentCount > $0 { overfull.append(scope) }
+    }
     journal?.append(.attached(handle, scope))
   }
 

@@ -133,10 +133,14 @@ extension FeedState {
 
   /// The earliest end of the items, if it is tracked.
   package var earliestEnd: Int64? {
-    while let entry = ends?.queue.heap.first, !self.ends(entry.item, at: entry.time) { ends?.queue.removeFirst() }
+    while let entry = ends?.queue.heap.first, !self.ends(entry.item, at: entry.time) {
+      ends?.queue.removeFirst()
+    }
     return ends?.queue.heap.first?.time
   }
 
   /// An item's end; nil if it does not end, or does not exist.
-  package func end(of id: ByteSpan) -> Int64? { items.findPresent(id).flatMap { items[$0].content.end.number } }
+  package func end(of id: ByteSpan) -> Int64? {
+    items.findPresent(id).flatMap { items[$0].content.end.number }
+  }
 }
