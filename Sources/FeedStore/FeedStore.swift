@@ -149,6 +149,7 @@ public actor FeedStore {
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
+    defer { counters.endedItems += decoder.takeEndedItems() }
     var lookAhead = LookAhead()
     var nextEnd = nextEnd
     if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) {
@@ -271,7 +272,6 @@ public actor FeedStore {
       directory._withUnsafeGuaranteedRef { $0.add(growth) }
       share.add(growth.bytes)
       counters.cutItems += growth.cut
-      counters.endedItems += decoder.endedItems
       if notesUnchanged, growth.noOps == decoder.eventCount {
         let position = TopicOffset(topic: record.position.topic, offset: record.position.offset)
         waiting.unchanged.append((record.partition, position))

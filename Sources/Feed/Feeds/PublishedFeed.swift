@@ -165,6 +165,7 @@ public final class PublishedFeed {
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> Int {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
+    let endedItems = decoder.endedItems
     state.beginJournal()
     var (removed, cut) = (0, 0)
     do throws(Rejection) {
@@ -180,6 +181,7 @@ public final class PublishedFeed {
       for reason in noOps { noOp(reason) }
     } catch {
       state.undoJournal()
+      decoder.endedItems = endedItems
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
       var rejection = error

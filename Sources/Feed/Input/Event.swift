@@ -97,7 +97,7 @@ struct ListedItem {
   }
 
   @inline(__always)
-  var fields: ElementFields { ElementFields(kind: kind, data: data, lifetime: expires) }
+  var fields: ElementFields { ElementFields(kind: kind, data: data) }
 }
 
 /// An element of a `sections` list.

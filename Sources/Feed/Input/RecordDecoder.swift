@@ -31,11 +31,8 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private var listStart = 0
   /// Whether an event since the latest lists had ends.
   @exclusivity(unchecked) var hasEnds = false
-  /// Items that the latest applied record wrote although their end had come, and that it deleted.
-  ///
-  /// Not a stored property, which other modules would check for conflicting accesses.
-  public var endedItems: Int { ended }
-  @exclusivity(unchecked) var ended = 0
+  /// Items that applied records wrote although their end had come, and deleted, since these were last taken.
+  @exclusivity(unchecked) var endedItems = 0
   /// When the latest record was taken.
   @exclusivity(unchecked) var taken = Int64.min
   /// The same as a time that items may have: those whose end is not later have ended.
@@ -249,6 +246,12 @@ public final class RecordDecoder {
       if !operation.fieldNames.isSuperset(of: fields.names) { countIgnored(operation, at: object) }
     }
     if fields.names.contains(.if) { try readCondition(fields[.if]) }
+  }
+
+  /// Takes the number of items that had ended when records wrote them.
+  public func takeEndedItems() -> Int {
+    defer { endedItems = 0 }
+    return endedItems
   }
 
   // MARK: Lengths of lists

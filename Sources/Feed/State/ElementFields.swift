@@ -120,11 +120,16 @@ package struct ElementFields {
       output.append(",\"data\":")
       output.append(data)
     }
-    if order != nil || lifetime.number != nil { writeOthers(to: &output) }
+    if order != nil || lifetime.number != nil { Self.write(order, keep, lifetime, to: &output) }
   }
 
   @inline(never)
-  private func writeOthers<Sink: ByteSink>(to output: inout Sink) {
+  private static func write<Sink: ByteSink>(
+    _ order: ByteSpan?,
+    _ keep: NumberField,
+    _ lifetime: NumberField,
+    to output: inout Sink
+  ) {
     if let order, !order.isEmpty {
       output.append(",\"order\":")
       output.append(order)

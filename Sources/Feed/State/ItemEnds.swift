@@ -61,16 +61,14 @@ extension FeedState {
   /// - Parameter given: the end that the event gives.
   @inline(never)
   func renew(_ item: ElementHandle, _ given: NumberField, in scope: Scope, _ now: Int64) {
-    if given == .absent, let settings = list(scope).pointee.settings {
-      setContent(item: item, ElementFields(lifetime: FeedState.end(after: settings.ttl, now)))
-    }
+    let end = given.or(FeedState.end(after: list(scope).pointee.settings?.ttl ?? .none, now))
+    if end != .absent { setContent(item: item, ElementFields(lifetime: end)) }
     if items[item].content.end.isReached(by: now) { ended.append(item) }
   }
 
   /// Deletes the noted items, unless a later event of the record has changed their ends, and counts them.
   @inline(__always)
   func deleteEnded(_ decoder: RecordDecoder) {
-    decoder.ended = 0
     if !ended.isEmpty { deleteNoted(decoder) }
   }
 
@@ -78,7 +76,7 @@ extension FeedState {
   private func deleteNoted(_ decoder: RecordDecoder) {
     for item in ended where items[item].isPresent && items[item].content.end.isReached(by: decoder.now) {
       delete(item)
-      decoder.ended += 1
+      decoder.endedItems += 1
     }
     ended.removeAll()
   }

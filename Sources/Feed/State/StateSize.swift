@@ -153,7 +153,7 @@ extension FeedState {
   ) {
     var fields = listed.fields
     // The end itself does not matter, as all have the same number of bytes.
-    fields.lifetime = fields.lifetime.or(FeedState.end(after: ttl, 0))
+    fields.lifetime = listed.expires.or(FeedState.end(after: ttl, 0))
     fields = fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
