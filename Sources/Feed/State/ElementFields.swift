@@ -247,7 +247,7 @@ struct Content {
   /// No content.
   init() {}
 
-  /// A copy of all fields except the kind.
+  /// A copy of all fields except the kind and the end.
   ///
   /// - Parameters:
   ///   - old: provides the absent fields.
@@ -267,11 +267,11 @@ struct Content {
     dataCount = UInt32(data.count)
     self.fingerprint = fingerprint & ~1
     self.kind = kind
-    if old.hasEnd || fields.lifetime.number != nil { append(fields.lifetime.or(old.end), blocks) }
   }
 
+  /// Adds the end.
   @inline(never)
-  private mutating func append(_ end: NumberField, _ blocks: BlockPool.Handle?) {
+  mutating func append(_ end: NumberField, _ blocks: BlockPool.Handle?) {
     guard let end = end.number else { return }
     let block = BlockPool.block(Int(dataCount) + Self.endBytes, from: blocks)
     memcpy(block, data.base, Int(dataCount))

@@ -23,8 +23,12 @@ extension FeedState {
     table.touch(handle)
     var kindNumber = old.kind
     if let kind = fields.kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
-    retireContent(handle, table, replaceContent(handle, table, with: new))
+    var new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
+    let mayChangeEnd = old.hasEnd || fields.lifetime.number != nil
+    if mayChangeEnd { new.append(fields.lifetime.or(old.end), blocks) }
+    let replaced = replaceContent(handle, table, with: new)
+    if mayChangeEnd { noteEnd(of: handle, instead: replaced) }
+    retireContent(handle, table, replaced)
   }
 
   /// Releases a content's memory.
@@ -46,7 +50,6 @@ extension FeedState {
       if kindChanges {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }
-      if new.hasEnd || old.hasEnd { growth += changeEnd(of: handle, to: new, from: old) }
       if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
     }
     table[handle].content = new
@@ -133,19 +136,25 @@ extension FeedState {
     for step in steps { if let item = step.item { refreshSortKey(item) } }
   }
 
+  private func restoreContent(_ handle: ElementHandle, _ table: ElementTable, _ content: Content) {
+    let replaced = replaceContent(handle, table, with: content)
+    if table === items { noteEnd(of: handle, instead: replaced) }
+    release(replaced)
+  }
+
   private func undo(_ step: Undo) {
     switch step {
     case .attached(let handle, let scope): detach(handle, scope)
     case .detached(let handle, let scope, let rank, let leftGhost):
       if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let content):
-      release(replaceContent(handle, isItem ? items : sections, with: content))
+      restoreContent(handle, isItem ? items : sections, content)
     case .publishedContent(let handle, let isItem):
       let table = isItem ? items : sections
       guard let content = table.withChange(handle, { $0.publishedContent.take() }) else {
         preconditionFailure("the published content is not remembered")
       }
-      release(replaceContent(handle, table, with: content))
+      restoreContent(handle, table, content)
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)

@@ -302,13 +302,15 @@ extension FeedState {
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
-    table[handle].content = Content(
+    var content = Content(
       copying: fields,
       over: Content(),
       fingerprint: fingerprint ?? Content().fingerprint(with: fields),
       kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )
+    if table === items, fields.lifetime.number != nil { content.append(fields.lifetime, blocks) }
+    table[handle].content = content
   }
 
   /// Adds elements at the end of a list. The caller updates the totals.

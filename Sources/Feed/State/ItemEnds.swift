@@ -92,15 +92,15 @@ extension FeedState {
       && items[item].content.end == NumberField(time)
   }
 
-  /// Counts and schedules the changed end of an item in the feed.
-  ///
-  /// - Returns: the growth of its bytes.
+  /// Counts and schedules the changed end of an item, if it is in the feed.
   @inline(never)
-  func changeEnd(of item: ElementHandle, to new: Content, from old: Content) -> Int {
+  func noteEnd(of item: ElementHandle, instead old: Content) {
+    guard items[item].isPresent else { return }
+    let new = items[item].content
     let change = (new.hasEnd ? 1 : 0) - (old.hasEnd ? 1 : 0)
     countEnds(change)
+    totals.itemBytes += change * Content.endFieldBytes
     if new.end != old.end { schedule(new.end, of: item) }
-    return change * Content.endFieldBytes
   }
 
   /// Counts items that end, and sections with a time to live.
