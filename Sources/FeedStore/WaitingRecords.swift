@@ -29,8 +29,11 @@ struct WaitingRecords {
     if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
   }
 
-  /// Whether anything of a partition waits. O(p) for p input partitions.
-  func has(partition: Int32) -> Bool { positions.contains { $0.partition == partition } }
+  /// Whether anything of a partition waits. O(p + f) for p input partitions and f changed feeds.
+  func has(partition: Int32) -> Bool {
+    // Items end without a record.
+    positions.contains { $0.partition == partition } || feeds.contains { $0.partition == partition }
+  }
 
   @inline(__always)
   mutating func cover(_ record: InputRecord) {

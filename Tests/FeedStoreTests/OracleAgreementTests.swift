@@ -21,6 +21,13 @@ import Testing
     await compare(setting, seed, setting.generatorOfOrders, count: 1000, rollsBack: seed % 2 == 0)
   }
 
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(81...86))
+  func `the store ends items as the oracle does`(setting: RandomSetting, seed: UInt64) async {
+    var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
+    options.hasEnds = true
+    await compare(setting, seed, options, count: 1000)
+  }
+
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(31...32))
   func `a flush that is rolled back and repeated publishes the same`(
     setting: RandomSetting,

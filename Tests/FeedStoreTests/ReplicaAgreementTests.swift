@@ -69,10 +69,9 @@ import Testing
   }
 
   private static func generator(_ setting: RandomSetting, _ seed: UInt64) -> RecordGenerator {
-    RecordGenerator(
-      seed: seed,
-      options: seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
-    )
+    var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
+    options.hasEnds = seed.isMultiple(of: 3)
+    return RecordGenerator(seed: seed, options: options)
   }
 
   /// Compares every replica with the oracle's published feeds, including content.

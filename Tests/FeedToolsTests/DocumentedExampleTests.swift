@@ -55,7 +55,7 @@ import Testing
   }()
 
   @Test func `the page has examples`() {
-    #expect(Set(Self.names) == ["", "ordered", "split", "shrink", "leftover", "patch"])
+    #expect(Set(Self.names) == ["", "ordered", "ends", "split", "shrink", "leftover", "patch"])
   }
 
   @Test(arguments: names)

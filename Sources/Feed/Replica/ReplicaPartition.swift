@@ -37,6 +37,7 @@ public final class ReplicaPartition {
     for feed in directory.feeds {
       // The store and its thread keep the pool.
       feed.state.blocks = nil
+      feed.state.ends = nil
       guard feed.exists, let version = feed.version else { continue }
       let followed = followed(feed.id)
       followed.replica = Replica(continuing: feed, version)

@@ -125,6 +125,11 @@ extension Snapshot {
     storage.find(item).map { JSONData(checked: state.items[$0].data) }
   }
 
+  /// When an item ends, in milliseconds since 1970; nil if it does not end, or does not exist. O(1).
+  public func expires(ofItem item: ItemIdentifier) -> Int64? {
+    storage.find(item).flatMap { state.items[$0].content.end.number }
+  }
+
   /// A section's data; nil if the section does not exist. O(1), except for the copy.
   public func data(ofSection section: SectionIdentifier) -> JSONData? {
     storage.find(section).map { JSONData(checked: state.sections[$0].data) }

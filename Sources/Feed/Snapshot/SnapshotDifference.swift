@@ -44,6 +44,10 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
     public var order: JSONData?
     /// The maximum number of a section's items; nil for no limit.
     public var keep: Int?
+    /// How long a section's items last after they were written, in milliseconds; nil for ever.
+    public var ttl: Int?
+    /// When an item ends, in milliseconds since 1970; nil if it does not.
+    public var expires: Int64?
   }
 
   /// An element of both snapshots with another position in the result.
@@ -114,14 +118,18 @@ extension ElementChanges {
     _ identifier: (ByteSpan) -> ID,
     _ position: (ByteSpan, Int32) -> Position
   ) {
+    let isItem = ID.self == ItemIdentifier.self
     func entry(_ entry: DecodedEntries.Entry) -> Entry {
-      Entry(
+      let lifetime = entry.fields.lifetime.number
+      return Entry(
         id: identifier(entry.id),
         position: position(entry.toSection, entry.to),
         kind: entry.fields.kind.map { ItemKind($0) },
         data: JSONData(checked: entry.fields.data ?? FeedState.null),
         order: entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) },
-        keep: entry.fields.keep.flatMap(SectionSettings.bound)
+        keep: entry.fields.keep.number.map { Int($0) },
+        ttl: isItem ? nil : lifetime.map { Int($0) },
+        expires: isItem ? lifetime : nil
       )
     }
     deletes = lists[.delete].map {
@@ -176,9 +184,10 @@ final class DifferenceBytes {
         kind: change.kind.map { span($0.text) },
         data: span(change.data.text),
         order: change.order.map { span($0.text) },
-        keep: change.keep.map { span(ByteText(String($0))) }
+        keep: change.keep.map { NumberField(Int64($0)) } ?? .absent,
+        lifetime: (change.expires ?? change.ttl.map { Int64($0) }).map { NumberField($0) } ?? .absent
       )
-      if ID.self == SectionIdentifier.self { entry.fields = entry.fields.ofWholeSection }
+      entry.fields.complete(isItem: ID.self == ItemIdentifier.self)
       return entry
     }
     var lists = DecodedEntries.Lists()

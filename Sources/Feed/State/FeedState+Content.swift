@@ -9,8 +9,10 @@ extension FeedState {
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
-    if fields.order != nil || fields.keep != nil { setSettings(handle, fields) }
-    setContent(handle, sections, fields.withoutKind)
+    if fields.order != nil || fields.keep != .absent || fields.lifetime != .absent {
+      setSettings(handle, fields)
+    }
+    setContent(handle, sections, ElementFields(data: fields.data))
   }
 
   private func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
@@ -21,8 +23,12 @@ extension FeedState {
     table.touch(handle)
     var kindNumber = old.kind
     if let kind = fields.kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
-    retireContent(handle, table, replaceContent(handle, table, with: new))
+    var new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
+    let mayChangeEnd = old.hasEnd || fields.lifetime.number != nil
+    if mayChangeEnd { new.append(fields.lifetime.or(old.end), blocks) }
+    let replaced = replaceContent(handle, table, with: new)
+    if mayChangeEnd { noteEnd(of: handle, instead: replaced) }
+    retireContent(handle, table, replaced)
   }
 
   /// Releases a content's memory.
@@ -126,7 +132,14 @@ extension FeedState {
     journal = nil
     for step in steps.reversed() { undo(step) }
     overfull.removeAll()
+    ended.removeAll()
     for step in steps { if let item = step.item { refreshSortKey(item) } }
+  }
+
+  private func restoreContent(_ handle: ElementHandle, _ table: ElementTable, _ content: Content) {
+    let replaced = replaceContent(handle, table, with: content)
+    if table === items { noteEnd(of: handle, instead: replaced) }
+    release(replaced)
   }
 
   private func undo(_ step: Undo) {
@@ -135,13 +148,13 @@ extension FeedState {
     case .detached(let handle, let scope, let rank, let leftGhost):
       if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let content):
-      release(replaceContent(handle, isItem ? items : sections, with: content))
+      restoreContent(handle, isItem ? items : sections, content)
     case .publishedContent(let handle, let isItem):
       let table = isItem ? items : sections
       guard let content = table.withChange(handle, { $0.publishedContent.take() }) else {
         preconditionFailure("the published content is not remembered")
       }
-      release(replaceContent(handle, table, with: content))
+      restoreContent(handle, table, content)
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)

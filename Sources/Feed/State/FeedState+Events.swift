@@ -10,13 +10,14 @@ extension FeedState {
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before the event changes anything.
   func apply(_ event: UnsafePointer<Event>, _ decoder: RecordDecoder) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
-    case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
+    case .feedReplace:
+      replaceAll(decoder.sections[event.pointee.sections], decoder)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
     case .sectionUpsert: sort(.items(of: try putSection(event.pointee)))
     case .sectionReplace:
       let section = try putSection(event.pointee)
-      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder.items))
+      setItems(of: section, resolveItems(of: section, event.pointee.items, decoder))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee)
@@ -28,17 +29,17 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item))
+    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item)), event, decoder)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item)
+      renew(try putItem(event, item), event, decoder)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
+      renew(item, event, decoder)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      detach(item, items[item].scope)
-      forgetForced(item, items)
+      delete(item)
     case .itemReconfigure:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       force(item, items, .reconfigure)
@@ -120,7 +121,12 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item of an event; `item` is its handle if it exists.
-  private func putItem(_ event: UnsafePointer<Event>, _ item: ElementHandle?) throws(Rejection) {
+  ///
+  /// - Returns: the item.
+  private func putItem(
+    _ event: UnsafePointer<Event>,
+    _ item: ElementHandle?
+  ) throws(Rejection) -> ElementHandle {
     let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
@@ -160,15 +166,16 @@ extension FeedState {
     } else {
       handle = makeItem(event)
     }
-    guard let target else { return }
+    guard let target else { return handle }
     if isInPlace, let scope {
       move(handle, scope, to: target)
-      return
+      return handle
     }
     let container =
       scope ?? .items(of: createSection(event.pointee.section, ElementFields(), at: Rank(sectionCount)))
     if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
+    return handle
   }
 
   private func makeItem(_ event: UnsafePointer<Event>) -> ElementHandle {
@@ -186,18 +193,19 @@ extension FeedState {
     staysInSection: Bool,
     in scope: Scope,
     _ order: SectionOrder
-  ) throws(Rejection) {
+  ) throws(Rejection) -> ElementHandle {
     if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
     sort(scope)
     if let item {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
         change(item, event.pointee.fields, staysInSection: staysInSection)
       }
-      if staysInSection { return }
+      if staysInSection { return item }
       detach(item, items[item].scope)
     }
     let handle = item ?? makeItem(event)
     attach(handle, scope, at: placeInOrder(handle, scope, order))
+    return handle
   }
 
   private static func placeInOrder(of section: ByteSpan) -> Rejection {
@@ -219,8 +227,9 @@ extension FeedState {
 
   private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
-    let data = try FeedState.patched(items[item].data, by: event, decoder)
-    change(item, ElementFields(data: data), staysInSection: true)
+    var fields = ElementFields(lifetime: event.fields.lifetime)
+    if event.fields.data != nil { fields.data = try FeedState.patched(items[item].data, by: event, decoder) }
+    change(item, fields, staysInSection: true)
   }
 
   /// Data after a patch, valid until the next patch.
@@ -256,9 +265,10 @@ extension FeedState {
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
-    _ allItems: [ListedItem]
+    _ decoder: RecordDecoder
   ) -> [ElementHandle] {
     let scope = Scope.items(of: section)
+    let allItems = decoder.items
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly has the old order, so the old list's next item is tried before the table.
@@ -286,11 +296,16 @@ extension FeedState {
       }
       handles.append(handle)
     }
+    if decoder.hasEnds || list(scope).pointee.settings != nil {
+      for (number, item) in zip(listed, handles) {
+        renew(item, allItems[number].expires, in: scope, decoder.now)
+      }
+    }
     return handles
   }
 
   /// Sets the feed's sections and items to the listed ones.
-  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem]) {
+  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ decoder: RecordDecoder) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
     for listed in listedSections {
@@ -301,7 +316,7 @@ extension FeedState {
         setContent(section: section, listed.fields)
       }
       handles.append(section)
-      itemHandles.append(resolveItems(of: section, listed.items, listedItems))
+      itemHandles.append(resolveItems(of: section, listed.items, decoder))
     }
     for handle in handles { sections[handle].scratch = 1 }
     for section in currentHandles(.sections) where sections[section].scratch == 0 {

@@ -19,6 +19,10 @@ package final class FeedState {
   @exclusivity(unchecked) var sortKeys = SortKeys()
   /// Sections that may exceed their limit, until the record's end.
   @exclusivity(unchecked) var overfull: [Scope] = []
+  /// The ends of the partition's items, and the feed's number there; nil for a replica.
+  @exclusivity(unchecked) var ends: (queue: ItemEnds, feed: UInt32)?
+  /// Items that the current record wrote although their end had come.
+  @exclusivity(unchecked) var ended: [ElementHandle] = []
   /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is stored once in each.
@@ -41,8 +45,10 @@ package final class FeedState {
     /// Encoded bytes of the sections' ids and data in a reload.
     var sectionBytes = 0
     var filledSectionCount = 0
-    /// Sections with an order or a bound.
+    /// Sections with an order, a bound or a time to live.
     var settingsCount = 0
+    /// Items that end, and sections with a time to live.
+    var endCount = 0
   }
 
   package init() {
@@ -124,7 +130,9 @@ package final class FeedState {
     var position = place
     list.pointee.tree.insert(.newcomer(handle), at: &position, table)
     addToTotals(handle, scope, position, sign: 1)
-    list.pointee.settings?.keep.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
+    list.pointee.settings?.keep.number.map {
+      if list.pointee.tree.currentCount > $0 { overfull.append(scope) }
+    }
     journal?.append(.attached(handle, scope))
   }
 
@@ -211,10 +219,17 @@ package final class FeedState {
   func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
-      if list(.items(of: handle)).pointee.settings != nil { totals.settingsCount += sign }
+      if let settings = list(.items(of: handle)).pointee.settings {
+        totals.settingsCount += sign
+        if settings.ttl != .none { countEnds(sign) }
+      }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
+      if items[handle].content.hasEnd {
+        countEnds(sign)
+        if sign > 0 { schedule(items[handle].content.end, of: handle) }
+      }
     }
   }
 
@@ -287,13 +302,15 @@ extension FeedState {
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
-    table[handle].content = Content(
+    var content = Content(
       copying: fields,
       over: Content(),
       fingerprint: fingerprint ?? Content().fingerprint(with: fields),
       kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )
+    if table === items, fields.lifetime.number != nil { content.append(fields.lifetime, blocks) }
+    table[handle].content = content
   }
 
   /// Adds elements at the end of a list. The caller updates the totals.

@@ -79,21 +79,23 @@ extension FeedState {
     let section = sections.findPresent(event.section)
     let scope = section.map { Scope.items(of: $0) }
     var result = measure
+    let fields: ElementFields
     if let section {
       var cursor = CurrentCursor(list(.items(of: section)).pointee.tree)
       while let item = cursor.next() { subtract(item, from: &result) }
-      let known = fields(section: section)
-      result.bytes += ReloadText.byteCount(.empty, event.fields.filled(from: known))
+      let known = self.fields(section: section)
+      fields = event.fields.filled(from: known)
+      result.bytes += ReloadText.byteCount(.empty, fields)
       result.bytes -= ReloadText.byteCount(.empty, known)
     } else {
-      let fields = event.fields.filled(from: .ofNewSection)
+      fields = event.fields.filled(from: .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
-    cut(event.items.count, of: section, event.fields, from: &result)
+    cut(event.items.count, fields.keep, from: &result)
     for listed in decoder.items[event.items] {
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
-      add(listed, known, to: &result)
+      add(listed, known, fields.lifetime, to: &result)
     }
     return result
   }
@@ -121,25 +123,19 @@ extension FeedState {
       let known = sections.find(section.id, section.hash).flatMap { sections[$0].isPresent ? $0 : nil }
       let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
-      cut(section.items.count, of: known, section.fields, from: &result)
+      cut(section.items.count, fields.keep, from: &result)
       for item in decoder.items[section.items] {
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
-        add(item, known, to: &result)
+        add(item, known, fields.lifetime, to: &result)
       }
     }
     return result
   }
 
   /// Subtracts the listed items beyond a section's limit.
-  private func cut(
-    _ count: Int,
-    of section: ElementHandle?,
-    _ fields: ElementFields,
-    from measure: inout Measure
-  ) {
-    let known = section.flatMap { list(.items(of: $0)).pointee.settings?.keep }
-    guard let keep = fields.keep.map({ SectionSettings.bound($0) }) ?? known, count > keep else { return }
-    measure.items -= count - keep
+  private func cut(_ count: Int, _ keep: NumberField, from measure: inout Measure) {
+    guard let keep = keep.number, count > keep else { return }
+    measure.items -= count - Int(keep)
     measure.isCut = true
   }
 
@@ -149,8 +145,16 @@ extension FeedState {
   }
 
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
-  private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
-    let fields = listed.fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
+  private func add(
+    _ listed: ListedItem,
+    _ known: ElementHandle?,
+    _ ttl: NumberField,
+    to measure: inout Measure
+  ) {
+    var fields = listed.fields
+    // The end itself does not matter, as all have the same number of bytes.
+    fields.lifetime = listed.expires.or(FeedState.end(after: ttl, 0))
+    fields = fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }

@@ -29,6 +29,7 @@ struct VerifiedReplay {
   init(seed: UInt64, _ setting: RandomSetting, count: Int) async throws {
     var options = setting.generatorOfLargeFeeds
     if seed.isMultiple(of: 2) { options.addOrders() }
+    options.hasEnds = seed.isMultiple(of: 3)
     var generator = RecordGenerator(seed: seed, options: options)
     let input = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
     try await self.init(input, setting.options)

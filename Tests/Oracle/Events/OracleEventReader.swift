@@ -72,11 +72,12 @@ struct OracleEventReader {
     var event = OracleEvent(op: op, number: number)
     for (field, isRequired) in keeps(.fieldsInTableOrder) ? op.fields : op.fields.reversed() {
       guard let found = self.field(field.rawValue, of: value) else {
-        if !isRequired { continue }
+        let isPatchOfEnd = op == .itemPatch && field == .data && value.last("expires") != nil
+        if !isRequired || isPatchOfEnd && keeps(.patchOfEnd) { continue }
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
       }
-      let mayBeNull = [.data, .order, .keep].contains(field)
+      let mayBeNull = [.data, .order, .keep, .ttl, .expires].contains(field)
       if found.content == .null, !mayBeNull, !keeps(.nullIsInvalid) { continue }
       switch field {
       case .section: event.section = try readID(found, "section")
@@ -88,6 +89,8 @@ struct OracleEventReader {
         event.data = found
       case .order: event.order = try readOrder(found, "order")
       case .keep: event.keep = try readKeep(found, "keep")
+      case .ttl: event.ttl = try readTTL(found)
+      case .expires: event.expires = try readEnd(found)
       case .items:
         var seen: Set<[UInt8]> = []
         event.items = try readItems(found, seen: &seen)
@@ -151,6 +154,18 @@ struct OracleEventReader {
     if value.content == .null { return OracleSetting(value: nil) }
     guard let keep = OracleKeep.number(value) else { throw rejection(.invalidField, field) }
     return OracleSetting(value: keep)
+  }
+
+  private func readTTL(_ value: OracleJSON) throws(OracleRejection) -> OracleSetting<Int> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let ttl = OracleEnd.ttl(value) else { throw rejection(.invalidField, "ttl") }
+    return OracleSetting(value: ttl)
+  }
+
+  private func readEnd(_ value: OracleJSON) throws(OracleRejection) -> OracleSetting<Int> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let end = OracleEnd.time(value) else { throw rejection(.invalidField, "expires") }
+    return OracleSetting(value: end)
   }
 
   private func readPlace(_ value: OracleJSON) throws(OracleRejection) -> OraclePlace {
@@ -226,7 +241,9 @@ struct OracleEventReader {
       if let found = element.last("kind") { kind = try readKind(found) }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
-      items.append(OracleListedItem(id: id, kind: kind, data: data))
+      var end: OracleSetting<Int>?
+      if let found = element.last("expires") { end = try readEnd(found) }
+      items.append(OracleListedItem(id: id, kind: kind, data: data, expires: end))
     }
     if isTooLong { throw OracleRejection(limit: "limits.maxItems", event: number) }
     return items
@@ -262,6 +279,8 @@ struct OracleEventReader {
       if let found = element.last("order") { order = try readOrder(found, "sections.order") }
       var keep: OracleSetting<Int>?
       if let found = element.last("keep") { keep = try readKeep(found, "sections.keep") }
+      var ttl: OracleSetting<Int>?
+      if let found = element.last("ttl") { ttl = try readTTL(found) }
       if let items, keeps(.sectionBeforeItsItems) { listed = try readItems(items, seen: &seenItems) }
       sections.append(
         OracleListedSection(
@@ -269,6 +288,7 @@ struct OracleEventReader {
           data: data,
           order: order,
           keep: keep,
+          ttl: ttl,
           items: listed,
           hasItems: items != nil
         )

@@ -18,7 +18,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   public let options: GeneratorOptions
   var speller: Speller
   private var offsets: [String: Int] = [:]
-  private var timestamp = 1_760_000_000_000
+  private(set) var timestamp = 1_760_000_000_000
 
   public init(seed: UInt64, options: GeneratorOptions = GeneratorOptions()) {
     self.seed = seed
@@ -100,7 +100,9 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   mutating func event(_ op: OracleOp) -> String {
     var members = [(name: "op", value: speller.string(op.rawValue))]
     var optional: [(name: String, value: String)] = []
-    for (field, isRequired) in op.fields where options.hasOrders || field != .order && field != .keep {
+    for (field, isRequired) in op.fields {
+      if !options.hasOrders, field == .order || field == .keep { continue }
+      if !options.hasEnds, field == .expires || field == .ttl { continue }
       // Without its section, a new item is rejected.
       let isUseful = op == .itemUpsert && field == .section
       if isUseful, !random.chance(85) { continue }
@@ -139,6 +141,8 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     case .data: return op.rawValue.hasPrefix("item.") ? itemData() : speller.data()
     case .order: return order()
     case .keep: return keep()
+    case .ttl: return ttl()
+    case .expires: return expires()
     case .at: return place(ofSection: op.rawValue.hasPrefix("section."))
     }
   }
@@ -169,7 +173,9 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     pool.removeFirst(ids.count)
     return ids.map { id in
       if random.chance(50) { return speller.string(id) }
-      let fields = some([("kind", speller.string(kind())), ("data", itemData())])
+      var fields = [("kind", speller.string(kind())), ("data", itemData())]
+      if options.hasEnds { fields.append(("expires", expires())) }
+      fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
     }
   }
@@ -182,6 +188,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
       let items = speller.array(items(from: &pool))
       var fields = [("data", speller.data()), ("items", items)]
       if options.hasOrders { fields += [("order", order()), ("keep", keep())] }
+      if options.hasEnds { fields.append(("ttl", ttl())) }
       fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
     }
@@ -237,6 +244,8 @@ public struct GeneratorOptions: Sendable {
   public var isPlain = false
   /// Whether sections have orders and bounds, and items data to be ordered by.
   public var hasOrders = false
+  /// Whether items and sections have ends.
+  public var hasEnds = false
   /// Whether some events have conditions.
   public var hasConditions = false
   /// Whether some conditions depend on where windows end.

@@ -66,6 +66,7 @@ public enum NaiveReplica {
       data: data(json),
       order: order.flatMap(OracleSectionOrder.init),
       keep: keep.flatMap(OracleKeep.number),
+      ttl: keeps(rule) ? json.last("ttl").flatMap(OracleEnd.ttl) : nil,
       items: items
     )
   }
@@ -75,7 +76,11 @@ public enum NaiveReplica {
   }
 
   private static func item(_ json: OracleJSON) -> OracleItem {
-    OracleItem(id: id(json), kind: json.last("kind")?.string ?? [], data: data(json))
+    OracleItem(id: id(json), kind: json.last("kind")?.string ?? [], data: data(json), expires: end(json))
+  }
+
+  private static func end(_ json: OracleJSON) -> Int? {
+    json.last("expires").flatMap(OracleEnd.published)
   }
 
   private static func id(_ json: OracleJSON, _ name: String = "id") -> [UInt8] {
@@ -240,6 +245,7 @@ public enum NaiveReplica {
         }
         if keeps(isReload ? .itemReloadData : .itemReconfigureData) {
           feed.sections[place.section].items[place.index].data = data(entry)
+          feed.sections[place.section].items[place.index].expires = end(entry)
         }
         let hasKind = isReload ? keeps(.itemReloadKind) : !keeps(.reconfiguredKindStays)
         if let kind = entry.last("kind")?.string, hasKind {

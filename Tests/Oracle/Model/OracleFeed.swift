@@ -52,6 +52,8 @@ public struct OracleSection: Sendable, Equatable {
   public var order: OracleSectionOrder?
   /// The maximum number of items after a record; nil for any.
   public var keep: Int?
+  /// Milliseconds from the last write to an item's end; nil for ever.
+  public var ttl: Int?
   public var items: [OracleItem]
 
   public init(
@@ -59,12 +61,14 @@ public struct OracleSection: Sendable, Equatable {
     data: [UInt8] = Array("null".utf8),
     order: OracleSectionOrder? = nil,
     keep: Int? = nil,
+    ttl: Int? = nil,
     items: [OracleItem] = []
   ) {
     self.id = id
     self.data = data
     self.order = order
     self.keep = keep
+    self.ttl = ttl
     self.items = items
   }
 
@@ -84,11 +88,19 @@ public struct OracleItem: Sendable, Equatable {
   public var kind: [UInt8]
   /// Minified JSON.
   public var data: [UInt8]
+  /// Milliseconds since 1970; nil for ever.
+  public var expires: Int?
 
-  public init(id: [UInt8], kind: [UInt8] = [], data: [UInt8] = Array("null".utf8)) {
+  public init(
+    id: [UInt8],
+    kind: [UInt8] = [],
+    data: [UInt8] = Array("null".utf8),
+    expires: Int? = nil
+  ) {
     self.id = id
     self.kind = kind
     self.data = data
+    self.expires = expires
   }
 
   /// A new item without other properties.

@@ -198,7 +198,7 @@ struct OracleDifference {
               text.addField("section", string: section.id)
               text.addField("index", number: index)
               if withKind { text.addField("kind", string: item.kind) }
-              text.addField("data", json: item.data)
+              text.addContent(of: item)
             }
           )
         }
@@ -226,7 +226,8 @@ struct OracleDifference {
       guard let previous, !isReload(item, previous) || !keeps(.reloadReplacesReconfigure) else {
         return false
       }
-      return previous.data != item.data || forced.itemReconfigures.contains(item.id)
+      let hasNewEnd = previous.expires != item.expires && keeps(.newEndReconfigures)
+      return previous.data != item.data || hasNewEnd || forced.itemReconfigures.contains(item.id)
         || !keeps(.onlyChangesListed)
     }
     add("reload", withKind: true) { item, previous in
@@ -251,7 +252,7 @@ struct OracleDifference {
         text.add("{")
         text.addField("id", string: item.id, isFirst: true)
         if !item.kind.isEmpty || keeps(.kindAndDataPresent) { text.addField("kind", string: item.kind) }
-        text.addField("data", json: item.data)
+        text.addContent(of: item)
         text.add("}")
         return OracleUnit(place: .item(section: section.id), bytes: text.bytes)
       }
@@ -264,7 +265,7 @@ extension OracleSection {
   /// Whether everything except the items is the same.
   fileprivate func hasContent(of other: OracleSection) -> Bool {
     data == other.data && (order == other.order || !keeps(.orderReconfigures))
-      && (keep == other.keep || !keeps(.keepReconfigures))
+      && (keep == other.keep || !keeps(.keepReconfigures)) && (ttl == other.ttl || !keeps(.ttlReconfigures))
   }
 }
 

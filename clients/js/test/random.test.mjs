@@ -27,7 +27,7 @@ for (const [name, settings] of Object.entries(cases)) {
     // With a keyframe after each changeset.
     const states = new Map();
     for (const { value } of replay(records, { ...settings, 'keyframe.maxBytesRatio': 0 }).output) {
-      if (value?.mode === 'reload') states.set(nameOf(value), (value.sections ?? []).map(({ items = [], ...section }) => ({ ...section, items })));
+      if (value?.mode === 'reload') states.set(nameOf(value), (value.sections ?? []).map(({ items = [], ttl: _ttl, ...section }) => ({ ...section, items })));
     }
     const follower = new Follower();
     const shown = new Map();
