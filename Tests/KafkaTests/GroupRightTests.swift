@@ -18,7 +18,9 @@ struct GroupRightTests {
       Array(repeating: .groupAuthorizationFailed, count: 1_000)
     )
     let refusals = Atomic(0)
-    let consumer = try fixture.consumer(group.map { ["debug": "cgrp", "group.id": $0] } ?? ["debug": "cgrp"]) { _, _, message in
+    var properties: KeyValuePairs = ["debug": "cgrp"]
+    if let group { properties = ["debug": "cgrp", "group.id": group] }
+    let consumer = try fixture.consumer(properties) { _, _, message in
       if message.contains("Group authorization failed") { refusals.add(1, ordering: .relaxed) }
     }
     try consumer.add([TopicPartitionOffset(TopicPartition(topic: Self.topic, partition: 0), offset: 0)])

@@ -127,8 +127,9 @@ public final class ConnectionFaults: Sendable, Hashable {
   /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
     if facility == "OIDC", let start = text.firstRange(of: "Failed to ") {
-      let cause = ConnectionFault.Cause.token("there is no token (\(text[start.lowerBound...]))")
-      return .fault(state.withLock { $0.fail(ConnectionFault(cause: cause, broker: "the brokers"), at: now()) })
+      let reason = "there is no token (\(text[start.lowerBound...]))"
+      let fault = ConnectionFault(cause: .token(reason), broker: "the brokers")
+      return .fault(state.withLock { $0.fail(fault, at: now()) })
     }
     guard facility == "FAIL" || facility == "SSLCERTVRFY", let line = BrokerLine(text) else { return .other }
     // The client is being closed.

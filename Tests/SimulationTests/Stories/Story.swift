@@ -58,7 +58,8 @@ struct Story: CustomStringConvertible {
   /// The beginning of the ids of feeds with items that end; theirs begin with "e".
   static let ending = "ending"
 
-  /// Items that end during the story, or for whom that is said later, and some that do not.
+  /// Items that end during the story, or for whom that is said later, and some that do not. Those of the section "t", which
+  /// begin with "t", end some time after they are taken.
   private mutating func addEnds(_ count: Int, _ random: inout SplitMix64) {
     for number in 0..<count {
       let partition = random.below(Int(setting.partitions))
@@ -79,6 +80,8 @@ struct Story: CustomStringConvertible {
         let place = TopicPartition(topic: topic, partition: Int32(partition))
         arrivals.append(Arrival(milliseconds: time, partition: place, record: record, transaction: nil))
       }
+      let section = #"{"op":"section.upsert","section":"t","ttl":\#(1 + random.below(4_000))}"#
+      add([section, #"{"op":"item.upsert","item":"t\#(random.below(5))","section":"t"}"#], at: time)
       let isKnownLater = random.chance(40)
       add([item("e", isKnownLater ? "null" : "\(end)"), item("k", #""9999-12-31T00:00:00Z""#)], at: time)
       if isKnownLater { add([item("e", "\(end)")], at: min(time + 500, milliseconds)) }
