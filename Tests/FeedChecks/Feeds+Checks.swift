@@ -25,12 +25,12 @@ extension FeedDirectory {
       sections += feed.sectionCount
       items += feed.itemCount
       settings += feed.count.settings
-      endCount += feed.state.totals.endCount
+      endCount += Int(feed.state.totals.endCount)
     }
     precondition(ends.count == endCount, "items that end are not counted right")
     let scheduled = Set(
       ends.heap.filter { entry in
-        feeds.contains { $0.state.ends?.feed == entry.feed && $0.state.ends(entry.item, at: entry.time) }
+        feeds.contains { $0.state.number == entry.feed && $0.state.ends(entry.item, at: entry.time) }
       }.map { "\($0.feed) \($0.item)" }
     )
     let ending = feeds.reduce(0) { count, feed in

@@ -191,7 +191,7 @@ public final class FeedDirectory {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
     add(Count() - feed.count)
-    ends.count -= feed.state.totals.endCount
+    ends.count -= Int(feed.state.totals.endCount)
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     defer { owned.release() }

@@ -182,6 +182,7 @@ public final class PublishedFeed {
     } catch {
       state.undoJournal()
       decoder.endedItems = endedItems
+      decoder.pastItems.removeAll()
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
       var rejection = error

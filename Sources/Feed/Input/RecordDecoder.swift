@@ -33,6 +33,8 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var hasEnds = false
   /// Items that applied records wrote although their end had come, and deleted, since these were last taken.
   @exclusivity(unchecked) var endedItems = 0
+  /// Items that the latest record wrote although their end had come, until they are deleted.
+  @exclusivity(unchecked) var pastItems: [ElementHandle] = []
   /// When the latest record was taken.
   @exclusivity(unchecked) var taken = Int64.min
   /// The same as a time that items may have: those whose end is not later have ended.

@@ -132,7 +132,6 @@ extension FeedState {
     journal = nil
     for step in steps.reversed() { undo(step) }
     overfull.removeAll()
-    ended.removeAll()
     for step in steps { if let item = step.item { refreshSortKey(item) } }
   }
 

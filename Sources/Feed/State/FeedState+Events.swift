@@ -298,7 +298,7 @@ extension FeedState {
     }
     if decoder.hasEnds || list(scope).pointee.settings != nil {
       for (number, item) in zip(listed, handles) {
-        renew(item, allItems[number].expires, in: scope, decoder.now)
+        renew(item, allItems[number].expires, in: scope, decoder)
       }
     }
     return handles

@@ -9,7 +9,7 @@ extension FeedState {
   func rollBack() {
     endJournal()
     settle(confirming: false)
-    countEnds(publishedTotals.endCount - totals.endCount)
+    countEnds(Int(publishedTotals.endCount - totals.endCount))
     totals = publishedTotals
   }
 

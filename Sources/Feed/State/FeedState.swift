@@ -19,14 +19,14 @@ package final class FeedState {
   @exclusivity(unchecked) var sortKeys = SortKeys()
   /// Sections that may exceed their limit, until the record's end.
   @exclusivity(unchecked) var overfull: [Scope] = []
-  /// The ends of the partition's items, and the feed's number there; nil for a replica.
-  @exclusivity(unchecked) var ends: (queue: ItemEnds, feed: UInt32)?
-  /// Items that the current record wrote although their end had come.
-  @exclusivity(unchecked) var ended: [ElementHandle] = []
+  /// The ends of the partition's items; nil for a replica.
+  @exclusivity(unchecked) var ends: ItemEnds?
   /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is stored once in each.
   @exclusivity(unchecked) var journalNumber: UInt32 = 0
+  /// The feed's number in `ends`.
+  @exclusivity(unchecked) var number: UInt32 = 0
 
   /// Lists that were replaced since the last publication, each once.
   @exclusivity(unchecked) var replacedScopes: [Scope] = []
@@ -40,6 +40,8 @@ package final class FeedState {
     var itemCount = 0
     /// The checksum of the protocol, section 4.3.
     var checksum: UInt32 = 0
+    /// Items that end, and sections with a time to live. Here, where it takes no memory.
+    var endCount: Int32 = 0
     /// Encoded bytes of the items in a reload, without commas.
     var itemBytes = 0
     /// Encoded bytes of the sections' ids and data in a reload.
@@ -47,8 +49,6 @@ package final class FeedState {
     var filledSectionCount = 0
     /// Sections with an order, a bound or a time to live.
     var settingsCount = 0
-    /// Items that end, and sections with a time to live.
-    var endCount = 0
   }
 
   package init() {

@@ -55,30 +55,31 @@ extension FeedState {
   /// Sets the end of an item that an event wrote in a section with a time to live, and notes an item that has ended.
   @inline(__always)
   func renew(_ item: ElementHandle, _ event: UnsafePointer<Event>, _ decoder: RecordDecoder) {
-    if totals.endCount > 0 { renew(item, event.pointee.fields.lifetime, in: items[item].scope, decoder.now) }
+    if totals.endCount > 0 { renew(item, event.pointee.fields.lifetime, in: items[item].scope, decoder) }
   }
 
   /// - Parameter given: the end that the event gives.
   @inline(never)
-  func renew(_ item: ElementHandle, _ given: NumberField, in scope: Scope, _ now: Int64) {
-    let end = given.or(FeedState.end(after: list(scope).pointee.settings?.ttl ?? .none, now))
+  func renew(_ item: ElementHandle, _ given: NumberField, in scope: Scope, _ decoder: RecordDecoder) {
+    let end = given.or(FeedState.end(after: list(scope).pointee.settings?.ttl ?? .none, decoder.now))
     if end != .absent { setContent(item: item, ElementFields(lifetime: end)) }
-    if items[item].content.end.isReached(by: now) { ended.append(item) }
+    if items[item].content.end.isReached(by: decoder.now) { decoder.pastItems.append(item) }
   }
 
   /// Deletes the noted items, unless a later event of the record has changed their ends, and counts them.
   @inline(__always)
   func deleteEnded(_ decoder: RecordDecoder) {
-    if !ended.isEmpty { deleteNoted(decoder) }
+    if !decoder.pastItems.isEmpty { deleteNoted(decoder) }
   }
 
   @inline(never)
   private func deleteNoted(_ decoder: RecordDecoder) {
-    for item in ended where items[item].isPresent && items[item].content.end.isReached(by: decoder.now) {
+    for item in decoder.pastItems
+    where items[item].isPresent && items[item].content.end.isReached(by: decoder.now) {
       delete(item)
       decoder.endedItems += 1
     }
-    ended.removeAll()
+    decoder.pastItems.removeAll()
   }
 
   func delete(_ item: ElementHandle) {
@@ -105,19 +106,19 @@ extension FeedState {
 
   /// Counts items that end, and sections with a time to live.
   func countEnds(_ change: Int) {
-    totals.endCount += change
-    ends?.queue.count += change
+    totals.endCount += Int32(change)
+    ends?.count += change
   }
 
   func schedule(_ end: NumberField, of item: ElementHandle) {
     guard let ends, let end = end.number else { return }
-    ends.queue.add(ItemEnds.Entry(time: end, feed: ends.feed, item: item))
+    ends.add(ItemEnds.Entry(time: end, feed: number, item: item))
   }
 
   /// Adds the ends of all items to a queue.
   func scheduleEnds(_ queue: ItemEnds, _ number: UInt32) {
-    ends = (queue, number)
-    queue.count += totals.endCount
+    (ends, self.number) = (queue, number)
+    queue.count += Int(totals.endCount)
     if totals.endCount == 0 { return }
     for section in currentHandles(.sections) {
       for item in currentHandles(.items(of: section)) { schedule(items[item].content.end, of: item) }
@@ -131,10 +132,10 @@ extension FeedState {
 
   /// The earliest end of the items, if it is tracked.
   package var earliestEnd: Int64? {
-    while let entry = ends?.queue.heap.first, !self.ends(entry.item, at: entry.time) {
-      ends?.queue.removeFirst()
+    while let entry = ends?.heap.first, !self.ends(entry.item, at: entry.time) {
+      ends?.removeFirst()
     }
-    return ends?.queue.heap.first?.time
+    return ends?.heap.first?.time
   }
 
   /// An item's end; nil if it does not end, or does not exist.
