@@ -19,7 +19,7 @@ import confluent_kafka as kafka
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "python" / "tests"))
 
-from support import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, RandomRecords, run_command  # noqa: E402
+from support import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, LastingRecords, run_command  # noqa: E402
 from support import Daemon as EmbeddedDaemon  # noqa: E402
 
 from feedstore.kafka import Follower  # noqa: E402
@@ -33,7 +33,7 @@ SETTINGS = {
 END = '{"id":"the end",'
 
 
-class Records(RandomRecords):
+class Records(LastingRecords):
     """Random records, sometimes with changesets that are too large for one record."""
 
     def _payload(self):

@@ -171,3 +171,13 @@ class RandomRecords:
                 section["items"], items = items[:count], items[count:]
             sections.append(section)
         return sections
+
+
+class LastingRecords(RandomRecords):
+    """Records of items that do not end soon, because a daemon's clock would end them at other times than a replay does."""
+
+    def _ttl(self):
+        return self.random.choice([None, 3155760000000])
+
+    def _expires(self):
+        return self.random.choice([None, 253402300799999, "9999-12-31t23:59:59z"])

@@ -17,7 +17,8 @@ from unittest import mock
 import confluent_kafka
 
 from support import (
-    PATIENCE_SECONDS, ROOT, SEED, Daemon, RandomRecords, deletion, difference, plain, reload, replay, run_command, section, until, vectors,
+    PATIENCE_SECONDS, ROOT, SEED, Daemon, LastingRecords, RandomRecords, deletion, difference, plain, reload, replay, run_command, section,
+    until, vectors,
 )
 from test_replica import encoded, states
 
@@ -304,7 +305,7 @@ class OnABroker(unittest.TestCase):
 
     def test_the_feeds_equal_those_of_a_replay(self):
         print(f"FEEDSTORE_SEED={SEED}")
-        lines = [{**line, "topic": "feeds.items"} for line in RandomRecords(random.Random(SEED)).lines(400)]
+        lines = [{**line, "topic": "feeds.items"} for line in LastingRecords(random.Random(SEED)).lines(400)]
         expected = states(replay(lines, ["keyframe.maxBytesRatio=0"])["output"])
         with closing(Daemon()) as daemon:
             daemon.publish(lines)
