@@ -97,7 +97,8 @@ struct EndedItemTests {
     }
   }
 
-  @Test func `what ended while no worker had the partition is deleted after restoring, and what has not stays`()
+  @Test
+  func `what ended while no worker had the partition is deleted after restoring, and what has not stays`()
     async throws
   {
     let store = FeedStore(options: FeedStoreOptions())
