@@ -198,6 +198,7 @@ public actor FeedStore {
       let (items, bytes) = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
       share.add(bytes)
       counters.endedItems += items
+      if items > 0 { waiting.ended.insert(partition) }
     }
     let ended = counters.endedItems - before.endedItems
     if ended == 0 { return false }

@@ -5,6 +5,8 @@ public import Feed
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
   private(set) var rejected: [RejectedRecord] = []
+  /// The partitions in which items have ended, for which no record is needed.
+  var ended: Set<Int32> = []
   /// Records that changed nothing, if they are noted.
   var unchanged: [(partition: Int32, record: TopicOffset)] = []
   /// The size of the rejected records' keys and values, in bytes.
@@ -29,10 +31,9 @@ struct WaitingRecords {
     if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
   }
 
-  /// Whether anything of a partition waits. O(p + f) for p input partitions and f changed feeds.
+  /// Whether anything of a partition waits. O(p) for p input partitions.
   func has(partition: Int32) -> Bool {
-    // Items end without a record.
-    positions.contains { $0.partition == partition } || feeds.contains { $0.partition == partition }
+    positions.contains { $0.partition == partition } || ended.contains(partition)
   }
 
   @inline(__always)
@@ -106,6 +107,7 @@ struct WaitingRecords {
 
   mutating func removeAll() {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
+    ended.removeAll()
     rejected.removeAll()
     unchanged.removeAll()
     rejectedBytes = 0
