@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: ["\"soon\"", "true", "-5", "1.5", "[]", "253402300800000"])
-  func `a row whose end is no time is not mapped`(time: String) throws {
+  func `a row whose end is not a time is not mapped`(time: String) throws {
     let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\", expires: \"{/ends}\"")
     let (records, outcome) = map(key: "\"a\"", "{\"ends\":\(time)}")
     #expect(records == ["f " + Self.delete("a")])

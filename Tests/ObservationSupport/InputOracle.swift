@@ -82,7 +82,7 @@ public struct InputOracle: Sendable {
       return "\(name(claim.key)) has records of \(claim.through.count) topics"
     }
     let expected = checksums[claim.key]?[Place(topic: topic, offset: offset)]
-    // What ends depends on the clock.
+    // The clock decides which items have ended.
     if expected == claim.checksum || claim.key.id.starts(with: "ending".utf8) { return nil }
     return """
       \(name(claim.key)) through \(topic)/\(offset) has checksum \(claim.checksum), \

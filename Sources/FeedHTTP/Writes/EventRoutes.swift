@@ -15,7 +15,7 @@ extension FeedRoutes {
     }
     let feed = ByteText(request.parameters["feed"] ?? "")
     guard request.rights.mayWrite(feed.string) else {
-      let detail = "the token does not allow to write the feed \(feed.string.debugDescription)"
+      let detail = "the token does not allow writing the feed \(feed.string.debugDescription)"
       throw HTTPRefusal(403, "forbidden", detail)
     }
     return (writer, feed)
@@ -63,7 +63,7 @@ extension FeedRoutes {
       hasConditions = try writer.check(feed, value)
     }
     guard !hasConditions || request.rights.mayRead(feed.string) else {
-      let detail = "a condition tells what a feed has; the token does not allow to read the feed"
+      let detail = "a condition tells what a feed has; the token does not allow reading the feed"
       throw HTTPRefusal(403, "forbidden", detail)
     }
     return value

@@ -139,7 +139,7 @@ final class Publisher {
   ) -> [TopicPartition: CommittedOffset] {
     var positions = committed
     if flush?.isAtEnd == true {
-      // Items end without records; their partitions' offsets have the ends of what is published.
+      // Items end without records, and offsets carry the known end of the changesets.
       let covered = covered(store)
       let partitions = Set(covered.map(\.partition))
       let others = positions.filter { !partitions.contains($0.partition) }

@@ -19,7 +19,7 @@ struct EndedItemFaultTests {
     return try await replay.verify(lines).told
   }
 
-  @Test func `deletions of what ended are no fault`() async throws {
+  @Test func `deletions of ended items are not faults`() async throws {
     let told = try await verify { _ in }
     #expect(told == [])
   }

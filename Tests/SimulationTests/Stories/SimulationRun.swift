@@ -26,7 +26,7 @@ final class SimulationRun {
     var changesets = 0
     /// How long it took to catch up once nothing happened any more.
     var catchUpMilliseconds: Int64 = 0
-    /// What was published.
+    /// The published records.
     var observation = Observation()
     /// What every process has restored, by its name.
     var restored: [String: Restored] = [:]

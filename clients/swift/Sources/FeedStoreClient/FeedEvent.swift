@@ -107,7 +107,7 @@ public struct FeedEvent: Hashable, Sendable {
   }
 }
 
-/// What must hold before a write: all that is given.
+/// Conditions of a write, which must all hold.
 public struct FeedCondition: Hashable, Sendable {
   fileprivate let text: String
 
