@@ -422,9 +422,12 @@ export class FeedGrid {
     code.replaceChildren(...tokenNodes(tokens));
     code.hidden = edits !== undefined && edits.of(item.id).draft !== null;
     if (drawn.panel === null) {
-      drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, code);
+      drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, make('p', { class: 'ends' }), code);
       drawn.element.append(drawn.panel);
     }
+    const ends = drawn.panel.querySelector('.ends');
+    ends.hidden = item?.expires === undefined;
+    setText(ends, ends.hidden ? '' : `Ends at ${item.expires}`);
     if (edits === undefined) {
       drawn.editor?.element.remove();
       drawn.editor = null;

@@ -21,9 +21,10 @@ package struct ConfigurationSources: Sendable {
 
   /// Reads and checks all sources.
   ///
+  /// - Parameter checksKeyFiles: false for a command that reports key files itself.
   /// - Throws: ``ConfigurationError`` for the first mistake; with the key, the place, the allowed values, and the value
   ///   unless that is a secret.
-  package func load() throws(ConfigurationError) -> LoadedConfiguration {
+  package func load(checksKeyFiles: Bool = true) throws(ConfigurationError) -> LoadedConfiguration {
     var document = ConfigurationDocument()
     if let file { document = try ConfigurationDocument(file: file) }
     for pair in command?.settings ?? [] where document.entries[pair.name] == nil {
@@ -33,7 +34,7 @@ package struct ConfigurationSources: Sendable {
     for assignment in assignments { try document.set(assignment) }
     try document.resolve { environment[$0] }
     let (configuration, readings) = try FeedStoreConfiguration.read(document)
-    try configuration.checkKeyFiles()
+    if checksKeyFiles { try configuration.checkKeyFiles() }
     return LoadedConfiguration(configuration: configuration, readings: readings, unknownVariables: unknown)
   }
 }

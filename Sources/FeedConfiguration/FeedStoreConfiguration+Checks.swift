@@ -2,7 +2,7 @@ import Feed
 import FeedStore
 import Kafka
 import OperatingSystem
-import Settings
+package import Settings
 
 extension FeedStoreConfiguration {
   /// The bytes of an output record other than an entry's data: the head, ids, kinds and positions. See `TopicOffset`
@@ -102,8 +102,8 @@ extension FeedStoreConfiguration {
 
   private static let ownKafkaKeys = ["kafka.onLostInput", "kafka.allowPlugins"]
 
-  /// Rejects private key files that other users can read.
-  func checkKeyFiles() throws(ConfigurationError) {
+  /// Rejects private key files that cannot be read, or that other users can read.
+  package func checkKeyFiles() throws(ConfigurationError) {
     for pair in kafka where Self.keyFileNames.contains(pair.name) && !pair.value.isEmpty {
       let key = "kafka." + pair.name
       do throws(FileError) {

@@ -30,6 +30,8 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
   package let format: Format
   package let feed, section, item: IngestTemplate
   package let kind: IngestTemplate?
+  /// The end of an item in the row; nil if items do not end.
+  package let expires: JSONPointer?
   package let data: Selection
   /// Strings, integers, booleans and null, which is also no member.
   package let conditions: [IngestMember<[ConfigurationValue]>]
@@ -51,6 +53,8 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     `JsonConverter`, or in [Avro](#avro) |
     | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids |
     | `kind` | \(IngestTemplate.allowed) | none | A template of the item's kind, which may be empty |
+    | `expires` | \(IngestTemplate.allowedEnd) | none | The item's [end](protocol.md#215-items-that-end). A row without it, \
+    or with `null`, has an item without an end |
     | `data` | a JSON Pointer into the row, or a list of names of its members, each once and without a slash before it, as \
     in `["total", "placed_at"]` | `""` | The item's data: the value at the pointer, `""` for the whole row, or an object \
     of the listed members that the row has. Values are spelled as in the row |
@@ -59,7 +63,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     `null` also stands for no member. Numbers are compared as they are spelled: `17` is not `17.0` |
     | `order` | a list of 1 to \(SectionOrder.maxKeys) objects, as in `[{by: "/total", direction: "descending"}]` | none | \
     The [order](protocol.md#213-ordered-and-bounded-sections) of the sections that the source fills |
-    | `keep` | a whole number from 1 to \(SectionSettings.greatestBound), as in `100` | none | The \
+    | `keep` | a whole number from 1 to \(SectionSettings.bounds.upperBound), as in `100` | none | The \
     [bound](protocol.md#213-ordered-and-bounded-sections) of these sections. An item that was cut comes back only when its \
     row changes |
     | `decimals` | an object of JSON Pointers into the row, each with the scale of bytes in Base64 (0 to 1000) or \
@@ -77,6 +81,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     section = try read("section", IngestTemplate.init)
     item = try read("item", IngestTemplate.init)
     kind = try read.optional("kind", IngestTemplate.init)
+    expires = try read.optional("expires") { IngestTemplate($0)?.rowPointer }
     data = try read("data", Selection.init)
     conditions = try read.pointers("where") { _, value in
       guard let values = value.array, !values.isEmpty else { return nil }
@@ -90,7 +95,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     unavailableValue = try read("unavailableValue") { $0.string { (8...255).contains($0.utf8.count) } }
     tests = try read.objects("tests")
     order = try read.objects("order", 1...SectionOrder.maxKeys)
-    let keep = try read.optional("keep") { $0.integer(in: 1...SectionSettings.greatestBound) }
+    let keep = try read.optional("keep") { $0.integer(in: 1...Int(SectionSettings.bounds.upperBound)) }
     let keys = order.map(\.json).joined(separator: ",")
     settings = (keys.isEmpty ? "" : ",\"order\":[\(keys)]") + (keep.map { ",\"keep\":\($0)" } ?? "")
     for (name, template) in [("feed", feed), ("item", item)] where !format.isEvent && !template.usesOnlyKey {

@@ -29,6 +29,13 @@ package struct IngestTemplate: Sendable, Equatable {
     parts.allSatisfy { if case .row = $0 { false } else { true } }
   }
 
+  /// The pointer of a template that is only one value of the row; otherwise nil.
+  var rowPointer: JSONPointer? {
+    if parts.count == 1, case .row(let pointer) = parts[0] { pointer } else { nil }
+  }
+
+  static let allowedEnd = #"`{/pointer}` into the row, as in `"{/ends_at}"`"#
+
   /// The number of literal bytes in every id.
   var literalBytes: Int {
     parts.reduce(0) { sum, part in if case .literal(let bytes) = part { sum + bytes.count } else { sum } }

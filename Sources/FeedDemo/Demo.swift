@@ -117,11 +117,12 @@ package struct Demo: Sendable {
   private func publish(_ configuration: FeedStoreConfiguration) async throws -> PublishReport {
     var files = inputs
     // The history's times are shifted to now, so that no feed appears to be unchanged for days.
-    let sample = inputs.isEmpty ? try DemoFile(DemoHistory.text(from: WallClock.milliseconds())) : nil
+    let history = DemoHistory.text(from: WallClock.milliseconds(), speed: speed)
+    let sample = inputs.isEmpty ? try DemoFile(history) : nil
     if let sample { files = [sample.path] }
     tell(
       inputs.isEmpty
-        ? "Playing a history of five feeds: \(Quantity.count(DemoHistory.lines.count)) records.\n"
+        ? "Playing a history of five feeds: \(Quantity.count(DemoHistory.playedCount)) records.\n"
         : "\(inputs.joined(separator: ", ")) is played.\n"
     )
     var publisher = FilePublisher(configuration, inputs: files, speed: speed, stop: stop, log: log)

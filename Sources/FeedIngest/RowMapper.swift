@@ -270,7 +270,8 @@ package final class RowMapper {
         isPartial = true
         throw lack
       }
-      upsert(address, section, kind, data, after: former)
+      let expires = try source.expires.map { (pointer) throws(Rejection) in try end(at: pointer, in: row) }
+      upsert(address, section, kind, expires, data, after: former)
       return .upserted
     } catch {
       if let former, !isPartial { delete(former) }
@@ -318,6 +319,7 @@ package final class RowMapper {
     _ address: ItemAddress,
     _ section: ByteSpan,
     _ kind: ByteSpan?,
+    _ expires: ByteSpan?,
     _ data: ItemData,
     after former: ItemAddress?
   ) {
@@ -334,6 +336,10 @@ package final class RowMapper {
     begin("{\"op\":\"item.upsert\",\"item\":", address.item, start)
     append(",\"section\":", section)
     if let kind { append(",\"kind\":", kind) }
+    if let expires {
+      output.append(",\"expires\":")
+      output.append(expires)
+    }
     // A patch merges objects; the former ones go first.
     let patches = data.lack == nil ? [] : [data.removals, data.text].filter { $0.count > 2 }
     if data.lack == nil { append(data: data.text) }
@@ -342,6 +348,19 @@ package final class RowMapper {
       append(data: patch)
     }
     end(start, address.feed)
+  }
+
+  /// The end of a row's item, as spelled in the row; `null` if there is none.
+  private func end(at pointer: JSONPointer, in row: Row) throws(Rejection) -> ByteSpan {
+    guard let (text, field) = try find(pointer, in: row), text.character(field.first) != UInt8(ascii: "n")
+    else { return ByteSpan("null" as StaticString) }
+    let value = text.span(of: field)
+    if TimestampFormat.time(of: field, in: text, arena) != nil { return value }
+    throw Rejection(
+      .unmappable,
+      "'expires' is \"{\(pointer.text)}\", which must be \(TimestampFormat.allowedEnd), found "
+        + value.valueForMessage()
+    )
   }
 
   private static let deletion: StaticString = "{\"op\":\"item.delete\",\"item\":"

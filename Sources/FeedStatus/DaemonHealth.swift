@@ -68,6 +68,13 @@ package struct DaemonHealth: Equatable {
     obstacles.append(Reason(code: "token-keys", detail: detail))
   }
 
+  /// The last attempt to get a token for the brokers has failed, which may be why it is not ready. The cause may have secrets.
+  package mutating func noteBrokerToken() {
+    guard !isReady else { return }
+    let detail = "there is no new token for the brokers; brokerTokenFailure of /v1/status says why"
+    obstacles.append(Reason(code: "broker-token", detail: detail))
+  }
+
   var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
 

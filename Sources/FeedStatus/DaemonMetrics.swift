@@ -163,6 +163,7 @@ package struct DaemonMetrics: Sendable {
     }
     table["feedstore_noops"].add(sum.counters.noOps, by: "reason")
     table["feedstore_cut_items"].add(sum.counters.cutItems)
+    table["feedstore_ended_items"].add(sum.counters.endedItems)
     let fields = sum.ignoredFields.sorted {
       ($0.key.operation, $0.key.field) < ($1.key.operation, $1.key.field)
     }
@@ -337,6 +338,7 @@ struct MetricTable {
     counter feedstore_ingest_rows Rows that feedstore ingest has mapped, by topic and outcome.
     counter feedstore_noops Events and records that changed nothing, by reason.
     counter feedstore_cut_items Items that were deleted because their sections keep no more.
+    counter feedstore_ended_items Items that were deleted because they had ended.
     counter feedstore_ignored_fields Fields of events that had no effect, by operation and field.
     gauge feedstore_waiting_records Records that were read but are not committed yet.
     gauge feedstore_input_lag_records Input records that are not committed yet, as far as the brokers have \

@@ -77,6 +77,7 @@ extension ReportTable {
     add("rejected", text: Self.list(RejectCode.allCases) { ($0.rawValue, counters.rejects[$0]) })
     add("no-ops", text: Self.list(NoOpReason.allCases) { ($0.rawValue, counters.noOps[$0]) })
     add("cut items", count: counters.cutItems)
+    add("ended items", count: counters.endedItems)
   }
 
   /// `a 1, b 2`: the counts, without zeros.

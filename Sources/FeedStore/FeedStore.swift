@@ -44,6 +44,8 @@ public actor FeedStore {
   private static let partBytes = 4 << 20
   /// The number of feeds that one step of a restore takes over, which takes some milliseconds.
   private static let restoredAtOnce = 10_000
+  /// The number of items that end in one step of the daemon, which takes some milliseconds.
+  private static let endedAtOnce = 10_000
 
   /// - Parameters:
   ///   - budget: counts the state of all stores in the process.
@@ -75,7 +77,11 @@ public actor FeedStore {
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
     beginRestoring(partition: partition, from: replicas)
     while try restoreNext() {}
+    serve(partition: partition)
   }
+
+  /// Lets the items of a restored partition end, once its input is read.
+  public func serve(partition: Int32) { directories[partition]?.endsItems = true }
 
   /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
@@ -106,6 +112,7 @@ public actor FeedStore {
     }
     if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
+    directory.endsItems = false
     directories[partition] = directory
     recent = nil
     restoring = nil
@@ -156,16 +163,28 @@ public actor FeedStore {
 
   /// Applies records of the batch until it is exhausted or a flush is due.
   ///
+  /// Before that, items are deleted whose end has come: by the clock, or before each record by its timestamp.
+  ///
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
     refreshStale()
+    defer { counters.endedItems += decoder.takeEndedItems() }
     var lookAhead = LookAhead()
+    var nextEnd = nextEnd
+    if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) {
+      return .flushDue
+    }
     while let record = try batch.current() {
       let now: Int64
       switch time {
-      case .records: now = record.position.time
-      case .clock(let clock): now = clock
+      case .records:
+        now = record.position.time
+        while nextEnd <= now {
+          if coalescer.isFlushDue(at: nextEnd) || endItems(by: nextEnd, at: nextEnd) { return .flushDue }
+          nextEnd = self.nextEnd
+        }
+      case .clock(let clock, _): now = clock
       }
       if coalescer.isFlushDue(at: now) { return .flushDue }
       if let (partition, key, value) = batch.upcoming(LookAhead.distance) {
@@ -173,6 +192,9 @@ public actor FeedStore {
       }
       let byteCount = record.byteCount
       let restored = take(record, byteCount)
+      if case .records = time {
+        nextEnd = min(nextEnd, directory(of: record.partition)._withUnsafeGuaranteedRef { $0.nextEnd })
+      }
       let isFull = coalescer.add(
         records: 1 + restored / Coalescer.restoredPerRecord,
         bytes: byteCount,
@@ -184,6 +206,28 @@ public actor FeedStore {
     }
     return .exhausted
   }
+
+  /// Deletes items whose end has come, which waits like a record for each of them.
+  ///
+  /// - Parameter time: when, by the time source of the window.
+  /// - Returns: whether the waiting changes must be published at once.
+  private func endItems(by end: Int64, at time: Int64) -> Bool {
+    let before = counters
+    var left = FeedStore.endedAtOnce
+    for (partition, directory) in directories {
+      let (items, bytes) = directory.endItems(by: end, most: &left) { waiting.feeds.append((partition, $0)) }
+      share.add(bytes)
+      counters.endedItems += items
+      if items > 0 { waiting.withoutRecords.insert(partition) }
+    }
+    let ended = counters.endedItems - before.endedItems
+    if ended == 0 { return false }
+    if !isPublicationDue { countersBeforeWindow = before }
+    return coalescer.add(records: ended, bytes: 0, copiedBytes: waiting.rejectedBytes, at: time)
+  }
+
+  /// A time since 1970 before which no item ends. O(p) for p partitions.
+  public var nextEnd: Int64 { directories.values.reduce(.max) { min($0, $1.nextEnd) } }
 
   /// Sets whether the input lags, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
@@ -278,7 +322,7 @@ public actor FeedStore {
       waiting.contents.append(change)
       for (partition, directory) in directories.sorted(by: { $0.key < $1.key }) {
         let bytes = directory.stateBytes
-        directory.show(change, at: record.position.time) { waiting.feeds.append((partition, $0)) }
+        directory.show(change, at: record.position.time) { list($0, partition) }
         share.add(directory.stateBytes - bytes)
       }
     } catch {
@@ -294,11 +338,17 @@ public actor FeedStore {
     for (partition, feed) in stale {
       guard let directory = directories[partition] else { continue }
       let bytes = directory.stateBytes
-      if directory.showContents(in: feed, at: contents.newest) { waiting.feeds.append((partition, feed)) }
+      if directory.showContents(in: feed, at: contents.newest) { list(feed, partition) }
       share.add(directory.stateBytes - bytes)
     }
     stale.removeAll()
     coalescer.begin(at: 0)
+  }
+
+  /// Lists a feed that changed without a record.
+  private func list(_ feed: PublishedFeed, _ partition: Int32) {
+    waiting.feeds.append((partition, feed))
+    waiting.withoutRecords.insert(partition)
   }
 
   /// Fields of events that had no effect. Records that are read again count again.
@@ -467,6 +517,7 @@ public actor FeedStore {
     for (partition, feed) in waiting.feeds where feed.isForgettable {
       directories[partition]?.remove(feed)
     }
+    for directory in directories.values { directory.trimEnds() }
     waiting.removeAll()
     coalescer.reset(isPublished: isPublished)
   }
@@ -513,6 +564,12 @@ public actor FeedStore {
     return waiting.feeds[flush.nextFeed...].contains {
       $0.partition == partition && $0.feed.hasPublishedSettings
     }
+  }
+
+  /// The same for an item with an end, or a section that gives its items one.
+  public func hasEnds(partition: Int32, after flush: borrowing Flush) -> Bool {
+    if let directory = directories[partition], directory.hasEnds { return true }
+    return waiting.feeds[flush.nextFeed...].contains { $0.partition == partition && $0.feed.hasPublishedEnds }
   }
 
   /// The last published version of a feed; nil if the feed does not exist.

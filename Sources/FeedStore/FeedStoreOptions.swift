@@ -56,8 +56,8 @@ extension InputBatch {
 public enum TimeSource: Sendable {
   /// The records' own timestamps, as in a replay.
   case records
-  /// The caller's clock, in milliseconds.
-  case clock(Int64)
+  /// The caller's clock, in milliseconds, and the time since 1970, by which items end.
+  case clock(Int64, wall: Int64 = .min)
 }
 
 /// Why `apply` returned.

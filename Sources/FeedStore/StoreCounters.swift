@@ -16,6 +16,8 @@ public struct StoreCounters: Sendable, Equatable {
   public var noOps: [NoOpReason: Int] = [:]
   /// Items that were deleted because their sections are limited.
   public var cutItems = 0
+  /// Items that were deleted because they had ended.
+  public var endedItems = 0
   /// Records written to the changesets topic, nulls included.
   public var outputRecords = 0
   /// Bytes of the keys and values of these records.
@@ -48,6 +50,7 @@ public struct StoreCounters: Sendable, Equatable {
     rejects.merge(other.rejects, uniquingKeysWith: +)
     noOps.merge(other.noOps, uniquingKeysWith: +)
     cutItems += other.cutItems
+    endedItems += other.endedItems
     outputRecords += other.outputRecords
     outputBytes += other.outputBytes
     flushes += other.flushes

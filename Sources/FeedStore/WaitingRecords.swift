@@ -5,6 +5,8 @@ public import Feed
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
   private(set) var rejected: [RejectedRecord] = []
+  /// The partitions of feeds that changed without a record, because items ended or contents changed.
+  var withoutRecords: Set<Int32> = []
   /// The changes of contents, which a rollback undoes.
   var contents: [ContentTable.Change] = []
   /// Records that changed nothing, if they are noted.
@@ -31,10 +33,9 @@ struct WaitingRecords {
     if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
   }
 
-  /// Whether anything of a partition waits. O(n) for n waiting feeds.
+  /// Whether anything of a partition waits. O(p) for p input partitions.
   func has(partition: Int32) -> Bool {
-    // Contents change feeds of partitions without records.
-    positions.contains { $0.partition == partition } || feeds.contains { $0.partition == partition }
+    positions.contains { $0.partition == partition } || withoutRecords.contains(partition)
   }
 
   @inline(__always)
@@ -108,6 +109,7 @@ struct WaitingRecords {
 
   mutating func removeAll() {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
+    withoutRecords.removeAll()
     rejected.removeAll()
     unchanged.removeAll()
     contents.removeAll()

@@ -1,4 +1,5 @@
 import Diagnostics
+import FeedConfiguration
 import FeedKafka
 import FeedTools
 import Settings
@@ -66,7 +67,7 @@ enum DoctorCommand: Subcommand {
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
-    let configuration = try configuration(invocation)
+    let configuration = try configuration(sources(invocation).load(checksKeyFiles: false))
     var doctor = Doctor(configuration, log: CommandLog.make(configuration))
     try await doctor.run()
     StandardOutput.write(doctor.table)

@@ -25,7 +25,7 @@ package struct WorkerEnvironment: Sendable {
   /// Milliseconds of the monotonic clock, read before every record; not exact.
   package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Milliseconds since 1970, read once per poll.
-  var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
+  package var wallClock: @Sendable () -> Int64 = WallClock.milliseconds
   package var onEvent: @Sendable (DaemonEvent) -> Void = { _ in }
 
   package init(_ status: DaemonStatus, stop: StopRequest, log: Log) {

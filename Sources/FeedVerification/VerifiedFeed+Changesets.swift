@@ -141,8 +141,13 @@ extension VerifiedFeed {
       }
       if offset > entry.offset { hasRisen = true }
     }
-    try require(hasRisen || form.hasContents) {
-      "through is the same as before, but every changeset results from a newer record"
+    if hasRisen || form.hasContents { return }
+    // A changeset without a newer record deletes items that have ended.
+    let mayEndItems =
+      form.record.mode == .diff
+      || form.record.reason.map { [.changes, .fraction, .bytes].contains($0) } == true
+    try require(mayEndItems) {
+      "through is the same as before, and without a newer record only items that ended are deleted"
     }
   }
 
@@ -211,7 +216,14 @@ extension VerifiedFeed {
     try check.checkMode(form.record.mode)
     try check.checkBaseOrder(known.replica.state)
     let itemsBefore = known.replica.itemCount
+    let isEnd = form.head.through == known.replica.through
+    if isEnd { try checkEnds(entries, form, known.replica.state) }
     try known.replica.apply(entries, form.record)
+    if isEnd, let end = known.replica.state.earliestEnd, end < form.head.time {
+      throw Violation(
+        "an item that ended earlier, at \(TimestampFormat.withText(of: end) { $0.text }), is still there"
+      )
+    }
     try check.checkResultOrder(known.replica.state)
     // Ordered sections must be in order, and no section may exceed its limit.
     if let fault = known.replica.state.orderFault(after: entries) { throw Violation(fault) }
@@ -230,6 +242,31 @@ extension VerifiedFeed {
     )
     return known.keys.keyframeReason(partition.options.keyframes, keyframeBytes: keyframeBytes)
       .map { .keyframe($0) }
+  }
+
+  /// Checks a changeset that no newer record has caused: it only deletes items, by the time of the last end.
+  private func checkEnds(
+    _ entries: DecodedEntries,
+    _ form: ChangesetForm,
+    _ state: FeedState
+  ) throws(Violation) {
+    let deleted = entries.items[.delete]
+    try require(entries.sections.count == 0 && entries.items.count == deleted.count) {
+      "through is the same as before, and without a newer record only items that ended are deleted"
+    }
+    var last = Int64.min
+    for entry in deleted {
+      guard let end = state.end(of: entry.id) else {
+        throw Violation(
+          "item \(entry.id.quotedForMessage()) is deleted without a newer record, and has no end"
+        )
+      }
+      last = max(last, end)
+    }
+    try require(form.head.time == last) {
+      "the time is \(form.record.time.quotedForMessage()), expected \(TimestampFormat.withText(of: last) { $0.text }): the last end of "
+        + "the items that are deleted"
+    }
   }
 
   private func finishReload(
@@ -255,6 +292,7 @@ extension VerifiedFeed {
       try PlanCheck(form: form, plan: pending.plan).check(itemsBefore: nil, after: reloaded)
       replica = Replica(feed: name, state: reloaded, form.record)
     }
+    replica.state.trackEnds()
     let surplus = keys.noteReload(parts: pending.parts, bytes: pending.byteCount)
     state = .known(
       Known(replica: replica, keys: keys, time: Array(form.record.time.buffer), isWhole: isWhole)

@@ -55,7 +55,9 @@ public struct ReplicaVector: Sendable {
       let outcome = follower.take(partition: line.partition, key: line.key, value: line.value)
       guard let feed = outcome.feed else { return [] }
       let replica = follower.replicas[feed] ?? OracleFollower.Replica()
-      let state = replica.state.map { [replica.epoch, Array("\(replica.revision)".utf8), $0.sectionsText] }
+      let state = replica.state.map {
+        [replica.epoch, Array("\(replica.revision)".utf8), $0.withoutEnds.sectionsText]
+      }
       return Array("\(replica.isStale) \(replica.isWaiting) ".utf8) + (state ?? []).joined(separator: [0])
     }
   }
@@ -80,7 +82,7 @@ public struct ReplicaVector: Sendable {
       text.addField("epoch", string: replica.epoch)
       text.addField("revision", number: replica.revision)
       text.addField("checksum", string: replica.checksum)
-      if outcome.isChanged { text.addField("sections", json: state.sectionsText) }
+      if outcome.isChanged { text.addField("sections", json: state.withoutEnds.sectionsText) }
     } else {
       text.add(",\"epoch\":null")
     }

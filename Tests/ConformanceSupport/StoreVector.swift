@@ -62,6 +62,7 @@ public struct StoreVector: Sendable {
     }
     for record in try ReplayLines.records(input) {
       let step = oracle.take(record)
+      step.earlier.forEach(note)
       note(step.flushBefore)
       note(step.flushAfter)
     }
@@ -142,7 +143,17 @@ extension OracleFeed {
     self.init(sections: sections)
   }
 
-  /// The sections as JSON with every field, including empty lists.
+  /// The feed without ends and times to live, which followers may ignore.
+  public var withoutEnds: OracleFeed {
+    var feed = self
+    for place in feed.sections.indices {
+      feed.sections[place].ttl = nil
+      for item in feed.sections[place].items.indices { feed.sections[place].items[item].expires = nil }
+    }
+    return feed
+  }
+
+  /// The sections as JSON with every field but references, including empty lists.
   public var sectionsText: [UInt8] {
     var text = OracleText()
     text.addList(
@@ -154,11 +165,14 @@ extension OracleFeed {
         text.add(",\"items\":")
         text.addList(
           section.items.map { item in
+            // Followers need not know of references.
+            var item = item
+            item.refs = []
             var text = OracleText()
             text.add("{")
             text.addField("id", string: item.id, isFirst: true)
             text.addField("kind", string: item.kind)
-            text.addField("data", json: item.data)
+            text.addContent(of: item)
             text.add("}")
             return text.bytes
           }

@@ -48,6 +48,7 @@ ELSEWHERE = {
     "swift package": ("builds a package: `make clients`", "clients/swift/build.py"),
     "sh wheel": ("installs a package", "clients/python/tests/test_package.py"),
     "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_operating.py"),
+    "sh nginx": ("needs root; the test runs an nginx of its own", "Tests/DocumentTests/test_cache.py"),
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
     "sh compose": ("needs Docker; test_data.py checks the names of services and profiles", "docker-compose.yml"),
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),

@@ -148,7 +148,7 @@ struct DemoTests {
     let report = try await demo.run()
     #expect(report.isSame, "\(report.text)")
     #expect(report.comparison.rows.count == 5)
-    #expect(report.daemon.counters.records == DemoHistory.lines.count)
+    #expect(report.daemon.counters.records == DemoHistory.playedCount)
     #expect(lines.withLock { lines in lines.contains { $0.contains("rejected") } })
     #expect(report.text.contains("The follower's replicas are the store's feeds"))
   }

@@ -3,6 +3,7 @@ import FeedStore
 import FeedTestSupport
 import HTTP
 import Kafka
+import KafkaTestSupport
 import ObservationSupport
 import Settings
 import Testing
@@ -36,6 +37,8 @@ struct DoctorTests {
       Self.texts(of: "right to read", findings)
         == ["ok feeds.sections", "ok feeds.items", "ok feeds.changesets"]
     )
+    let unknown = Self.texts(of: "topics", findings).first ?? "nothing"
+    #expect(unknown.hasPrefix("? ") && unknown.hasSuffix("an embedded broker does not report them"))
     // The embedded broker keeps no offsets of transactions.
     #expect(Self.texts(of: "group", findings) == ["ok feedstore has committed offsets of 0 of 4 partitions"])
     let latest = Dictionary(stored.map { ($0.key, $0.value) }) { $1 }.values.reduce(0) {
@@ -43,6 +46,19 @@ struct DoctorTests {
     }
     #expect(Self.texts(of: "memory", findings).first?.contains("the state has \(latest) B,") == true)
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).count == stored.count)
+  }
+
+  @Test func `a group that the user may not see is named, and needed for nothing else`() async throws {
+    let ground = try Ground(partitions: 1)
+    defer { ground.cluster.stop() }
+    let denials = [KafkaErrorCode](repeating: .groupAuthorizationFailed, count: 1_000)
+    try ground.cluster.pushRequestErrors(.findCoordinator, denials)
+    let findings = try await Self.findings(ground.configuration)
+    let group = Self.texts(of: "group", findings)
+    #expect(group.count == 1 && group[0].hasPrefix("fails GROUP_AUTHORIZATION_FAILED: "))
+    #expect(group[0].hasSuffix("grant the client's user READ on the group"))
+    let read = Self.texts(of: "right to read", findings)
+    #expect(read == ["ok feeds.sections", "ok feeds.items", "ok feeds.changesets"])
   }
 
   @Test func `missing topics, sources and brokers are named`() async throws {
@@ -58,7 +74,8 @@ struct DoctorTests {
 
     configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: "127.0.0.1:1")]
     let unreachable = try await Self.findings(configuration)
-    #expect(Self.texts(of: "brokers", unreachable).first?.hasPrefix("fails ") == true)
+    let refused = "127.0.0.1:1: Connect to ipv4#127.0.0.1:1 failed: Connection refused; check bootstrap"
+    #expect(Self.texts(of: "brokers", unreachable).first?.contains(refused) == true)
   }
 
   @Test func `wrong files and limits are named`() async throws {
@@ -66,6 +83,7 @@ struct DoctorTests {
     defer { ground.cluster.stop() }
     var configuration = ground.configuration
     configuration.store.limits.maxStateBytes = .max
+    configuration.kafka.append(ConfigurationPair(name: "ssl.key.location", value: "/nowhere/key"))
     configuration.http.isEnabled = true
     configuration.http.tokenFile = "/nowhere/token"
     configuration.http.tlsCertificate = "/nowhere/certificate"
@@ -75,6 +93,7 @@ struct DoctorTests {
     #expect(first("tokens").hasPrefix("fails http.tokenFile: cannot read /nowhere/token"))
     #expect(first("HTTPS").hasPrefix("fails http.tls.key is empty"))
     #expect(first("http.tls.certificate").hasPrefix("fails cannot read /nowhere/certificate"))
+    #expect(first("key files").hasPrefix("fails kafka.ssl.key.location: cannot read /nowhere/key"))
     #expect(first("open files").contains("raise its limit"))
     #expect(first("memory").hasPrefix("look "))
     #expect(first("right to read") == "ok feeds.sections")

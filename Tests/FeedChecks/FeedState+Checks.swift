@@ -11,7 +11,10 @@ extension FeedState {
       precondition(sections[section].container == .sections, "a listed section is not present")
       precondition(sections[section].scratch == 0, "scratch was not cleared")
       expected.sectionBytes += sizeOfSection(section)
-      if list(.items(of: section)).pointee.settings != nil { expected.settingsCount += 1 }
+      if let settings = list(.items(of: section)).pointee.settings {
+        expected.settingsCount += 1
+        if settings.ttl != .none { expected.endCount += 1 }
+      }
       expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
       previousSection = section
       let scope = Scope.items(of: section)
@@ -23,6 +26,7 @@ extension FeedState {
         precondition(items[item].scratch == 0, "scratch was not cleared")
         expected.itemCount += 1
         expected.itemBytes += sizeOfItem(item)
+        if items[item].content.hasEnd { expected.endCount += 1 }
         listChecksum &+= checksumTerm(item, after: previousItem, scope)
         previousItem = item
       }
@@ -43,7 +47,7 @@ extension FeedState {
     func checkFingerprint(_ content: Content) {
       if content.bytes == nil { return }
       precondition(
-        content.fingerprint & DataFingerprint.bits == DataFingerprint.of(content.data),
+        content.fingerprint | 3 == DataFingerprint.of(content.data) | 3,
         "a content's fingerprint is not its data's"
       )
     }
@@ -68,7 +72,7 @@ extension FeedState {
       uses[block.address, default: 0] += 1
       precondition(References.areValid(block.text), "the references are \(block.text.text)")
       guard let references else { return }
-      precondition(block.feed == feedNumber, "references belong to another feed")
+      precondition(block.feed == number, "references belong to another feed")
       for number in 0..<block.count {
         let place = block.places[number]
         let entry = references[place.content, Int(place.position)]

@@ -21,14 +21,29 @@ extension FeedStore {
 extension FeedDirectory {
   /// Checks what is kept incrementally.
   public func checkInvariants() {
-    var (existing, bytes, sections, items, settings) = (0, 0, 0, 0, 0)
+    var (existing, bytes, sections, items, settings, endCount) = (0, 0, 0, 0, 0, 0)
     for feed in feeds {
       existing += feed.exists ? 1 : 0
       bytes += feed.stateBytes
       sections += feed.sectionCount
       items += feed.itemCount
       settings += feed.count.settings
+      endCount += Int(feed.state.totals.endCount)
     }
+    precondition(ends.count == endCount, "items that end are not counted right")
+    let scheduled = Set(
+      ends.heap.filter { entry in
+        feeds.contains { $0.state.number == entry.feed && $0.state.ends(entry.item, at: entry.time) }
+      }.map { "\($0.feed) \($0.item)" }
+    )
+    let ending = feeds.reduce(0) { count, feed in
+      let sections = feed.state.currentHandles(.sections)
+      return sections.reduce(count) { count, section in
+        let items = feed.state.currentHandles(.items(of: section))
+        return count + items.count { feed.state.items[$0].content.hasEnd }
+      }
+    }
+    precondition(scheduled.count == ending, "\(ending) items end, and \(scheduled.count) are scheduled")
     precondition(existingCount == existing, "feeds are not counted right")
     precondition(stateBytes == bytes, "state is not counted right")
     precondition(

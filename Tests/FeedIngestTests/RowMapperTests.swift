@@ -27,6 +27,29 @@ import Testing
     #expect(outcome == "upserted")
   }
 
+  @Test(arguments: [
+    ("\"2026-11-20T10:00:00+01:00\"", "\"2026-11-20T10:00:00+01:00\""), ("1795168800000", "1795168800000"),
+    ("null", "null"),
+  ])
+  func `an item ends when its row says so`(time: String, expires: String) throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\", data: \"/d\", expires: \"{/ends}\"")
+    let event =
+      "f {\"op\":\"item.upsert\",\"item\":\"a\",\"section\":\"s\",\"expires\":\(expires),\"data\":1}"
+    #expect(map(key: "\"a\"", "{\"d\":1,\"ends\":\(time)}").records == [event])
+    #expect(map(key: "\"a\"", "{\"d\":1}").records == [event.replacing(expires, with: "null")])
+  }
+
+  @Test(arguments: ["\"soon\"", "true", "-5", "1.5", "[]", "253402300800000"])
+  func `a row whose end is not a time is not mapped`(time: String) throws {
+    let map = try Mapping("feed: \"f\", section: \"s\", item: \"{key}\", expires: \"{/ends}\"")
+    let (records, outcome) = map(key: "\"a\"", "{\"ends\":\(time)}")
+    #expect(records == ["f " + Self.delete("a")])
+    #expect(
+      outcome.hasPrefix("unmappable: 'expires' is \"{/ends}\", which must be "),
+      "\(outcome)"
+    )
+  }
+
   @Test func `a null deletes the item`() throws {
     #expect(try Mapping(Self.keyed)(key: "{\"f\":7,\"i\":\"a\"}", nil).records == ["f-7 " + Self.delete("a")])
   }

@@ -21,6 +21,13 @@ import Testing
     await compare(setting, seed, setting.generatorOfOrders, count: 1000, rollsBack: seed % 2 == 0)
   }
 
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(81...86))
+  func `the store ends items as the oracle does`(setting: RandomSetting, seed: UInt64) async {
+    var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
+    options.hasEnds = true
+    await compare(setting, seed, options, count: 1000)
+  }
+
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(31...32))
   func `a flush that is rolled back and repeated publishes the same`(
     setting: RandomSetting,
@@ -41,6 +48,7 @@ import Testing
   func `the store shows contents as the oracle does`(setting: RandomSetting, seed: UInt64) async {
     var options = seed % 2 == 0 ? setting.generator : setting.generatorOfOrders
     options.hasContents = true
+    options.hasEnds = seed % 3 == 1
     options.hasConditions = seed % 3 == 0
     options.badPercent = 6
     await compare(setting, seed, options, count: 1500, rollsBack: seed % 4 < 2)

@@ -70,6 +70,7 @@ import Testing
 
   private static func generator(_ setting: RandomSetting, _ seed: UInt64) -> RecordGenerator {
     var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generator
+    options.hasEnds = seed % 3 != 1
     options.hasContents = seed % 3 == 2
     return RecordGenerator(seed: seed, options: options)
   }

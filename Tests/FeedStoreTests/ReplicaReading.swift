@@ -13,12 +13,14 @@ extension Replica {
           id: Array(state.sections.id(section).buffer),
           data: Array(state.sections[section].data.buffer),
           order: order.flatMap(OracleSectionOrder.init),
-          keep: fields.keep.flatMap { Int($0.text) },
+          keep: fields.keep.number.map { Int($0) },
+          ttl: fields.lifetime.number.map { Int($0) },
           items: state.currentHandles(.items(of: section)).map { item in
             OracleItem(
               id: Array(state.items.id(item).buffer),
               kind: Array(state.kind(item).buffer),
               data: Array(state.items[item].data.buffer),
+              expires: state.fields(item: item).lifetime.number.map { Int($0) },
               refs: Array((state.fields(item: item).refs ?? .empty).buffer)
             )
           }

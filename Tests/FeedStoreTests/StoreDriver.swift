@@ -56,7 +56,7 @@ struct StoreDriver {
       if !isTaken { window.append(record) }
       if checkingInvariants { await store.checkInvariants() }
       let step = oracle.take(record)
-      let expected = [step.flushBefore, step.flushAfter].compactMap { $0 }
+      let expected = step.earlier + [step.flushBefore, step.flushAfter].compactMap { $0 }
       guard flushes.count == expected.count else {
         throw Disagreement(description: "\(flushes.count) flushes, expected \(expected.count), at \(record)")
       }

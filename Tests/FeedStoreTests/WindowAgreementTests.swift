@@ -47,6 +47,7 @@ import Testing
   @Test(arguments: settings, RandomCases.seeds(71...76))
   func `a reader has the slice of the feed at each revision`(setting: RandomSetting, seed: UInt64) async {
     var options = seed.isMultiple(of: 2) ? setting.generatorOfOrders : setting.generatorOfLargeFeeds
+    options.hasEnds = seed.isMultiple(of: 3)
     options.sectionCount = 4
     var generator = RecordGenerator(seed: seed, options: options)
     var random = SplitMix64(seed: seed)

@@ -55,7 +55,8 @@ import Testing
   }()
 
   @Test func `the page has examples`() {
-    #expect(Set(Self.names) == ["", "ordered", "split", "shrink", "leftover", "patch", "contents"])
+    let expected = ["", "ordered", "ends", "contents", "split", "shrink", "leftover", "patch"]
+    #expect(Set(Self.names) == Set(expected))
   }
 
   @Test(arguments: names)

@@ -15,12 +15,14 @@ extension Snapshot {
               id: Array(section.description.utf8),
               data: Array((data(ofSection: section) ?? .null).description.utf8),
               order: order.flatMap(OracleSectionOrder.init),
-              keep: fields.keep.flatMap { Int($0.text) },
+              keep: fields.keep.number.map { Int($0) },
+              ttl: fields.lifetime.number.map { Int($0) },
               items: try itemIdentifiers(inSection: section).map { item in
                 OracleItem(
                   id: Array(item.description.utf8),
                   kind: Array((kind(ofItem: item) ?? "").description.utf8),
                   data: Array((data(ofItem: item) ?? .null).description.utf8),
+                  expires: expires(ofItem: item).map { Int($0) },
                   refs: Array((references(ofItem: item)?.description ?? "").utf8)
                 )
               }

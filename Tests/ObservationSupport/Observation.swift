@@ -98,7 +98,10 @@ public struct Observation: Sendable {
         head.epoch == known.epoch && head.base == known.revision && head.revision == head.base + 1,
         "\(name) after revision \(known.revision) of epoch \(known.epoch)"
       )
-      let isNewer = head.through.contains { $0.value > known.through[$0.key] ?? -1 }
+      // Items end without a record.
+      let endsItems =
+        head.mode != "delete" && known.feed.sections.contains { $0.items.contains { $0.expires != nil } }
+      let isNewer = endsItems || head.through.contains { $0.value > known.through[$0.key] ?? -1 }
       try BrokerFailure.check(isNewer, "\(name) covers nothing new: \(head.through) after \(known.through)")
     } else {
       try BrokerFailure.check(

@@ -38,6 +38,11 @@ WRONG = {
         [{"by": "/a", "direction": "DESCENDING"}], [{"by": "/a", "direction": None}], [{"by": "/" + "x" * 255}], 5 * [{"by": "/a"}],
     ],
     "keep": [0, -1, 1.5, "5", [], {}, True, 2147483648],
+    "ttl": [0, -1, 1.5, "5", [], {}, True, 3155760000001],
+    "expires": [
+        -1, 1.5, [], {}, True, 253402300800000, "", "soon", "5", "2026-11-20", "2026-11-20T10:00:00", "2026-13-01T00:00:00Z",
+        "2026-11-20T24:00:00Z", "2026-11-20 10:00:00Z", "2026-11-20T10:00:00+1", "10000-01-01T00:00:00Z",
+    ],
     "section": [None, 7, "", [], {}],
     "item": [None, 7, "", [], {}],
     "kind": [None, 7, [], {}],
@@ -111,6 +116,13 @@ class RandomRecords:
     def _keep(self):
         return self.random.choice([None, 1, 5, 2147483647])
 
+    def _ttl(self):
+        return self.random.choice([None, 1, 500, 60_000, 3155760000000])
+
+    def _expires(self):
+        return self.random.choice(
+            [None, self.random.randrange(60_000), 253402300799999, "1970-01-01T00:00:09Z", "1970-01-01T01:00:20.5+01:00", "9999-12-31t23:59:59z"])
+
     def _section(self):
         return f"s{self.random.randrange(5)}"
 
@@ -163,3 +175,13 @@ class RandomRecords:
                 section["items"], items = items[:count], items[count:]
             sections.append(section)
         return sections
+
+
+class LastingRecords(RandomRecords):
+    """Records of items that do not end soon, because a daemon's clock would end them at other times than a replay does."""
+
+    def _ttl(self):
+        return self.random.choice([None, 3155760000000])
+
+    def _expires(self):
+        return self.random.choice([None, 253402300799999, "9999-12-31t23:59:59z"])

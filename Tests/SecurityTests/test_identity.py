@@ -127,7 +127,10 @@ class IdentityTests(ServedFeeds):
             with self.subTest(reason):
                 provider.answers["/keys"] = answer
                 self.fails(reason)
-                self.assertEqual((self.status(token(["news"])), self.status(NEWER), self.metric()), (200, 401, 1))
+                # The reason may be an earlier answer's, while the keys are being fetched.
+                while (status := self.status(NEWER)) == 503:
+                    pass
+                self.assertEqual((self.status(token(["news"])), status, self.metric()), (200, 401, 1))
         self.assertEqual(other.requests, [])
         provider.answers["/keys"] = (308, {"Location": "/certs?a=1"}, b"")
         provider.serve_keys(SECOND, path="/certs?a=1")

@@ -132,6 +132,7 @@ class KafkaSecurityTests(unittest.TestCase):
             settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 500}
             ended, key = OURS.issue("expired", is_expired=True)
             settings |= {"http.enabled": "true", "http.tls.certificate": ended, "http.tls.key": key}
+            settings |= {"kafka.ssl.key.location": "/nowhere/key"}
             result = command.run("doctor", settings=settings | {"http.tls.clientAuthority": OURS.certificate})
             self.assertEqual(result.returncode, 1, result.stderr)
             lines = [re.split(" {2,}", line, maxsplit=2) for line in result.stdout.splitlines()]
@@ -139,6 +140,7 @@ class KafkaSecurityTests(unittest.TestCase):
             self.assertIn(cause, findings["fails", "brokers"])
             self.assertIn(remedy, findings["fails", "brokers"])
             self.assertIn("valid until 2020-01-02T00:00:00.000Z; renew it", findings["fails", "http.tls.certificate"])
+            self.assertIn("kafka.ssl.key.location: cannot read /nowhere/key", findings["fails", "key files"])
             # The tests' authority ends in two days.
             self.assertIn("renew it", findings["look", "http.tls.clientAuthority"])
             self.assertNotIn("-password", result.stdout + result.stderr)

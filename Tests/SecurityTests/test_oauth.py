@@ -39,6 +39,20 @@ def token(seconds=3600, password=SECRET):
     return security.token("feedstore", password, time.time() + seconds)
 
 
+def getter(daemon):
+    """A function that gets a path of a daemon."""
+    port = int(daemon.wait_for("serving HTTP").split("url=http://127.0.0.1:")[1].split()[0])
+
+    def get(path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=command.TIMEOUT)
+        connection.request("GET", path)
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return text
+
+    return get
+
+
 class Issuer:
     """Answers the command's runs; a context."""
 
@@ -163,6 +177,12 @@ class BrokerTokenTests(unittest.TestCase):
             with command.Running("run", settings=issuer.settings(cluster) | {"startup.timeout": 5000}) as daemon:
                 self.assertIn("ended with code 1", daemon.wait_for("event=kafka.token-failed"))
                 self.assertIn("there is no token", daemon.wait_for("feedstore: "))
+            settings = issuer.settings(cluster) | {"http.enabled": "true", "http.port": 0, "startup.timeout": 3_600_000}
+            with command.Running("run", settings=settings) as daemon:
+                get = getter(daemon)
+                daemon.wait_for("event=kafka.token-failed")
+                self.assertEqual([reason["code"] for reason in json.loads(get("/readyz"))["reasons"]], ["starting", "broker-token"])
+                daemon.stop()
 
     def test_a_failure_while_running_is_in_the_status_until_the_command_works_again(self):
         answers = {"is_fine": True}
@@ -170,15 +190,7 @@ class BrokerTokenTests(unittest.TestCase):
         with SecuredCluster(**RULES) as cluster:
             settings = issuer.settings(cluster) | {"http.enabled": "true", "http.port": 0}
             with command.Running("run", settings=settings) as daemon:
-                port = int(daemon.wait_for("serving HTTP").split("url=http://127.0.0.1:")[1].split()[0])
-
-                def get(path):
-                    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=command.TIMEOUT)
-                    connection.request("GET", path)
-                    text = connection.getresponse().read().decode()
-                    connection.close()
-                    return text
-
+                get = getter(daemon)
                 daemon.wait_for("restored")
                 self.assertNotIn("brokerTokenFailure", get("/v1/status"))
                 self.assertIn("\nfeedstore_broker_token_failed 0\n", get("/metrics"))

@@ -127,11 +127,8 @@ enum ByteHash {
 ///
 /// Not for tables: it has no secret, so anyone can cause equal fingerprints, and more comparisons of bytes.
 enum DataFingerprint {
-  /// The highest bit is for `Content`.
-  static let bits: UInt32 = 1 << 31 - 1
-
   @inline(__always)
   static func of(_ bytes: ByteSpan) -> UInt32 {
-    UInt32(truncatingIfNeeded: feedstore_xxh3(bytes.base, bytes.count)) & bits
+    UInt32(truncatingIfNeeded: feedstore_xxh3(bytes.base, bytes.count))
   }
 }

@@ -15,30 +15,18 @@ extension FeedState {
     let keepsReferences = text.hasSameBytes(as: oldText)
     let keepsKind = fields.kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
     let (data, ownCount) = composed(fields, over: old)
-    let fingerprint = DataFingerprint.of(data)
-    if keepsKind, keepsReferences, old.isSet, old.data.hasSameBytes(as: data) { return }
+    let end = fields.lifetime.or(old.end)
+    if keepsKind, keepsReferences, end == old.end, old.isSet, old.data.hasSameBytes(as: data) { return }
     items.touch(handle)
     var kind = old.kind
     if let new = fields.kind, !keepsKind { kind = kinds.use(new) } else { kinds.use(kind) }
     let kept = keepsReferences ? old.references?.used() : nil
-    let new = Content(
-      copying: data,
-      text.isEmpty ? nil : kept ?? makeReferences(text, of: handle),
-      ownCount: ownCount,
-      fingerprint: fingerprint,
-      kind: kind,
-      blocks: blocks
-    )
-    retireContent(handle, items, replaceReferring(handle, items, with: new))
-  }
-
-  /// Replaces a content that has references, or had some, and updates the totals.
-  ///
-  /// - Returns: the old one, which the caller then owns.
-  func replaceReferring(_ handle: ElementHandle, _ table: ElementTable, with new: Content) -> Content {
-    let old = replaceContent(handle, table, with: new)
-    if table[handle].isPresent { totals.itemBytes += new.referenceBytes - old.referenceBytes }
-    return old
+    let references = text.isEmpty ? nil : kept ?? makeReferences(text, of: handle)
+    var new = Content(copying: data, fingerprint: DataFingerprint.of(data), kind: kind, blocks: blocks)
+    new.append(end, references, ownCount: ownCount, blocks: blocks)
+    let replaced = replaceContent(handle, items, with: new)
+    noteRest(of: handle, instead: replaced)
+    retireContent(handle, items, replaced)
   }
 
   /// The data of an item with these fields, and the length of its own data, or 0 in a replica. Valid until the next call.
@@ -93,7 +81,7 @@ extension FeedState {
 
   /// A new block of references, with one use.
   func makeReferences(_ text: ByteSpan, of item: ElementHandle) -> References {
-    let block = References(copying: text, of: item, feed: feedNumber)
+    let block = References(copying: text, of: item, feed: number)
     references?.add(block)
     referenceCount += 1
     return block
@@ -113,7 +101,7 @@ extension FeedState {
   /// Becomes a state of a directory that shows contents.
   func join(_ index: ReferenceIndex, as number: UInt32) {
     references = index
-    feedNumber = number
+    self.number = number
     forEachReferring { item, block in
       block.feed = number
       index.add(block)

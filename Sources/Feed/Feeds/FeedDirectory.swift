@@ -21,8 +21,13 @@ public final class FeedDirectory {
   /// Their sections and items.
   @exclusivity(unchecked) public private(set) var sectionCount = 0
   @exclusivity(unchecked) public private(set) var itemCount = 0
-  /// Sections with an order or a bound.
+  /// Sections with an order, a bound or a time to live.
   @exclusivity(unchecked) public private(set) var settingsCount = 0
+  /// Whether items end, or sections have a time to live.
+  public var hasEnds: Bool { ends.count > 0 }
+  let ends = ItemEnds()
+  /// False if the items do not end yet, because their input is not read.
+  @exclusivity(unchecked) public var endsItems = true
 
   private struct Entry {
     /// The feed's id; a copy of its address, so that a lookup need not read the feed.
@@ -79,17 +84,17 @@ public final class FeedDirectory {
     feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
     let entry = Entry(id: feed.id, feed: .passRetained(feed), items: .passUnretained(feed.state.items))
-    let number = unusedNumbers.last ?? UInt32(used)
+    let number = unusedNumbers.popLast() ?? UInt32(used)
     references.map { feed.state.join($0, as: number) }
-    if let unused = unusedNumbers.popLast() {
-      entries[Int(unused)] = entry
-      index.insert(feed.id, hash, unused, textOf: id)
-    } else {
+    if number == used {
       if used == capacity { reserve(max(1, capacity * 2)) }
       (entries + used).initialize(to: entry)
       used += 1
-      index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
+    } else {
+      entries[Int(number)] = entry
     }
+    index.insert(feed.id, hash, number, textOf: id)
+    feed.state.scheduleEnds(ends, number)
     add(feed.count)
   }
 
@@ -139,7 +144,7 @@ public final class FeedDirectory {
     public var bytes = 0
     var sections = 0
     var items = 0
-    /// Sections with an order or a bound.
+    /// Sections with an order, a bound or a time to live.
     var settings = 0
     /// Items that a record added and that their sections' limits removed.
     public var cut = 0
@@ -167,6 +172,49 @@ public final class FeedDirectory {
     settingsCount += growth.settings
   }
 
+  // MARK: Ends
+
+  /// A time before which no item ends.
+  public var nextEnd: Int64 { endsItems ? ends.heap.first?.time ?? .max : .max }
+
+  /// Deletes items whose end has come, the earliest first.
+  ///
+  /// - Parameters:
+  ///   - most: the most entries to look at.
+  ///   - note: called with each feed that was not listed for the next flush yet.
+  /// - Returns: the number of items, and the growth of the state.
+  public func endItems(
+    by now: Int64,
+    most: inout Int,
+    _ note: (PublishedFeed) -> Void
+  ) -> (items: Int, bytes: Int) {
+    var total = (items: 0, bytes: 0)
+    while most > 0, nextEnd <= now, let entry = ends.heap.first {
+      ends.removeFirst()
+      most -= 1
+      guard let feed = feed(of: entry) else { continue }
+      let before = feed.count
+      feed.end(entry.item, at: entry.time)
+      let growth = feed.count - before
+      add(growth)
+      total.bytes += growth.bytes
+      total.items += 1
+      if feed.listForFlush() { note(feed) }
+    }
+    return total
+  }
+
+  /// Frees the memory of ends that do not count any more. No record may be in progress.
+  public func trimEnds() { ends.trim { feed(of: $0) != nil } }
+
+  /// The feed of an end; nil if it does not count any more.
+  private func feed(of end: ItemEnds.Entry) -> PublishedFeed? {
+    guard end.feed < used, let feed = entries[Int(end.feed)]?.feed.takeUnretainedValue(),
+      feed.state.ends(end.item, at: end.time)
+    else { return nil }
+    return feed
+  }
+
   /// Removes a feed.
   public func remove(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
@@ -176,6 +224,7 @@ public final class FeedDirectory {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
     add(Count() - feed.count)
+    ends.count -= Int(feed.state.totals.endCount)
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     defer { owned.release() }

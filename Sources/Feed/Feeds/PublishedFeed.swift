@@ -73,8 +73,10 @@ public final class PublishedFeed {
   public var itemCount: Int { state.totals.itemCount }
   /// The current number of sections.
   public var sectionCount: Int { state.sectionCount }
-  /// Whether a section had an order or a bound in the last published version.
+  /// Whether a section had an order, a bound or a time to live in the last published version.
   public var hasPublishedSettings: Bool { state.publishedTotals.settingsCount > 0 }
+  /// Whether an item had an end, or a section a time to live, in the last published version.
+  public var hasPublishedEnds: Bool { state.publishedTotals.endCount > 0 }
   /// The feed's bytes for `limits.maxStateBytes`; 0 if it does not exist.
   @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
@@ -141,6 +143,7 @@ public final class PublishedFeed {
     var cut = 0
     if decoder.events.count == 1, !check.mayFail() {
       try change(0, decoder, at: position, check, noOp: noOp)
+      state.deleteEnded(decoder)
       cut = state.cut()
       cover(position)
     } else {
@@ -162,6 +165,7 @@ public final class PublishedFeed {
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> Int {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
+    let endedItems = decoder.endedItems
     state.beginJournal()
     var (removed, cut) = (0, 0)
     do throws(Rejection) {
@@ -171,11 +175,14 @@ public final class PublishedFeed {
         try change(number, decoder, at: position, check) { noOps.append($0) }
         removed += removal.sections + removal.items
       }
+      state.deleteEnded(decoder)
       cut = state.cut()
       try check.check(self)
       for reason in noOps { noOp(reason) }
     } catch {
       state.undoJournal()
+      decoder.endedItems = endedItems
+      decoder.pastItems.removeAll()
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
       var rejection = error
@@ -246,6 +253,12 @@ public final class PublishedFeed {
     exists = true
     isCreated = true
     pendingEpoch = position.epoch
+  }
+
+  /// Deletes an item whose end has come.
+  func end(_ item: ElementHandle, at time: Int64) {
+    state.delete(item)
+    windowTime = max(windowTime, time)
   }
 
   /// Forgets the records that were applied before the feed existed: they are not part of its epoch. A

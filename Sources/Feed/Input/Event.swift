@@ -21,12 +21,12 @@ enum Operation: UInt8 {
     switch self {
     case .feedReplace: [.common, .sections]
     case .feedClear, .feedDelete, .feedReload: .common
-    case .sectionUpsert: [.common, .section, .data, .order, .keep, .at]
-    case .sectionReplace: [.common, .section, .items, .data, .order, .keep, .at]
+    case .sectionUpsert: [.common, .section, .data, .order, .keep, .ttl, .at]
+    case .sectionReplace: [.common, .section, .items, .data, .order, .keep, .ttl, .at]
     case .sectionMove: [.common, .section, .at]
     case .sectionDelete, .sectionReload: [.common, .section]
-    case .itemUpsert: [.common, .item, .section, .kind, .data, .at, .refs]
-    case .itemPatch: [.common, .item, .data, .refs]
+    case .itemUpsert: [.common, .item, .section, .kind, .data, .expires, .at, .refs]
+    case .itemPatch: [.common, .item, .data, .expires, .refs]
     case .itemMove: [.common, .item, .section, .at]
     case .itemDelete, .itemReconfigure, .itemReload: [.common, .item]
     }
@@ -85,6 +85,7 @@ struct ListedItem {
   // Not all fields, because there are many items. References are in `RecordDecoder.listedReferences`.
   let kind: ByteSpan?
   let data: ByteSpan?
+  let expires: NumberField
 
   @inline(__always)
   init(id: ByteSpan, hash: UInt32, fields: ElementFields) {
@@ -92,6 +93,7 @@ struct ListedItem {
     self.hash = hash
     kind = fields.kind
     data = fields.data
+    expires = fields.lifetime
   }
 
   @inline(__always)

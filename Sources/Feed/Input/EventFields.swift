@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<17, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<16, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -11,7 +11,7 @@ struct EventFields {
 
   @inline(__always)
   subscript(name: Name) -> EventField {
-    EventField(name: name, parent: parent, value: slots[Int(name.rawValue)].value)
+    EventField(name: name, parent: parent, value: slots[name.slot].value)
   }
 
   /// A value in half the memory, since there are many.
@@ -27,8 +27,13 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, at, order, keep, items, sections, id, before, after, index, `if`,
-      refs, unknown
+    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, `if`, refs, unknown
+    /// The members of a place, which has only one.
+    case before, after, index
+
+    /// The last ones share a slot, which keeps the slots few.
+    @inline(__always)
+    var slot: Int { Int(min(rawValue, Name.unknown.rawValue)) }
 
     /// - Parameter name: without escapes.
     @inline(__always)
@@ -45,6 +50,7 @@ struct EventFields {
         } else if name.matches("if") {
           self = .if
         }
+      case 3: if name.matches("ttl") { self = .ttl }
       case 4:
         if name.matches("item") {
           self = .item
@@ -68,7 +74,12 @@ struct EventFields {
           self = .index
         }
       case 6: if name.matches("before") { self = .before }
-      case 7: if name.matches("section") { self = .section }
+      case 7:
+        if name.matches("section") {
+          self = .section
+        } else if name.matches("expires") {
+          self = .expires
+        }
       case 8: if name.matches("sections") { self = .sections }
       default: break
       }
@@ -85,9 +96,11 @@ struct EventFields {
     static let section = Names(.section)
     static let kind = Names(.kind)
     static let data = Names(.data)
+    static let expires = Names(.expires)
     static let at = Names(.at)
     static let order = Names(.order)
     static let keep = Names(.keep)
+    static let ttl = Names(.ttl)
     static let items = Names(.items)
     static let sections = Names(.sections)
     static let id = Names(.id)
@@ -134,7 +147,7 @@ struct EventFields {
 
   @inline(__always)
   mutating func set(_ name: Name, _ value: JSONText.Field) {
-    slots[Int(name.rawValue)] = Slot(value)
+    slots[name.slot] = Slot(value)
     names.formUnion(Names(name))
   }
 }

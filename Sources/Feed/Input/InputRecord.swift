@@ -53,6 +53,7 @@ extension RecordDecoder {
   @inline(__always)
   func decode(_ record: InputRecord, itemCount: Int, sectionCount: Int) throws(Rejection) {
     expect(itemCount: itemCount, sectionCount: sectionCount)
+    taken = record.position.taken
     defer { if ignored.hasUnlocated { ignored.locate(record.partition, record.position) } }
     switch record.value {
     case .null: try decode(key: record.key, value: nil)

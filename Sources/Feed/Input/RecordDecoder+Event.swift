@@ -43,13 +43,16 @@ extension RecordDecoder {
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
       target.pointee.fields.kind = try kind(fields[.kind])
       target.pointee.fields.data = try data(fields[.data])
+      if fields.names.contains(.expires) { target.pointee.fields.lifetime = try end(fields[.expires]) }
       target.pointee.place = try place(fields[.at], operation)
       if takesReferences { target.pointee.fields.refs = try references(fields[.refs], isPatch: false) }
     case .itemPatch:
       target.pointee.item = try identifier(fields[.item])
-      let isOptional = takesReferences && !fields[.refs].isAbsent
-      target.pointee.fields.data = try data(isOptional ? fields[.data] : present(fields[.data]))
-      if isOptional { target.pointee.fields.refs = try references(fields[.refs], isPatch: true) }
+      let hasEnd = fields.names.contains(.expires)
+      let hasReferences = takesReferences && !fields[.refs].isAbsent
+      target.pointee.fields.data = try data(hasEnd || hasReferences ? fields[.data] : present(fields[.data]))
+      if hasEnd { target.pointee.fields.lifetime = try end(fields[.expires]) }
+      if hasReferences { target.pointee.fields.refs = try references(fields[.refs], isPatch: true) }
     case .itemMove:
       target.pointee.item = try identifier(fields[.item])
       if !fields[.section].isAbsent { target.pointee.section = try identifier(fields[.section]) }
@@ -67,6 +70,7 @@ extension RecordDecoder {
     target.pointee.fields.data = try data(fields[.data])
     target.pointee.fields.order = try order(fields[.order])
     target.pointee.fields.keep = try keep(fields[.keep])
+    target.pointee.fields.lifetime = try ttl(fields[.ttl])
     target.pointee.place = try place(fields[.at], operation)
   }
 
@@ -173,15 +177,39 @@ extension RecordDecoder {
     }
   }
 
-  /// A limit on a section's items; empty for `null`.
-  private func keep(_ field: EventField) throws(Rejection) -> ByteSpan? {
-    if field.isAbsent { return nil }
+  /// A limit on a section's items.
+  private func keep(_ field: EventField) throws(Rejection) -> NumberField {
+    try number(field, in: SectionSettings.bounds)
+  }
+
+  /// How long a section's items last.
+  private func ttl(_ field: EventField) throws(Rejection) -> NumberField {
+    try number(field, in: SectionSettings.timesToLive, "milliseconds, ")
+  }
+
+  private func number(
+    _ field: EventField,
+    in range: ClosedRange<Int64>,
+    _ unit: String = ""
+  ) throws(Rejection) -> NumberField {
+    if field.isAbsent { return .absent }
     let written = text.span(of: field.value)
-    if written.matches("null") { return .empty }
-    guard SectionSettings.bound(written) != nil else {
-      throw invalid(field, "must be null or an integer from 1 to \(SectionSettings.greatestBound)")
+    if written.matches("null") { return .none }
+    guard let number = NumberField(digits: written, in: range) else {
+      throw invalid(field, "must be null or \(unit)an integer from 1 to \(range.upperBound)")
     }
-    return written
+    return number
+  }
+
+  /// An item's end, which is there.
+  @inline(never)
+  private func end(_ field: EventField) throws(Rejection) -> NumberField {
+    hasEnds = true
+    if text.span(of: field.value).matches("null") { return .none }
+    guard let end = TimestampFormat.time(of: field.value, in: text, arena) else {
+      throw invalid(field, "must be null, or " + TimestampFormat.allowedEnd)
+    }
+    return NumberField(end)
   }
 
   @inline(__always)
@@ -283,7 +311,7 @@ extension RecordDecoder {
     case UInt8(ascii: "\""): break
     case UInt8(ascii: "{"):
       read(
-        [.id, .kind, .data, .refs],
+        [.id, .kind, .data, .expires, .refs],
         of: element,
         parent == .items ? .sectionReplace : .feedReplace,
         to: &fields
@@ -294,7 +322,11 @@ extension RecordDecoder {
     let id = try identifier(idField)
     let hash = ByteHash.of(id)
     if isListed(item: id, hash) { throw duplicate(id, idField, "an item") }
-    let content = ElementFields(kind: try kind(fields[.kind]), data: try data(fields[.data]))
+    let content = ElementFields(
+      kind: try kind(fields[.kind]),
+      data: try data(fields[.data]),
+      lifetime: fields.names.contains(.expires) ? try end(fields[.expires]) : .absent
+    )
     if !fields[.refs].isAbsent { try readListed(fields[.refs]) }
     return ListedItem(id: id, hash: hash, fields: content)
   }
@@ -314,14 +346,15 @@ extension RecordDecoder {
       throw invalid(element, "must list objects with an id")
     }
     var fields = EventFields(in: .sections)
-    read([.id, .data, .order, .keep, .items], of: element, .feedReplace, to: &fields)
+    read([.id, .data, .order, .keep, .ttl, .items], of: element, .feedReplace, to: &fields)
     let id = try identifier(fields[.id])
     let hash = ByteHash.of(id)
     if isListed(section: id, hash) { throw duplicate(id, fields[.id], "a section") }
     let content = ElementFields(
       data: try data(fields[.data]),
       order: try order(fields[.order]),
-      keep: try keep(fields[.keep])
+      keep: try keep(fields[.keep]),
+      lifetime: try ttl(fields[.ttl])
     )
     let items = fields[.items].isAbsent ? items.count..<items.count : try listedItems(fields[.items])
     return ListedSection(id: id, hash: hash, fields: content, items: items)

@@ -29,6 +29,16 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private(set) var longestSectionList = 0
   /// The index of the event's first listed item in `items`.
   @exclusivity(unchecked) private var listStart = 0
+  /// Whether an event since the latest lists had ends.
+  @exclusivity(unchecked) var hasEnds = false
+  /// Items that applied records wrote although their end had come, and deleted, since these were last taken.
+  @exclusivity(unchecked) var endedItems = 0
+  /// Items that the latest record wrote although their end had come, until they are deleted.
+  @exclusivity(unchecked) var pastItems: [ElementHandle] = []
+  /// When the latest record was taken.
+  @exclusivity(unchecked) var taken = Int64.min
+  /// The same as a time that items may have: those whose end is not later have ended.
+  var now: Int64 { TimestampFormat.nearest(taken) }
   /// Bytes of the latest record's value.
   @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.
@@ -174,7 +184,7 @@ public final class RecordDecoder {
 
   @inline(never)
   private func forgetLists() {
-    hasLists = false
+    (hasLists, hasEnds) = (false, false)
     if hasConditions { conditions.removeAll() }
     hasConditions = false
     if hasReferences { listedReferences = [:] }
@@ -272,6 +282,12 @@ public final class RecordDecoder {
       }
     }
     if fields.names.contains(.if) { try readCondition(fields[.if]) }
+  }
+
+  /// Takes the number of items that had ended when records wrote them.
+  public func takeEndedItems() -> Int {
+    defer { endedItems = 0 }
+    return endedItems
   }
 
   // MARK: Lengths of lists

@@ -138,6 +138,13 @@ public enum TimestampFormat {
     output.append(UInt8(ascii: "Z"))
   }
 
+  /// Calls the body with the text of a time.
+  package static func withText<Result>(of milliseconds: Int64, _ body: (ByteSpan) -> Result) -> Result {
+    let output = ByteWriter(capacity: byteCount)
+    append(milliseconds, to: output)
+    return body(output.written)
+  }
+
   /// The Gregorian date of a day counted from 1970-01-01, by Howard Hinnant's `civil_from_days`
   /// ("chrono-Compatible Low-Level Date Algorithms").
   private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
@@ -154,6 +161,29 @@ public enum TimestampFormat {
 
   // MARK: Reading
 
+  /// The time of any RFC 3339 text, cut to milliseconds; nil if its form is wrong, or if it is not a time of the years
+  /// 0 to 9999 in UTC.
+  package static func rfc3339(_ text: ByteSpan) -> Int64? {
+    guard text.count >= 20, text[10] | 0x20 == UInt8(ascii: "t") else { return nil }
+    let digits = Array(text.buffer[20...].prefix { $0 &- 0x30 < 10 })
+    let isFractional = text[19] == UInt8(ascii: ".") && !digits.isEmpty
+    let zone = isFractional ? 20 + digits.count : 19
+    var canonical = Array("0000-00-00T00:00:00.000Z".utf8)
+    canonical.replaceSubrange(..<10, with: text.buffer[..<10])
+    canonical.replaceSubrange(11..<19, with: text.buffer[11..<19])
+    if isFractional { canonical.replaceSubrange(20..<23, with: (digits + [0x30, 0x30]).prefix(3)) }
+    guard zone < text.count, let local = canonical.withUnsafeBytes({ milliseconds(ByteSpan($0)) }) else {
+      return nil
+    }
+    if zone + 1 == text.count, text[zone] | 0x20 == UInt8(ascii: "z") { return local }
+    guard zone + 6 == text.count, text[zone + 3] == UInt8(ascii: ":"),
+      let sign: Int64 = [UInt8(ascii: "+"): -1, UInt8(ascii: "-"): 1][text[zone]],
+      let hours = number(text, zone + 1, 2), let minutes = number(text, zone + 4, 2), hours < 24, minutes < 60
+    else { return nil }
+    let time = local + sign * (hours * 60 + minutes) * 60_000
+    return range.contains(time) ? time : nil
+  }
+
   /// The time of such a text; nil if its form is wrong or the date does not exist.
   package static func milliseconds(_ text: ByteSpan) -> Int64? {
     guard text.count == byteCount, hasSeparators(text),
@@ -166,6 +196,17 @@ public enum TimestampFormat {
     guard civil(days) == (year, month, day) else { return nil }
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
   }
+
+  /// The time of a JSON value: of RFC 3339 text, or milliseconds since 1970 in digits.
+  package static func time(of value: JSONText.Field, in text: JSONText, _ arena: ScratchArena) -> Int64? {
+    text.character(value.first) == UInt8(ascii: "\"")
+      ? rfc3339(text.string(value.first, arena: arena))
+      : NumberField(digits: text.span(of: value), in: 0...range.upperBound)?.number
+  }
+
+  /// The times that events may have, for messages.
+  package static let allowedEnd =
+    "an RFC 3339 time in the years 0 to 9999, or milliseconds since 1970 in digits"
 
   private static func hasSeparators(_ text: ByteSpan) -> Bool {
     text[4] == UInt8(ascii: "-") && text[7] == UInt8(ascii: "-") && text[10] == UInt8(ascii: "T")

@@ -83,7 +83,7 @@ package struct DecodedEntries {
         _ = try entry.fields.read(name, field, of: record, isItem: isOfItems)
       }
     }
-    entry.fields = entry.fields.ofWhole(isItem: isOfItems)
+    entry.fields.complete(isItem: isOfItems)
     guard (1...255).contains(entry.id.count), entry.fields.isWithinLimits else {
       throw ReplicaFault("an entry's id must have 1 to 255 bytes, and its kind at most 255")
     }

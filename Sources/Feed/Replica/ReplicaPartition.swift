@@ -38,6 +38,7 @@ public final class ReplicaPartition {
       // The store and its thread keep the pool.
       feed.state.blocks = nil
       feed.state.references = nil
+      feed.state.ends = nil
       guard feed.exists, let version = feed.version else { continue }
       let followed = followed(feed.id)
       followed.replica = Replica(continuing: feed, version)

@@ -125,6 +125,11 @@ extension Snapshot {
     storage.find(item).map { JSONData(checked: state.items[$0].data) }
   }
 
+  /// When an item ends, in milliseconds since 1970; nil if it does not end, or does not exist. O(1).
+  public func expires(ofItem item: ItemIdentifier) -> Int64? {
+    storage.find(item).flatMap { state.items[$0].content.end.number }
+  }
+
   /// An item's references, in their spelling in changesets; nil if it has none. Its data includes their contents. O(1),
   /// except for the copy.
   public func references(ofItem item: ItemIdentifier) -> JSONData? {

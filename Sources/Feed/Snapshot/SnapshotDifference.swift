@@ -44,6 +44,10 @@ public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hasha
     public var order: JSONData?
     /// The maximum number of a section's items; nil for no limit.
     public var keep: Int?
+    /// How long a section's items last after they were written, in milliseconds; nil for ever.
+    public var ttl: Int?
+    /// When an item ends, in milliseconds since 1970; nil if it does not.
+    public var expires: Int64?
     /// An item's references, in their spelling in changesets; nil for none. The data includes their contents.
     public var references: JSONData?
   }
@@ -116,19 +120,23 @@ extension ElementChanges {
     _ identifier: (ByteSpan) -> ID,
     _ position: (ByteSpan, Int32) -> Position
   ) {
+    let isItem = ID.self == ItemIdentifier.self
     /// The order of a section, or the references of an item.
     func setting(_ entry: DecodedEntries.Entry) -> JSONData? {
       entry.fields.order.flatMap { $0.isEmpty ? nil : JSONData(checked: $0) }
     }
     func entry(_ entry: DecodedEntries.Entry) -> Entry {
-      Entry(
+      let lifetime = entry.fields.lifetime.number
+      return Entry(
         id: identifier(entry.id),
         position: position(entry.toSection, entry.to),
         kind: entry.fields.kind.map { ItemKind($0) },
         data: JSONData(checked: entry.fields.data ?? FeedState.null),
-        order: ID.self == SectionIdentifier.self ? setting(entry) : nil,
-        keep: entry.fields.keep.flatMap(SectionSettings.bound),
-        references: ID.self == SectionIdentifier.self ? nil : setting(entry)
+        order: isItem ? nil : setting(entry),
+        keep: entry.fields.keep.number.map { Int($0) },
+        ttl: isItem ? nil : lifetime.map { Int($0) },
+        expires: isItem ? lifetime : nil,
+        references: isItem ? setting(entry) : nil
       )
     }
     deletes = lists[.delete].map {
@@ -183,10 +191,11 @@ final class DifferenceBytes {
         kind: change.kind.map { span($0.text) },
         data: span(change.data.text),
         order: change.order.map { span($0.text) },
-        keep: change.keep.map { span(ByteText(String($0))) },
+        keep: change.keep.map { NumberField(Int64($0)) } ?? .absent,
+        lifetime: (change.expires ?? change.ttl.map { Int64($0) }).map { NumberField($0) } ?? .absent,
         refs: change.references.map { span($0.text) }.flatMap { References.areValid($0) ? $0 : nil }
       )
-      entry.fields = entry.fields.ofWhole(isItem: ID.self == ItemIdentifier.self)
+      entry.fields.complete(isItem: ID.self == ItemIdentifier.self)
       return entry
     }
     var lists = DecodedEntries.Lists()

@@ -1,37 +1,29 @@
-/// The order and the limit of a section's items.
+/// The order of a section's items, their limit, and how long they last.
 package final class SectionSettings {
-  /// The greatest bound; protocol, section 2.3.
-  package static let greatestBound = Int(Int32.max)
+  /// The bounds of the protocol, section 2.13.
+  package static let bounds = 1...Int64(Int32.max)
+  /// Up to a hundred years, in milliseconds: protocol, section 2.15.
+  package static let timesToLive = 1...Int64(3_155_760_000_000)
 
   let order: SectionOrder?
-  /// The maximum number of items, if limited.
-  let keep: Int?
-  private let keepBytes: OwnedSpan
+  /// The maximum number of items.
+  let keep: NumberField
+  /// How long an item lasts after it was written, in milliseconds.
+  let ttl: NumberField
 
   /// The canonical spelling of the order; empty if there is none.
   var orderText: ByteSpan { order?.text.span ?? .empty }
-  /// The digits of the bound; empty if there is none.
-  var keepText: ByteSpan { keepBytes.span }
 
-  /// - Parameters:
-  ///   - order: in its canonical spelling; empty for none.
-  ///   - keep: digits that ``bound(_:)`` reads; empty for none.
-  init(order: ByteSpan, keep: ByteSpan) {
+  /// - Parameter order: in its canonical spelling; empty for none.
+  init(order: ByteSpan, keep: NumberField, ttl: NumberField) {
     self.order = order.isEmpty ? nil : try? SectionOrder(order)
-    self.keep = Self.bound(keep)
-    keepBytes = OwnedSpan(keep)
+    self.keep = keep
+    self.ttl = ttl
   }
 
   static func areEqual(_ one: SectionSettings?, _ other: SectionSettings?) -> Bool {
     (one?.orderText ?? .empty).hasSameBytes(as: other?.orderText ?? .empty) && one?.keep == other?.keep
-  }
-
-  /// A limit from its digits; nil if they are invalid.
-  static func bound(_ text: ByteSpan) -> Int? {
-    guard text.buffer.allSatisfy({ $0 &- 0x30 < 10 }), let bound = Int(text.text),
-      (1...greatestBound).contains(bound)
-    else { return nil }
-    return bound
+      && one?.ttl == other?.ttl
   }
 }
 

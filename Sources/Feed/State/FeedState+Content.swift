@@ -16,8 +16,10 @@ extension FeedState {
 
   /// Sets a section's fields. A new order does not sort its items yet.
   func setContent(section handle: ElementHandle, _ fields: ElementFields) {
-    if fields.order != nil || fields.keep != nil { setSettings(handle, fields) }
-    setContent(handle, sections, fields.withoutKind)
+    if fields.order != nil || fields.keep != .absent || fields.lifetime != .absent {
+      setSettings(handle, fields)
+    }
+    setContent(handle, sections, ElementFields(data: fields.data))
   }
 
   func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
@@ -28,13 +30,17 @@ extension FeedState {
     table.touch(handle)
     var kindNumber = old.kind
     if let kind = fields.kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(
+    var new = Content(
       copying: fields.data ?? old.data,
       fingerprint: fingerprint,
       kind: kindNumber,
       blocks: blocks
     )
-    retireContent(handle, table, replaceContent(handle, table, with: new))
+    let mayChangeRest = old.hasRest || fields.lifetime.number != nil
+    if mayChangeRest { new.append(fields.lifetime.or(old.end), blocks: blocks) }
+    let replaced = replaceContent(handle, table, with: new)
+    if mayChangeRest { noteRest(of: handle, instead: replaced) }
+    retireContent(handle, table, replaced)
   }
 
   /// Releases a content's memory.
@@ -143,19 +149,25 @@ extension FeedState {
     for step in steps { if let item = step.item { refreshSortKey(item) } }
   }
 
+  private func restoreContent(_ handle: ElementHandle, _ table: ElementTable, _ content: Content) {
+    let replaced = replaceContent(handle, table, with: content)
+    if table === items { noteRest(of: handle, instead: replaced) }
+    release(replaced)
+  }
+
   private func undo(_ step: Undo) {
     switch step {
     case .attached(let handle, let scope): detach(handle, scope)
     case .detached(let handle, let scope, let rank, let leftGhost):
       if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let content):
-      release(replaceReferring(handle, isItem ? items : sections, with: content))
+      restoreContent(handle, isItem ? items : sections, content)
     case .publishedContent(let handle, let isItem):
       let table = isItem ? items : sections
       guard let content = table.withChange(handle, { $0.publishedContent.take() }) else {
         preconditionFailure("the published content is not remembered")
       }
-      release(replaceReferring(handle, table, with: content))
+      restoreContent(handle, table, content)
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)

@@ -5,12 +5,13 @@ extension FeedState {
   }
 
   /// The entry for the content of an element in both states.
+  @inline(__always)
   private func contentChange(_ element: Element, _ change: ElementChange, isItem: Bool) -> ContentChange {
     if change.forced == .reload { return .reload }
     if !isItem, list(.items(of: change.handle)).pointee.hasNewSettings { return .reconfigure }
     if let published = change.publishedContent {
       if published.kind != element.content.kind { return .reload }
-      if !published.hasSameData(as: element.content) { return .reconfigure }
+      if !published.isSame(as: element.content) { return .reconfigure }
     }
     return change.forced == .reconfigure ? .reconfigure : .none
   }

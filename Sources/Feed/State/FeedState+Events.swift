@@ -28,17 +28,17 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), decoder)
+    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item), decoder), event, decoder)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      try putItem(event, item, decoder)
+      renew(try putItem(event, item, decoder), event, decoder)
     case .itemPatch:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try patch(item, event.pointee, decoder)
+      renew(item, event, decoder)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      detach(item, items[item].scope)
-      forgetForced(item, items)
+      delete(item)
     case .itemReconfigure:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       force(item, items, .reconfigure)
@@ -120,11 +120,13 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item of an event; `item` is its handle if it exists.
+  ///
+  /// - Returns: the item.
   private func putItem(
     _ event: UnsafePointer<Event>,
     _ item: ElementHandle?,
     _ decoder: RecordDecoder
-  ) throws(Rejection) {
+  ) throws(Rejection) -> ElementHandle {
     let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item) }
@@ -165,15 +167,16 @@ extension FeedState {
     } else {
       handle = makeItem(event)
     }
-    guard let target else { return }
+    guard let target else { return handle }
     if isInPlace, let scope {
       move(handle, scope, to: target)
-      return
+      return handle
     }
     let container =
       scope ?? .items(of: createSection(event.pointee.section, ElementFields(), at: Rank(sectionCount)))
     if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
+    return handle
   }
 
   private func makeItem(_ event: UnsafePointer<Event>) -> ElementHandle {
@@ -192,7 +195,7 @@ extension FeedState {
     in scope: Scope,
     _ order: SectionOrder,
     _ decoder: RecordDecoder
-  ) throws(Rejection) {
+  ) throws(Rejection) -> ElementHandle {
     if event.pointee.place != nil { throw FeedState.placeInOrder(of: sections.id(scope.section)) }
     if refers(decoder) { try checkReferences(event.pointee.fields, of: item, decoder.limits) }
     sort(scope)
@@ -200,11 +203,12 @@ extension FeedState {
       if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
         change(item, event.pointee.fields, staysInSection: staysInSection)
       }
-      if staysInSection { return }
+      if staysInSection { return item }
       detach(item, items[item].scope)
     }
     let handle = item ?? makeItem(event)
     attach(handle, scope, at: placeInOrder(handle, scope, order))
+    return handle
   }
 
   private static func placeInOrder(of section: ByteSpan) -> Rejection {
@@ -227,7 +231,7 @@ extension FeedState {
   private func patch(_ item: ElementHandle, _ event: Event, _ decoder: RecordDecoder) throws(Rejection) {
     prefetchPlace(of: item)
     let content = items[item].content
-    var fields = ElementFields()
+    var fields = ElementFields(lifetime: event.fields.lifetime)
     if event.fields.data != nil {
       let data = content.hasReferences ? ownData(content, decoder.arena) : content.data
       fields.data = try FeedState.patched(data, by: event, decoder)
@@ -274,8 +278,9 @@ extension FeedState {
     _ listed: Range<Int>,
     _ decoder: RecordDecoder
   ) throws(Rejection) -> [ElementHandle] {
-    let (allItems, refers) = (decoder.items, refers(decoder))
+    let refers = refers(decoder)
     let scope = Scope.items(of: section)
+    let allItems = decoder.items
     var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly has the old order, so the old list's next item is tried before the table.
@@ -304,6 +309,11 @@ extension FeedState {
       }
       if items[handle].isPresent, items[handle].scope != scope { detach(handle, items[handle].scope) }
       handles.append(handle)
+    }
+    if decoder.hasEnds || list(scope).pointee.settings != nil {
+      for (number, item) in zip(listed, handles) {
+        renew(item, allItems[number].expires, in: scope, decoder)
+      }
     }
     return handles
   }

@@ -10,7 +10,7 @@ extension FeedState {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
-    if let keep = list.pointee.settings?.keep, handles.count > keep { overfull.append(scope) }
+    if let keep = list.pointee.settings?.keep.number, handles.count > keep { overfull.append(scope) }
     if hasOrder(list, handles) { return }
     // If most of the list is ghosts, it is not walked for the few current elements.
     let count = Int(list.pointee.tree.currentCount) + handles.count

@@ -9,6 +9,7 @@ extension FeedState {
   func rollBack() {
     endJournal()
     settle(confirming: false)
+    countEnds(Int(publishedTotals.endCount - totals.endCount))
     totals = publishedTotals
   }
 
@@ -157,6 +158,8 @@ extension FeedState {
     if confirming ? !table[handle].isPresent : !change.wasPublished {
       release(table[handle].content)
       table.destroy(handle)
+    } else if !confirming, table[handle].content.hasEnd {
+      schedule(table[handle].content.end, of: handle)
     }
   }
 }

@@ -8,12 +8,14 @@ extension FeedState {
 
   // MARK: Settings
 
-  /// Sets the order or the limit, if the fields have them.
+  /// Sets the order, the limit and the time to live, if the fields have them.
   func setSettings(_ section: ElementHandle, _ fields: ElementFields) {
     let old = list(.items(of: section)).pointee.settings
     let order = fields.order ?? old?.orderText ?? .empty
-    let keep = fields.keep ?? old?.keepText ?? .empty
-    let new = order.isEmpty && keep.isEmpty ? nil : SectionSettings(order: order, keep: keep)
+    let keep = fields.keep.or(old?.keep ?? .none)
+    let ttl = fields.lifetime.or(old?.ttl ?? .none)
+    let isNone = order.isEmpty && keep == .none && ttl == .none
+    let new = isNone ? nil : SectionSettings(order: order, keep: keep, ttl: ttl)
     if SectionSettings.areEqual(old, new) { return }
     sections.touch(section)
     journal?.append(.settings(section: section, old))
@@ -28,7 +30,9 @@ extension FeedState {
     list.pointee.settings = new
     list.pointee.isSorted = false
     if isPresent { addSize(section, .sections, sign: 1) }
-    if let keep = new?.keep, list.pointee.tree.currentCount > keep { overfull.append(.items(of: section)) }
+    if let keep = new?.keep.number, list.pointee.tree.currentCount > keep {
+      overfull.append(.items(of: section))
+    }
   }
 
   /// Publishes the settings of a touched section, or restores the published ones.
@@ -169,7 +173,7 @@ extension FeedState {
     if overfull.isEmpty { return 0 }
     var cut = 0
     for scope in overfull {
-      guard let keep = list(scope).pointee.settings?.keep else { continue }
+      guard let keep = list(scope).pointee.settings?.keep.number.map({ Int($0) }) else { continue }
       let surplus = Int(list(scope).pointee.tree.currentCount) - keep
       guard surplus > 0 else { continue }
       cut += surplus
@@ -220,7 +224,7 @@ extension FeedState {
 
   private func boundFault(_ scope: Scope, _ settings: SectionSettings) -> String? {
     let count = Int(list(scope).pointee.tree.currentCount)
-    guard let keep = settings.keep, count > keep else { return nil }
+    guard let keep = settings.keep.number, count > keep else { return nil }
     return "section \(sections.id(scope.section).quotedForMessage()) has \(count) items and keeps \(keep)"
   }
 

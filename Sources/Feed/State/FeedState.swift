@@ -14,8 +14,6 @@ package final class FeedState {
   @exclusivity(unchecked) var blocks: BlockPool.Handle?
   /// Which items of the feed's directory show a content; nil in a replica, whose data includes the contents.
   @exclusivity(unchecked) var references: ReferenceIndex?
-  /// The feed's number in its directory.
-  @exclusivity(unchecked) var feedNumber: UInt32 = 0
   /// The number of blocks with references.
   @exclusivity(unchecked) var referenceCount = 0
   /// The list of sections, followed by one list of items for each section handle.
@@ -25,10 +23,14 @@ package final class FeedState {
   @exclusivity(unchecked) var sortKeys = SortKeys()
   /// Sections that may exceed their limit, until the record's end.
   @exclusivity(unchecked) var overfull: [Scope] = []
+  /// The ends of the partition's items; nil for a replica.
+  @exclusivity(unchecked) var ends: ItemEnds?
   /// Undoes the current record; nil if that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is stored once in each.
   @exclusivity(unchecked) var journalNumber: UInt32 = 0
+  /// The feed's number in its directory.
+  @exclusivity(unchecked) var number: UInt32 = 0
 
   /// Lists that were replaced since the last publication, each once.
   @exclusivity(unchecked) var replacedScopes: [Scope] = []
@@ -42,12 +44,14 @@ package final class FeedState {
     var itemCount = 0
     /// The checksum of the protocol, section 4.3.
     var checksum: UInt32 = 0
+    /// Items that end, and sections with a time to live. Here, where it takes no memory.
+    var endCount: Int32 = 0
     /// Encoded bytes of the items in a reload, without commas.
     var itemBytes = 0
     /// Encoded bytes of the sections' ids and data in a reload.
     var sectionBytes = 0
     var filledSectionCount = 0
-    /// Sections with an order or a bound.
+    /// Sections with an order, a bound or a time to live.
     var settingsCount = 0
   }
 
@@ -130,7 +134,9 @@ package final class FeedState {
     var position = place
     list.pointee.tree.insert(.newcomer(handle), at: &position, table)
     addToTotals(handle, scope, position, sign: 1)
-    list.pointee.settings?.keep.map { if list.pointee.tree.currentCount > $0 { overfull.append(scope) } }
+    list.pointee.settings?.keep.number.map {
+      if list.pointee.tree.currentCount > $0 { overfull.append(scope) }
+    }
     journal?.append(.attached(handle, scope))
   }
 
@@ -217,10 +223,17 @@ package final class FeedState {
   func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
-      if list(.items(of: handle)).pointee.settings != nil { totals.settingsCount += sign }
+      if let settings = list(.items(of: handle)).pointee.settings {
+        totals.settingsCount += sign
+        if settings.ttl != .none { countEnds(sign) }
+      }
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
+      if items[handle].content.hasEnd {
+        countEnds(sign)
+        if sign > 0 { schedule(items[handle].content.end, of: handle) }
+      }
     }
   }
 
@@ -293,14 +306,17 @@ extension FeedState {
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
-    let hasReferences = fields.hasReferences && table === items
-    table[handle].content = Content(
+    var content = Content(
       copying: fields.data ?? .empty,
-      hasReferences ? makeReferences(fields.refs ?? .empty, of: handle) : nil,
       fingerprint: fingerprint ?? Content().fingerprint(with: fields),
       kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )
+    if table === items, fields.hasReferences || fields.lifetime.number != nil {
+      let references = fields.hasReferences ? makeReferences(fields.refs ?? .empty, of: handle) : nil
+      content.append(fields.lifetime, references, blocks: blocks)
+    }
+    table[handle].content = content
   }
 
   /// Adds elements at the end of a list. The caller updates the totals.

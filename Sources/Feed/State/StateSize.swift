@@ -33,14 +33,6 @@ extension FeedState {
   /// Appends an item in its form in a reload.
   @inline(__always)
   func appendItem<Sink: ByteSink>(_ item: ElementHandle, to output: inout Sink) {
-    if items[item].content.hasReferences { return append(referring: item, to: &output) }
-    let fields = items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
-    ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields, to: &output)
-    output.append(ReloadText.objectEnd)
-  }
-
-  @inline(never)
-  private func append<Sink: ByteSink>(referring item: ElementHandle, to output: inout Sink) {
     ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields(item: item), to: &output)
     output.append(ReloadText.objectEnd)
   }
@@ -87,22 +79,24 @@ extension FeedState {
     let section = sections.findPresent(event.section)
     let scope = section.map { Scope.items(of: $0) }
     var result = measure
+    let fields: ElementFields
     if let section {
       var cursor = CurrentCursor(list(.items(of: section)).pointee.tree)
       while let item = cursor.next() { subtract(item, from: &result) }
-      let known = fields(section: section)
-      result.bytes += ReloadText.byteCount(.empty, event.fields.filled(from: known))
+      let known = self.fields(section: section)
+      fields = event.fields.filled(from: known)
+      result.bytes += ReloadText.byteCount(.empty, fields)
       result.bytes -= ReloadText.byteCount(.empty, known)
     } else {
-      let fields = event.fields.filled(from: .ofNewSection)
+      fields = event.fields.filled(from: .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
-    cut(event.items.count, of: section, event.fields, from: &result)
+    cut(event.items.count, fields.keep, from: &result)
     for position in event.items {
       let listed = decoder.items[position]
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
-      add(listed.id, decoder.fields(ofItem: position), known, to: &result)
+      add(listed.id, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
     }
     return result
   }
@@ -130,26 +124,20 @@ extension FeedState {
       let known = sections.find(section.id, section.hash).flatMap { sections[$0].isPresent ? $0 : nil }
       let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
       result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
-      cut(section.items.count, of: known, section.fields, from: &result)
+      cut(section.items.count, fields.keep, from: &result)
       for position in section.items {
         let item = decoder.items[position]
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
-        add(item.id, decoder.fields(ofItem: position), known, to: &result)
+        add(item.id, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
       }
     }
     return result
   }
 
   /// Subtracts the listed items beyond a section's limit.
-  private func cut(
-    _ count: Int,
-    of section: ElementHandle?,
-    _ fields: ElementFields,
-    from measure: inout Measure
-  ) {
-    let known = section.flatMap { list(.items(of: $0)).pointee.settings?.keep }
-    guard let keep = fields.keep.map({ SectionSettings.bound($0) }) ?? known, count > keep else { return }
-    measure.items -= count - keep
+  private func cut(_ count: Int, _ keep: NumberField, from measure: inout Measure) {
+    guard let keep = keep.number, count > keep else { return }
+    measure.items -= count - Int(keep)
     measure.isCut = true
   }
 
@@ -161,11 +149,15 @@ extension FeedState {
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
   private func add(
     _ id: ByteSpan,
-    _ fields: ElementFields,
+    _ given: ElementFields,
     _ known: ElementHandle?,
+    _ ttl: NumberField,
     to measure: inout Measure
   ) {
-    let fields = composed(fields, of: known)
+    var fields = given
+    // The end itself does not matter, as all have the same number of bytes.
+    fields.lifetime = given.lifetime.or(FeedState.end(after: ttl, 0))
+    fields = composed(fields, of: known)
     measure.items += 1
     measure.bytes += StateSize.item + ReloadText.byteCount(id, fields)
   }

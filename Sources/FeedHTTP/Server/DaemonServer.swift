@@ -7,6 +7,7 @@ package import FeedKafka
 package import FeedStatus
 import FeedStore
 package import HTTP
+import Kafka
 package import OperatingSystem
 import Settings
 import Synchronization
@@ -67,6 +68,7 @@ package final class DaemonServer: Sendable {
       )
       // A worker runs before its partitions count as restored here.
       if servedFeeds?.standing == .bootstrapping { health.noteReading() }
+      if status.tokens?.failure != nil { health.noteBrokerToken() }
       if let keys = started.counters.tokenKeys, keys.keys == 0 { health.noteTokenKeys() }
       return health
     }

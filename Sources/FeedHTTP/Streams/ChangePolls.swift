@@ -43,7 +43,11 @@ final class ChangePolls: Sendable {
     if !isWaiting { return response.give(Self.stopping) }
     // The feed may have changed since the request was tried.
     guard let early = group.attempt() else { return }
-    groups.withLock { $0?[feed]?[address]?.waiting.removeAll { $0 === response } }
+    groups.withLock { groups in
+      groups?[feed]?[address]?.waiting.removeAll { $0 === response }
+      if groups?[feed]?[address]?.waiting.isEmpty == true { groups?[feed]?[address] = nil }
+      if groups?[feed]?.isEmpty == true { groups?[feed] = nil }
+    }
     response.give(early)
   }
 

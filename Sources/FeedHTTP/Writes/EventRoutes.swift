@@ -15,7 +15,7 @@ extension FeedRoutes {
     }
     let feed = ByteText(request.parameters["feed"] ?? "")
     guard request.rights.mayWrite(feed.string) else {
-      let detail = "the token does not allow to write the feed \(feed.string.debugDescription)"
+      let detail = "the token does not allow writing the feed \(feed.string.debugDescription)"
       throw HTTPRefusal(403, "forbidden", detail)
     }
     return (writer, feed)
@@ -47,7 +47,7 @@ extension FeedRoutes {
     var value = request.content
     var hasConditions = try writer.check(feed, value)
     if let tag = request.header("If-Match") {
-      guard let version = Self.version(tag) else {
+      guard let version = EntityTag.tag(in: tag).flatMap({ FeedVersion($0) }) else {
         let detail = "If-Match is \(tag.debugDescription); expected one tag as in ETag: \"EPOCH@REVISION\""
         throw invalidParameter(detail)
       }
@@ -63,18 +63,10 @@ extension FeedRoutes {
       hasConditions = try writer.check(feed, value)
     }
     guard !hasConditions || request.rights.mayRead(feed.string) else {
-      let detail = "a condition tells what a feed has; the token does not allow to read the feed"
+      let detail = "a condition tells what a feed has; the token does not allow reading the feed"
       throw HTTPRefusal(403, "forbidden", detail)
     }
     return value
-  }
-
-  /// The version in an entity tag, of plain or compressed content.
-  private static func version(_ tag: String) -> FeedVersion? {
-    guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
-    let text = tag.dropFirst().dropLast()
-    if text.contains("\"") { return nil }
-    return FeedVersion(String(text.hasSuffix("-gzip") ? text.dropLast(5) : text))
   }
 
   /// Answers with the outcome of a record.

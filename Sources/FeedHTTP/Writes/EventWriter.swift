@@ -228,7 +228,7 @@ extension Rejection {
       return .problem(status: 422, code: code.rawValue, detail: message)
     }
     let detail =
-      mayRead ? message : "a condition does not hold; the token does not allow to read what is there"
+      mayRead ? message : "a condition does not hold; the token does not allow reading what is there"
     return .problem(status: 412, code: code.rawValue, detail: detail)
   }
 }

@@ -6,7 +6,7 @@ import OperatingSystem
 /// A synthetic history of five feeds, six seconds long, which `feedstore demo` plays: examples/history.ndjson.
 ///
 /// - A newsroom's home page: stories are added to the latest ones, gain readers, are promoted, become live coverage, and are
-///   removed. The promoted ones are ranked by their readers.
+///   removed. The promoted ones are ranked by their readers. The demo adds one that ends by itself.
 /// - A ticker that keeps its newest 15 lines, is deleted, and is created again.
 /// - A football score board: matches with more goals of the home team come first.
 /// - A shop's order board: orders move from column to column; a sale causes a burst of them; one record is invalid.
@@ -30,14 +30,34 @@ package enum DemoHistory {
     lines.map { line in
       // The topic, the time as "ts":1795168800000, and the rest.
       let parts = line.split(separator: ",", maxSplits: 2)
-      let time = Int64(parts[1].dropFirst("\"ts\":".count)) ?? 0
+      let time = Self.time(ofLine: line)
       return "\(parts[0]),\"ts\":\(time - recordedStart + start),\(parts[2])"
     }
   }
 
-  /// The lines as a file's content.
-  package static func text(from start: Int64 = recordedStart) -> String {
-    lines(from: start).joined(separator: "\n") + "\n"
+  /// The number of records that the demo plays: the history, and a story that ends.
+  package static let playedCount = lines.count + 1
+
+  /// The content of a file with the history, and with a story on the home page that ends before the history does.
+  ///
+  /// - Parameters:
+  ///   - start: the time of the first record, in milliseconds since 1970.
+  ///   - speed: how many times as fast it is played.
+  package static func text(from start: Int64 = recordedStart, speed: Double = 1) -> String {
+    var lines = lines(from: start)
+    let time = start + 1_000
+    let story = """
+      {"topic":"feeds.items","ts":\(time),"key":"\(liveliestFeed)","value":{"op":"item.upsert","item":"breaking","section":\
+      "latest","at":"first","kind":"live","data":{"title":"Breaking news","slug":"breaking","readers":9000},"expires":\
+      \(start + Int64(4_000 / speed))}}
+      """
+    let place = lines.firstIndex { Self.time(ofLine: $0) > time } ?? lines.count
+    lines.insert(story, at: place)
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func time(ofLine line: String) -> Int64 {
+    Int64(line.split(separator: ",", maxSplits: 2)[1].dropFirst("\"ts\":".count)) ?? 0
   }
 
   /// Writes the history to a file.

@@ -48,6 +48,8 @@ package struct Doctor: Sendable {
 
   /// A certificate that ends within this many seconds should be renewed.
   private static let renewalSeconds: Int64 = 14 * 86_400
+  /// A cluster that can be reached answers by then, unless a command has to print a token first.
+  private static let firstMilliseconds: Int32 = 5_000
   private static let timeoutMilliseconds: Int32 = 10_000
   private static let closeMilliseconds: Int32 = 2_000
   private static let patienceMilliseconds: Int64 = 60_000
@@ -72,6 +74,12 @@ package struct Doctor: Sendable {
     note(.ok, "version", "FeedStore \(Release.description)")
     checkMachine()
     if configuration.http.isEnabled { checkServer() }
+    findings.append(
+      .of("key files") {
+        try configuration.checkKeyFiles()
+        return "none that others can read"
+      }
+    )
     for pair in configuration.kafka where ["ssl.certificate.location", "ssl.ca.location"].contains(pair.name)
     {
       checkEnd(of: pair.value, "kafka.\(pair.name)")
@@ -157,7 +165,9 @@ package struct Doctor: Sendable {
 
   private mutating func checkCluster() async {
     do {
-      let report = try await TopicSetup(configuration, log: log).run()
+      var setup = TopicSetup(configuration, log: log)
+      if configuration.oauthCommand.isEmpty { setup.timeoutMilliseconds = Self.firstMilliseconds }
+      let report = try await setup.run()
       note(.ok, "brokers", "reachable")
       note(report)
       guard !report.requirements.contains(where: { $0.actual == "missing" }) else {
@@ -263,7 +273,16 @@ package struct Doctor: Sendable {
     let partitions = counts.flatMap { topic, count in
       (0..<count).map { TopicPartition(topic: topic, partition: $0) }
     }
-    let committed = try client.committed(partitions, timeoutMilliseconds: Self.timeoutMilliseconds)
+    let committed: [TopicPartition: CommittedOffset]
+    do {
+      committed = try client.committed(partitions, timeoutMilliseconds: Self.timeoutMilliseconds)
+    } catch {
+      // librdkafka waits for a coordinator, and tells only a poll that the brokers refuse to name it.
+      let batch = client.makeBatch(capacity: 1)
+      try client.poll(into: batch, timeoutMilliseconds: 0)
+      for case .error(let cause) in batch.events { throw cause }
+      throw error
+    }
     return "\(group) has committed offsets of \(committed.count) of \(partitions.count) partitions"
   }
 

@@ -75,10 +75,19 @@ final class TopicReader {
   ///
   /// - Parameter other: another topic; nil for the reader's.
   func watermarks(_ partition: Int32, of other: String? = nil) throws(KafkaError) -> Watermarks {
-    try reader.client.queryWatermarks(
-      TopicPartition(topic: other ?? topic, partition: partition),
-      timeoutMilliseconds: Self.timeoutMilliseconds
-    )
+    let partition = TopicPartition(topic: other ?? topic, partition: partition)
+    let deadline = MonotonicClock.milliseconds() + Int64(Self.timeoutMilliseconds)
+    while true {
+      do throws(KafkaError) {
+        return try reader.client.queryWatermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
+      } catch {
+        // Not all brokers know a new topic, or a new leader, at once.
+        guard error.isRetriable || error.kind == .unknownTopicOrPartition,
+          MonotonicClock.milliseconds() < deadline, !StopRequest.process.isRequested
+        else { throw error }
+      }
+      try reader.wait(milliseconds: Self.pollMilliseconds)
+    }
   }
 
   /// The current offsets of all partitions.

@@ -17,7 +17,7 @@ package struct TopicSetup: Sendable {
   /// that it created.
   package var waits = false
   package var log: Log
-  /// A shorter timeout for each request; for tests.
+  /// A shorter timeout for each request.
   package var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000

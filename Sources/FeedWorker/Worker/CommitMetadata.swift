@@ -2,7 +2,8 @@
 /// `changesets=OFFSET partitions=COUNT forgotten=OFFSET member=ID producer=ID`. Any part may be missing.
 ///
 /// If a partition has sections with an order or a bound, the text is `changesets=MAX end=OFFSET …`: builds before protocol 1.1,
-/// which would lose both, then find the changesets cut, and stop the partition instead of serving it.
+/// which would lose both, then find the changesets cut, and stop the partition instead of serving it. If it has items that end or
+/// sections with a time to live, the text is `changesets=MAX ends=OFFSET …`, for builds before protocol 1.2.
 struct CommitMetadata: Equatable {
   /// The worker that has committed.
   struct Author: Hashable {
@@ -16,6 +17,8 @@ struct CommitMetadata: Equatable {
   var changesetsEnd: Int64?
   /// Whether the partition has sections with an order or a bound.
   var hasSettings = false
+  /// Whether the partition has items that end.
+  var hasEnds = false
   /// The number of partitions of the inputs.
   var partitions: Int32?
   /// The topic's offsets have started over; feeds may still claim to have taken records up to this earlier offset.
@@ -26,6 +29,7 @@ struct CommitMetadata: Equatable {
   private static let mostAuthorBytes = 1_000
   private static let end = "changesets="
   private static let endWithSettings = "end="
+  private static let endWithEnds = "ends="
   private static let count = "partitions="
   private static let forgotten = "forgotten="
   private static let member = "member="
@@ -34,8 +38,10 @@ struct CommitMetadata: Equatable {
   var text: String {
     var parts: [String] = []
     if let changesetsEnd {
-      parts.append(Self.end + String(hasSettings ? .max : changesetsEnd))
-      if hasSettings { parts.append(Self.endWithSettings + String(changesetsEnd)) }
+      parts.append(Self.end + String(hasSettings || hasEnds ? .max : changesetsEnd))
+      if hasSettings || hasEnds {
+        parts.append((hasEnds ? Self.endWithEnds : Self.endWithSettings) + String(changesetsEnd))
+      }
     }
     if let partitions { parts.append(Self.count + String(partitions)) }
     if let forgotten { parts.append(Self.forgotten + String(forgotten)) }
@@ -55,6 +61,9 @@ extension CommitMetadata {
     if let end = Self.takeNumber(Self.endWithSettings, from: &rest) {
       changesetsEnd = end
       hasSettings = true
+    } else if let end = Self.takeNumber(Self.endWithEnds, from: &rest) {
+      changesetsEnd = end
+      hasEnds = true
     }
     partitions = Self.takeNumber(Self.count, from: &rest).flatMap { Int32(exactly: $0) }
     forgotten = Self.takeNumber(Self.forgotten, from: &rest)

@@ -134,15 +134,23 @@ final class Publisher {
   private func committedOffsets(
     _ store: isolated FeedStore,
     _ membership: any GroupMembership,
-    else committed: @autoclosure () -> [TopicPartitionOffset],
+    else committed: [TopicPartitionOffset],
     _ forgotten: [TopicPartition: Int64]
   ) -> [TopicPartition: CommittedOffset] {
-    let positions = flush?.isAtEnd == true ? covered(store) : committed()
+    var positions = committed
+    if flush?.isAtEnd == true {
+      // Items end without records, and offsets carry the known end of the changesets.
+      let covered = covered(store)
+      let partitions = Set(covered.map(\.partition))
+      let others = positions.filter { !partitions.contains($0.partition) }
+      positions = covered + others.filter { store.isPublicationDue(of: $0.partition) }
+    }
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = positions.map { position in
       let metadata = CommitMetadata(
         changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
         hasSettings: store.hasSettings(partition: position.partition, after: flush!),
+        hasEnds: store.hasEnds(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
         // After that offset, a feed cannot mistake any remaining record for one that it has applied.
         forgotten: forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },

@@ -39,7 +39,8 @@ extension Worker {
     noteBacklog(of: store)
     batch.beginSlice(until: member.schedule.dueTime)
     defer { noteIgnoredFields(of: store) }
-    if try store.apply(batch, time: .clock(environment.milliseconds())) == .flushDue { return .untilFlush }
+    let time = TimeSource.clock(environment.milliseconds(), wall: environment.wallClock())
+    if try store.apply(batch, time: time) == .flushDue { return .untilFlush }
     return batch.isUnfinished ? .slice : .everything
   }
 

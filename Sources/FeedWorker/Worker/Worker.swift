@@ -157,7 +157,10 @@ extension Worker {
 
     case .apply: return .applied(try applySlice(to: store))
     case .look: return look(store)
-    case .poll(let timeout): return try takeInput(timeoutMilliseconds: timeout)
+    case .poll(let timeout):
+      // Items that end do not wait for input.
+      let pause = store.nextEnd &- max(0, environment.wallClock())
+      return try takeInput(timeoutMilliseconds: Int32(max(0, min(Int64(timeout), pause))))
     case .pollWithoutInput(let timeout): return try pollWithoutInput(timeoutMilliseconds: timeout)
     case .checkSchedule: return .schedule(isPollDue: member.isPollDue)
     case .serveGroup(let inputs): return try serveGroup(pausing: inputs)
@@ -167,6 +170,7 @@ extension Worker {
     case .restore:
       let isServing = !machine.positions.read.isEmpty
       let starts = try restorer.step(store, isServing: isServing)
+      for start in starts { store.serve(partition: start.partition) }
       if !starts.isEmpty {
         environment.status.writes.begin(at: starts)
         logSharedIDs(store)

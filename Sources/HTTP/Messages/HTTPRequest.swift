@@ -77,13 +77,23 @@ private func isSameIgnoringCase(_ first: UInt8, _ second: UInt8) -> Bool {
 }
 
 /// Entity tags and the condition `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1.2).
-enum EntityTag {
+package enum EntityTag {
   /// Further tags of a condition are ignored, so that a long list costs little. A client has one or two versions.
   private static let mostListed = 32
 
   /// The tag in a response. Compressed content is another representation and has another tag.
   static func text(_ tag: String, isCompressed: Bool) -> String {
-    isCompressed ? "\"\(tag)-gzip\"" : "\"\(tag)\""
+    "\"\(tag)\(isCompressed ? compressed : "")\""
+  }
+
+  private static let compressed = "-gzip"
+
+  /// The tag of a text in a response, of plain or compressed content; nil if it is not one strong tag.
+  package static func tag(in text: String) -> String? {
+    guard text.count > 2, text.first == "\"", text.last == "\"" else { return nil }
+    let tag = text.dropFirst().dropLast()
+    if tag.contains("\"") { return nil }
+    return String(tag.hasSuffix(compressed) ? tag.dropLast(compressed.count) : tag)
   }
 
   /// The tag of the representation that the client has, as in a response; nil if it does not have this version.

@@ -144,7 +144,7 @@ struct TokenFault: HTTPRefusing {
   init(_ reason: String?) { self.reason = reason }
 
   var response: HTTPResponse {
-    let detail = reason ?? "send the token of this server: Authorization: Bearer TOKEN"
+    let detail = reason ?? "send a token that this server accepts: Authorization: Bearer TOKEN"
     let code = reason == nil ? "token-needed" : "invalid-token"
     let parameters = reason.map { " error=\"invalid_token\", error_description=\"\($0)\"" } ?? ""
     let headers = [HTTPField("WWW-Authenticate", "Bearer" + parameters)]

@@ -197,7 +197,7 @@ extension ConnectionFault {
   }
 
   /// Removes the elapsed time, which differs in each of librdkafka's messages.
-  private static func withoutTiming(_ text: String) -> String {
+  static func withoutTiming(_ text: String) -> String {
     guard let range = text.ranges(of: " (after ").last else { return text }
     return String(text[..<range.lowerBound])
   }

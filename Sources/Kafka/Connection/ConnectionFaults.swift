@@ -17,6 +17,8 @@ public final class ConnectionFaults: Sendable, Hashable {
   private struct State {
     /// Whether the cluster has answered.
     var hasConnected = false
+    /// The last failed connection until then that may be temporary, such as one that was refused.
+    var passing: String?
     struct Entry {
       let fault: ConnectionFault
       let since: Int64
@@ -84,6 +86,7 @@ public final class ConnectionFaults: Sendable, Hashable {
   func connected() {
     state.withLock {
       $0.hasConnected = true
+      $0.passing = nil
       $0.entries = [:]
       $0.notes = [:]
     }
@@ -123,6 +126,11 @@ public final class ConnectionFaults: Sendable, Hashable {
   ///
   /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
+    if facility == "OIDC", let start = text.firstRange(of: "Failed to ") {
+      let reason = "there is no token (\(text[start.lowerBound...]))"
+      let fault = ConnectionFault(cause: .token(reason), broker: "the brokers")
+      return .fault(state.withLock { $0.fail(fault, at: now()) })
+    }
     guard facility == "FAIL" || facility == "SSLCERTVRFY", let line = BrokerLine(text) else { return .other }
     // The client is being closed.
     if line.message.contains("Local: Broker handle destroyed") { return .fault(nil) }
@@ -135,6 +143,8 @@ public final class ConnectionFaults: Sendable, Hashable {
       let fault = ConnectionFault(line, note: note, hasCertificate: hasCertificate)
       guard let fault, !(fault.isGuess && state.hasConnected) else {
         state.entries[line.broker] = nil
+        let sentence = ConnectionFault.withoutTiming(line.message)
+        if !state.hasConnected { state.passing = "\(line.broker): \(sentence)" }
         return .other
       }
       return .fault(state.fail(fault, at: now()))
@@ -161,8 +171,8 @@ public final class ConnectionFaults: Sendable, Hashable {
   func explain(_ error: KafkaError, _ action: @autoclosure () -> String) -> KafkaError {
     guard error.isRetriable, !error.isFatal else { return error }
     let now = now()
-    let (oldest, hasConnected) = state.withLock { ($0.oldest(at: now), $0.hasConnected) }
-    guard let oldest else { return error }
+    let (oldest, hasConnected, passing) = state.withLock { ($0.oldest(at: now), $0.hasConnected, $0.passing) }
+    guard let oldest else { return passing.map { .make(error.kind, action(), detail: $0) } ?? error }
     let isLasting = !hasConnected && now - oldest.since >= patienceMilliseconds
     let duration = isLasting ? " (tried for \(patienceMilliseconds) ms, as startup.timeout says)" : ""
     return KafkaError(

@@ -181,6 +181,7 @@ public final class Consumer: KafkaClient {
       if !pausedPartitions.isEmpty { withhold(from: batch) }
     }
     batch.events += handle?.context.takeErrors().map { .error($0) } ?? []
+    if groupID == nil { batch.events.removeAll(where: \.isAboutGroup) }
     if delayedRebalance?.until.hasPassed == true { endDelay() }
     if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
@@ -302,4 +303,10 @@ public enum ConsumerEvent: Sendable, Hashable {
   ///
   /// librdkafka retries after retriable errors by itself. Other errors require an operator.
   case error(KafkaError)
+
+  /// Whether it says that the user has no right to a group. librdkafka looks for the coordinator of the group that it
+  /// requires, even for a consumer that never joins it.
+  var isAboutGroup: Bool {
+    if case .error(let error) = self { error.kind == .groupAuthorizationFailed } else { false }
+  }
 }

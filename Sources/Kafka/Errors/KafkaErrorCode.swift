@@ -158,7 +158,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
       "grant the client's user WRITE on the transactional id"
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-      "grant the client's user IDEMPOTENT_WRITE on the cluster, or to create topics CREATE"
+      "grant the client's user WRITE on the topic (before Kafka 3.0, IDEMPOTENT_WRITE on the cluster), or to create topics CREATE"
     case RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
       RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
       "another producer with this transactional.id has taken over: close this one"
@@ -174,6 +174,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     switch action.split(separator: " ").first {
     case "deliver"?, "produce"?, "commit"?: "WRITE"
     case "create"?: "CREATE"
+    case _ where action.contains("settings"): "DESCRIBE_CONFIGS"
     default: action.contains("metadata") ? "DESCRIBE" : "READ"
     }
   }

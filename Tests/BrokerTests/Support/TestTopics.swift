@@ -82,6 +82,22 @@ struct TestTopics: Sendable {
     setup.partitions = partitions
     let report = try await setup.run()
     try BrokerFailure.check(report.failures.isEmpty, report.failures.joined(separator: "; "))
+    try waitForBrokers([names.sections, names.items, names.changesets, names.rejected], partitions)
+  }
+
+  /// Waits until each broker of the cluster knows topics: they learn of new ones separately.
+  private func waitForBrokers(_ topics: [String], _ partitions: Int32) throws {
+    let deadline = ContinuousClock.now + .milliseconds(Self.creationMilliseconds)
+    for server in (TestCluster.bootstrapServers ?? "").split(separator: ",") {
+      let client: KafkaConfiguration = ["bootstrap.servers": String(server)]
+      let admin = try AdminClient(configuration: client, log: { _, _, _ in })
+      defer { try? admin.close(timeoutMilliseconds: Self.creationMilliseconds) }
+      while true {
+        let known = try admin.waitForTopics(topics, timeoutMilliseconds: Self.creationMilliseconds)
+        if topics.allSatisfy({ known.partitionCounts[$0] == partitions }) { break }
+        try BrokerFailure.check(ContinuousClock.now < deadline, "\(server) does not know \(topics)")
+      }
+    }
   }
 
   /// Deletes the topics. Brokers then forget the group's offsets, and the group.
@@ -164,6 +180,7 @@ extension TestTopics {
       let code = rd_kafka_topic_result_error(results?[index])
       try BrokerFailure.check(code == RD_KAFKA_RESP_ERR_NO_ERROR, "\(names): \(code)")
     }
+    try waitForBrokers(names, Int32(count))
   }
 
   /// Deletes a topic and creates it again under its name.

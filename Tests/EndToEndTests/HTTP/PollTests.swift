@@ -343,6 +343,7 @@ struct ChangePollsTests {
     #expect(ground.polls.isEmpty)
     // A change that came just before is not missed.
     #expect(try await ground.clients("at=1")[0].response().text == "found")
+    #expect(ground.polls.isEmpty)
     ground.end()
   }
 

@@ -20,7 +20,7 @@ import Testing
     let sample = SampleState()
     let new = sample.addSection("new")
     withSpan(#"[{"by":"","direction":"descending"}]"#) { order in
-      withSpan("3") { sample.state.setSettings(new, ElementFields(order: order, keep: $0)) }
+      sample.state.setSettings(new, ElementFields(order: order, keep: NumberField(3)))
     }
     sample.addItem("e", to: new, kind: "story")
     let one = sample.addSection("one")

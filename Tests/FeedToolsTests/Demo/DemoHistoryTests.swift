@@ -35,5 +35,6 @@ struct DemoHistoryTests {
       #expect(count > 0)
     }
     #expect(counters.cutItems > 0)
+    #expect(counters.endedItems == 1)
   }
 }

@@ -32,6 +32,7 @@ struct VerifiedReplay {
     var options = setting.generatorOfLargeFeeds
     options.hasContents = hasContents
     if seed.isMultiple(of: 2) { options.addOrders() }
+    options.hasEnds = seed.isMultiple(of: 3)
     var generator = RecordGenerator(seed: seed, options: options)
     let input = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
     try await self.init(input, storeOptions)

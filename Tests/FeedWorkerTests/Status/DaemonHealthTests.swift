@@ -91,6 +91,15 @@ import Testing
     #expect(early.obstacles.map(\.code) == ["restoring"])
   }
 
+  @Test func `a failed token for the brokers is named while it is not ready`() {
+    var health = Self.health(Self.worker(.starting))
+    health.noteBrokerToken()
+    #expect(health.obstacles.map(\.code) == ["starting", "broker-token"])
+    var ready = Self.health(Self.worker(.running))
+    ready.noteBrokerToken()
+    #expect(ready.isReady)
+  }
+
   @Test func `it is not ready once it was asked to stop`() {
     let health = Self.health(Self.worker(.running), isStopping: true)
     #expect(health.obstacles.map(\.code) == ["stopping"])

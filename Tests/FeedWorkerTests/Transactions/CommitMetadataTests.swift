@@ -21,6 +21,10 @@ struct CommitMetadataTests {
       "changesets=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),
     (
+      CommitMetadata(changesetsEnd: 12, hasEnds: true, partitions: 4, author: nil),
+      "changesets=9223372036854775807 ends=12 partitions=4"
+    ),
+    (
       CommitMetadata(changesetsEnd: 12, hasSettings: true, partitions: 4, forgotten: 41, author: author),
       "changesets=9223372036854775807 end=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),

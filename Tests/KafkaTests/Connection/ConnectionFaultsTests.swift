@@ -75,6 +75,19 @@ import Testing
     #expect(faults.read("MAXPOLL", Self.refused("a:1"), hasCertificate: false) == .other)
   }
 
+  @Test func `until the cluster has answered, a call names the last connection that failed`() {
+    _ = faults.read("FAIL", Self.down, hasCertificate: false)
+    clock.pass(1_000_000)
+    let error = faults.explain(Self.failure, "read")
+    #expect(error.isRetriable)
+    let reason = "a:1: Connect to ipv4#127.0.0.1:1 failed: Connection refused"
+    let remedy = "check bootstrap.servers, the network, and that the brokers are up"
+    #expect(error.message == "could not read: \(reason); \(remedy)")
+    faults.connected()
+    _ = faults.read("FAIL", Self.down, hasCertificate: false)
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
   @Test func `a call fails with the reason, and permanently once the fault has lasted`() {
     #expect(faults.explain(Self.failure, "read") == Self.failure)
     _ = fail("a:1")
@@ -101,11 +114,22 @@ import Testing
     #expect(faults.explain(Self.failure, "read") == Self.failure)
   }
 
+  @Test func `a token that librdkafka cannot obtain is a fault until the cluster has answered`() {
+    let reason = #"Failed to retrieve OIDC token from "http://a/token": {"error":"invalid_client"} (401)"#
+    let line = faults.read("OIDC", "[thrd:background]: " + reason, hasCertificate: false)
+    let message = "cannot connect to the brokers: there is no token (\(reason)); check the token's source"
+    #expect(faults.reason?.hasPrefix(message) == true)
+    #expect(line == .fault(faults.reason))
+    #expect(faults.explain(Self.failure, "read").kind == .authentication)
+    faults.connected()
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
   @Test func `a broker that was down meanwhile starts its time again`() {
     _ = fail("a:1")
     clock.pass(20_000)
     _ = faults.read("FAIL", Self.down, hasCertificate: false)
-    #expect(faults.explain(Self.failure, "read") == Self.failure)
+    #expect(faults.explain(Self.failure, "read").kind == .transport)
     _ = fail("a:1")
     clock.pass(20_000)
     #expect(faults.explain(Self.failure, "read").isRetriable)

@@ -45,6 +45,7 @@ public struct Oracle: Sendable {
 
   /// Takes a record, and returns the flushes that it causes.
   public mutating func take(_ record: OracleRecord) -> OracleStep {
+    let earlier = endItems(by: record.time)
     var flushBefore: OracleFlush?
     let isDue = record.time > due || record.time == due && keeps(.dueAtRecord)
     var early: OracleOutcome?
@@ -68,7 +69,32 @@ public struct Oracle: Sendable {
       flushAfter = flush()
       noteDue(time, flushAfter)
     }
-    return OracleStep(flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
+    return OracleStep(earlier: earlier, flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
+  }
+
+  /// Deletes the items that end up to a time, each at its time, and returns the flushes that this causes.
+  private mutating func endItems(by time: Int) -> [OracleFlush] {
+    var flushes: [OracleFlush] = []
+    while let end = feeds.values.compactMap({ $0.current?.nextEnd }).min(), end <= time, keeps(.itemsEnd) {
+      if waiting > 0, end >= due || coalescing.windowMilliseconds == 0 {
+        let due = due
+        flushes.append(flush())
+        noteDue(due, flushes.last)
+      }
+      if waiting == 0 { firstTimestamp = end }
+      for key in feeds.keys {
+        var applier = OracleApplier(state: feeds[key]!, limits: limits, others: OracleUsage())
+        let count = applier.endItems(at: end)
+        waiting += count
+        feeds[key] = applier.state
+      }
+      if waiting + charge >= coalescing.maxRecords {
+        let due = min(due, end)
+        flushes.append(flush())
+        noteDue(due, flushes.last)
+      }
+    }
+    return flushes
   }
 
   /// The end of the input: the last flush; nil if nothing waits.
@@ -385,6 +411,8 @@ public enum OracleOutcome: Sendable, Equatable {
 
 /// The result of taking one record.
 public struct OracleStep: Sendable, Equatable {
+  /// The flushes that items caused which ended before the record.
+  public let earlier: [OracleFlush]
   /// The flush that its timestamp caused, before it was taken.
   public let flushBefore: OracleFlush?
   public let outcome: OracleOutcome
@@ -449,9 +477,13 @@ extension OracleFeed {
         bytes += ",\"order\":".utf8.count + order.canonical.count
       }
       if let keep = section.keep, keeps(.orderBytes) { bytes += ",\"keep\":\(keep)".utf8.count }
+      if let ttl = section.ttl, keeps(.endBytes) { bytes += ",\"ttl\":\(ttl)".utf8.count }
       for item in section.items {
         bytes += itemBytes + "{\"id\":,\"kind\":,\"data\":}".utf8.count
         bytes += quoted(item.id) + quoted(item.kind) + item.data.count
+        if let end = item.expires, keeps(.endBytes) {
+          bytes += ",\"expires\":\"\(OracleTime.text(milliseconds: end))\"".utf8.count
+        }
         if !item.refs.isEmpty { bytes += ",\"refs\":".utf8.count + item.refs.count }
       }
     }

@@ -14,6 +14,8 @@ struct OracleApplier {
   /// The feed before the record.
   private let before: OracleFeed?
   private let contents: OracleContents
+  /// When the record was taken.
+  private var now = 0
   /// Whether only the size after an event is of interest.
   private var isTrial = false
   /// The number of the current event, in a record that is an array.
@@ -29,6 +31,7 @@ struct OracleApplier {
 
   /// Applies all events of a record. After an error, `state` is undefined.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
+    now = record.time
     for event in events where keeps(.conditionBeforeRecord) { try check(event) }
     for event in keeps(.eventsInOrder) ? events : events.reversed() {
       number = event.number
@@ -51,6 +54,11 @@ struct OracleApplier {
     }
     number = nil
     if !keeps(.cutBeforeLimits) { try checkItems() }
+    if !keeps(.endedBeforeCut) { cutSections() }
+    if keeps(.endedDeleted) {
+      let now = now
+      deleteItems { $0 < now || $0 == now && keeps(.endsAtItsTime) }
+    }
     cutSections()
     for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
     try checkItems()
@@ -319,8 +327,14 @@ struct OracleApplier {
         data: listed.data ?? (keeps(.feedReplaceKeepsSectionData) ? old?.data : nil) ?? Array("null".utf8),
         order: Self.setting(listed.order, old?.order, .feedReplaceKeepsOrder, .nullRemovesOrder),
         keep: Self.setting(listed.keep, old?.keep, .feedReplaceKeepsOrder, .nullRemovesKeep),
+        ttl: Self.setting(listed.ttl, old?.ttl, .ttlStays, .nullRemovesTTL),
         items: listed.hasItems || keeps(.listedWithoutItems)
-          ? listed.items.map { $0.item(keeping: items[$0.id], contents) } : old?.items ?? []
+          ? self.items(
+            listed.items,
+            known: items,
+            ttl: Self.setting(listed.ttl, old?.ttl, .ttlStays, .nullRemovesTTL)
+          )
+          : old?.items ?? []
       )
     }
     try check(sections.flatMap(\.items))
@@ -330,6 +344,43 @@ struct OracleApplier {
     state.current = OracleFeed(sections: sections)
     state.placements.sectionListReplaced = true
     state.placements.replacedLists.formUnion(sections.map(\.id))
+  }
+
+  /// The items of a list.
+  private func items(
+    _ listed: [OracleListedItem],
+    known: [[UInt8]: OracleItem],
+    ttl: Int?
+  ) -> [OracleItem] {
+    listed.map { $0.item(keeping: known[$0.id], until: ttl.map(end), contents) }
+  }
+
+  private func end(after ttl: Int) -> Int { min(now + ttl, OracleEnd.last) }
+
+  /// Sets the end of an item that an event has written in a section with a time to live.
+  private mutating func renew(_ event: OracleEvent) {
+    guard event.expires == nil, let id = event.item, let place = state.current?.location(of: id),
+      let end = (state.current?.sections[place.section].ttl).map(end),
+      keeps(event.op == .itemMove ? .movesRenew : event.op == .itemPatch ? .patchesRenew : .upsertsRenew)
+    else { return }
+    state.current?.sections[place.section].items[place.index].expires = end
+  }
+
+  /// Deletes the items that end at a time. Returns their number.
+  mutating func endItems(at time: Int) -> Int {
+    let count = deleteItems { $0 <= time }
+    if count > 0 { state.time = max(time, state.time ?? time) }
+    return count
+  }
+
+  @discardableResult
+  private mutating func deleteItems(endingAt hasEnded: (Int) -> Bool) -> Int {
+    guard let previous = state.current else { return 0 }
+    for place in previous.sections.indices {
+      state.current?.sections[place].items.removeAll { $0.expires.map(hasEnded) ?? false }
+    }
+    noteDeletions(since: previous)
+    return previous.itemCount - (state.current?.itemCount ?? 0)
   }
 
   /// The order or bound of a section after an event.
@@ -352,7 +403,8 @@ struct OracleApplier {
     var section = OracleSection(id: id)
     if event.op == .sectionReplace {
       let known = feed.itemsByID
-      var items = event.items.map { $0.item(keeping: known[$0.id], contents) }
+      let ttl = Self.setting(event.ttl, index.flatMap { feed.sections[$0].ttl }, .ttlStays, .nullRemovesTTL)
+      var items = self.items(event.items, known: known, ttl: ttl)
       if !keeps(.listedItemsMoveHere) {
         items.removeAll { item in feed.location(of: item.id).map { $0.section != index } ?? false }
       }
@@ -376,6 +428,7 @@ struct OracleApplier {
     if event.op != .sectionMove {
       section.order = Self.setting(event.order, section.order, .orderStays, .nullRemovesOrder)
       section.keep = Self.setting(event.keep, section.keep, .keepStays, .nullRemovesKeep)
+      section.ttl = Self.setting(event.ttl, section.ttl, .ttlStays, .nullRemovesTTL)
     }
     if isOrdered, section.order == nil, !keeps(.losesOrderInPlace) {
       section.items.sort { $0.id.lexicographicallyPrecedes($1.id) }
@@ -416,6 +469,7 @@ struct OracleApplier {
       item.kind = event.kind ?? (keeps(.kindStays) ? item.kind : OracleItem.new(id).kind)
       let own = event.data?.minified ?? (keeps(.itemDataStays) ? item.own : OracleItem.new(id).data)
       item.set(own: own, refs: event.refs ?? (keeps(.referencesStay) ? item.refs : []), contents)
+      if event.expires != nil || !keeps(.endStays) { item.expires = event.expires?.value }
     }
     if feed.section(target) == nil {
       if !keeps(old == nil ? .upsertCreatesSection : .moveCreatesSection) { return }
@@ -437,6 +491,7 @@ struct OracleApplier {
     feed.sections[section].items.insert(item, at: position)
     if event.place != nil || !stays { state.placements.items.insert(id) }
     state.current = feed
+    renew(event)
   }
 
   /// The position of an element in a list without it; nil if the anchor is not in the list.
@@ -452,7 +507,11 @@ struct OracleApplier {
     at location: OracleFeed.Location,
     _ event: OracleEvent
   ) throws(OracleRejection) {
-    guard var feed = state.current else { return }
+    if let expires = event.expires {
+      state.current?.sections[location.section].items[location.index].expires = expires.value
+    }
+    renew(event)
+    guard var feed = state.current, event.data != nil || event.refs != nil else { return }
     var item = feed.sections[location.section].items[location.index]
     // The data was valid JSON when it was stored.
     let target = try? OracleJSON.parse(keeps(.patchOfOwnData) ? item.own : item.data, maxDepth: .max)

@@ -9,6 +9,8 @@ struct OracleEvent: Sendable, Equatable {
   var data: OracleJSON?
   var order: OracleSetting<OracleSectionOrder>?
   var keep: OracleSetting<Int>?
+  var ttl: OracleSetting<Int>?
+  var expires: OracleSetting<Int>?
   var place: OraclePlace?
   var items: [OracleListedItem] = []
   var sections: [OracleListedSection] = []
@@ -24,7 +26,7 @@ struct OracleEvent: Sendable, Equatable {
 
 /// The fields of events.
 enum OracleField: String {
-  case sections, section, items, item, kind, data, order, keep, at, refs
+  case sections, section, items, item, kind, data, expires, order, keep, ttl, at, refs
 }
 
 /// The operation of an event.
@@ -51,14 +53,20 @@ public enum OracleOp: String, Sendable, CaseIterable {
     case .feedReplace: [(.sections, true)]
     case .feedClear, .feedDelete, .feedReload: []
     case .sectionUpsert:
-      [(.section, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
+      [(.section, true), (.data, false), (.order, false), (.keep, false), (.ttl, false), (.at, false)]
     case .sectionReplace:
-      [(.section, true), (.items, true), (.data, false), (.order, false), (.keep, false), (.at, false)]
+      [
+        (.section, true), (.items, true), (.data, false), (.order, false), (.keep, false), (.ttl, false),
+        (.at, false),
+      ]
     case .sectionMove: [(.section, true), (.at, true)]
     case .sectionDelete, .sectionReload: [(.section, true)]
     case .itemUpsert:
-      [(.item, true), (.section, false), (.kind, false), (.data, false), (.at, false), (.refs, false)]
-    case .itemPatch: [(.item, true), (.data, true), (.refs, false)]
+      [
+        (.item, true), (.section, false), (.kind, false), (.data, false), (.expires, false), (.at, false),
+        (.refs, false),
+      ]
+    case .itemPatch: [(.item, true), (.data, true), (.expires, false), (.refs, false)]
     case .itemMove: [(.item, true), (.section, false), (.at, false)]
     case .itemDelete, .itemReconfigure, .itemReload: [(.item, true)]
     }
@@ -105,13 +113,21 @@ struct OracleListedItem: Sendable, Equatable {
   let id: [UInt8]
   let kind: [UInt8]?
   let data: [UInt8]?
+  let expires: OracleSetting<Int>?
   let refs: [UInt8]?
 
   /// The resulting item, where `known` is the feed's item with that id.
-  func item(keeping known: OracleItem?, _ contents: OracleContents) -> OracleItem {
+  ///
+  /// - Parameter end: the end in a section of a time to live.
+  func item(keeping known: OracleItem?, until end: Int?, _ contents: OracleContents) -> OracleItem {
     var item = known.flatMap { keeps(.listedFieldsStay) ? $0 : nil } ?? .new(id)
     item.kind = kind ?? item.kind
     item.set(own: data ?? item.own, refs: refs ?? item.refs, contents)
+    if let expires {
+      item.expires = expires.value
+    } else if let end, keeps(.listsRenew) {
+      item.expires = end
+    }
     return item
   }
 }
@@ -122,6 +138,7 @@ struct OracleListedSection: Sendable, Equatable {
   let data: [UInt8]?
   let order: OracleSetting<OracleSectionOrder>?
   let keep: OracleSetting<Int>?
+  let ttl: OracleSetting<Int>?
   let items: [OracleListedItem]
   let hasItems: Bool
 }

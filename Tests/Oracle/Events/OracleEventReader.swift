@@ -75,13 +75,11 @@ struct OracleEventReader {
     for (field, isRequired) in keeps(.fieldsInTableOrder) ? op.fields : op.fields.reversed() {
       if field == .refs, !takesReferences { continue }
       guard let found = self.field(field.rawValue, of: value) else {
-        let isPatchOfRefs =
-          takesReferences && op == .itemPatch && field == .data && self.field("refs", of: value) != nil
-        if !isRequired || isPatchOfRefs { continue }
+        if !isRequired || field == .data && isPatchWithoutData(op, value) { continue }
         if !keeps(.fieldsRequired) { return [] }
         throw rejection(.missingField, field.rawValue)
       }
-      let mayBeNull = [.data, .order, .keep].contains(field)
+      let mayBeNull = [.data, .order, .keep, .ttl, .expires].contains(field)
       if found.content == .null, !mayBeNull, !keeps(.nullIsInvalid) { continue }
       switch field {
       case .section: event.section = try readID(found, "section")
@@ -94,6 +92,8 @@ struct OracleEventReader {
       case .refs: event.refs = try readReferences(found, isPatch: op == .itemPatch)
       case .order: event.order = try readOrder(found, "order")
       case .keep: event.keep = try readKeep(found, "keep")
+      case .ttl: event.ttl = try readTTL(found)
+      case .expires: event.expires = try readEnd(found)
       case .items:
         var seen: Set<[UInt8]> = []
         event.items = try readItems(found, seen: &seen)
@@ -105,6 +105,13 @@ struct OracleEventReader {
       event.condition = condition
     }
     return [event]
+  }
+
+  /// Whether a patch has fields that do without data: an end, or references.
+  private func isPatchWithoutData(_ op: OracleOp, _ value: OracleJSON) -> Bool {
+    op == .itemPatch
+      && (value.last("expires") != nil && keeps(.patchOfEnd)
+        || takesReferences && field("refs", of: value) != nil)
   }
 
   private func readID(_ value: OracleJSON, _ field: String) throws(OracleRejection) -> [UInt8] {
@@ -164,6 +171,18 @@ struct OracleEventReader {
     if value.content == .null { return OracleSetting(value: nil) }
     guard let keep = OracleKeep.number(value) else { throw rejection(.invalidField, field) }
     return OracleSetting(value: keep)
+  }
+
+  private func readTTL(_ value: OracleJSON) throws(OracleRejection) -> OracleSetting<Int> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let ttl = OracleEnd.ttl(value) else { throw rejection(.invalidField, "ttl") }
+    return OracleSetting(value: ttl)
+  }
+
+  private func readEnd(_ value: OracleJSON) throws(OracleRejection) -> OracleSetting<Int> {
+    if value.content == .null { return OracleSetting(value: nil) }
+    guard let end = OracleEnd.time(value) else { throw rejection(.invalidField, "expires") }
+    return OracleSetting(value: end)
   }
 
   private func readPlace(_ value: OracleJSON) throws(OracleRejection) -> OraclePlace {
@@ -239,11 +258,13 @@ struct OracleEventReader {
       if let found = element.last("kind") { kind = try readKind(found) }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
+      var end: OracleSetting<Int>?
+      if let found = element.last("expires") { end = try readEnd(found) }
       var refs: [UInt8]?
       if takesReferences, let found = element.last("refs") {
         refs = try readReferences(found, isPatch: false)
       }
-      items.append(OracleListedItem(id: id, kind: kind, data: data, refs: refs))
+      items.append(OracleListedItem(id: id, kind: kind, data: data, expires: end, refs: refs))
     }
     if isTooLong { throw OracleRejection(limit: "limits.maxItems", event: number) }
     return items
@@ -279,6 +300,8 @@ struct OracleEventReader {
       if let found = element.last("order") { order = try readOrder(found, "sections.order") }
       var keep: OracleSetting<Int>?
       if let found = element.last("keep") { keep = try readKeep(found, "sections.keep") }
+      var ttl: OracleSetting<Int>?
+      if let found = element.last("ttl") { ttl = try readTTL(found) }
       if let items, keeps(.sectionBeforeItsItems) { listed = try readItems(items, seen: &seenItems) }
       sections.append(
         OracleListedSection(
@@ -286,6 +309,7 @@ struct OracleEventReader {
           data: data,
           order: order,
           keep: keep,
+          ttl: ttl,
           items: listed,
           hasItems: items != nil
         )

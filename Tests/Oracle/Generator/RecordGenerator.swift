@@ -18,7 +18,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
   public let options: GeneratorOptions
   var speller: Speller
   private var offsets: [String: Int] = [:]
-  private var timestamp = 1_760_000_000_000
+  private(set) var timestamp = 1_760_000_000_000
 
   public init(seed: UInt64, options: GeneratorOptions = GeneratorOptions()) {
     self.seed = seed
@@ -106,6 +106,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     var optional: [(name: String, value: String)] = []
     for (field, isRequired) in op.fields {
       if !options.hasOrders, field == .order || field == .keep { continue }
+      if !options.hasEnds, field == .expires || field == .ttl { continue }
       if !options.hasContents, field == .refs { continue }
       // Without its section, a new item is rejected.
       let isUseful = op == .itemUpsert && field == .section
@@ -145,6 +146,8 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     case .data: return op.rawValue.hasPrefix("item.") ? itemData() : speller.data()
     case .order: return order()
     case .keep: return keep()
+    case .ttl: return ttl()
+    case .expires: return expires()
     case .refs: return references(isPatch: op == .itemPatch)
     case .at: return place(ofSection: op.rawValue.hasPrefix("section."))
     }
@@ -179,6 +182,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     return ids.map { id in
       if random.chance(50) { return speller.string(id) }
       var fields = [("kind", speller.string(kind())), ("data", itemData())]
+      if options.hasEnds { fields.append(("expires", expires())) }
       if options.hasContents { fields.append(("refs", references(isPatch: false))) }
       fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
@@ -193,6 +197,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
       let items = speller.array(items(from: &pool))
       var fields = [("data", speller.data()), ("items", items)]
       if options.hasOrders { fields += [("order", order()), ("keep", keep())] }
+      if options.hasEnds { fields.append(("ttl", ttl())) }
       fields = some(fields)
       return speller.object([("id", speller.string(id))] + fields)
     }
@@ -248,6 +253,8 @@ public struct GeneratorOptions: Sendable {
   public var isPlain = false
   /// Whether sections have orders and bounds, and items data to be ordered by.
   public var hasOrders = false
+  /// Whether items and sections have ends.
+  public var hasEnds = false
   /// Whether there are contents that items refer to.
   public var hasContents = false
   /// Whether some events have conditions.

@@ -66,6 +66,7 @@ public enum NaiveReplica {
       data: data(json),
       order: order.flatMap(OracleSectionOrder.init),
       keep: keep.flatMap(OracleKeep.number),
+      ttl: keeps(rule) ? json.last("ttl").flatMap(OracleEnd.ttl) : nil,
       items: items
     )
   }
@@ -75,7 +76,17 @@ public enum NaiveReplica {
   }
 
   private static func item(_ json: OracleJSON) -> OracleItem {
-    OracleItem(id: id(json), kind: json.last("kind")?.string ?? [], data: data(json), refs: refs(json))
+    OracleItem(
+      id: id(json),
+      kind: json.last("kind")?.string ?? [],
+      data: data(json),
+      expires: end(json),
+      refs: refs(json)
+    )
+  }
+
+  private static func end(_ json: OracleJSON) -> Int? {
+    json.last("expires").flatMap(OracleEnd.published)
   }
 
   private static func refs(_ json: OracleJSON) -> [UInt8] {
@@ -244,6 +255,7 @@ public enum NaiveReplica {
         }
         if keeps(isReload ? .itemReloadData : .itemReconfigureData) {
           feed.sections[place.section].items[place.index].data = data(entry)
+          feed.sections[place.section].items[place.index].expires = end(entry)
           feed.sections[place.section].items[place.index].refs = refs(entry)
         }
         let hasKind = isReload ? keeps(.itemReloadKind) : !keeps(.reconfiguredKindStays)

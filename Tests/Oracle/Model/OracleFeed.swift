@@ -52,6 +52,8 @@ public struct OracleSection: Sendable, Equatable {
   public var order: OracleSectionOrder?
   /// The maximum number of items after a record; nil for any.
   public var keep: Int?
+  /// Milliseconds from the last write to an item's end; nil for ever.
+  public var ttl: Int?
   public var items: [OracleItem]
 
   public init(
@@ -59,12 +61,14 @@ public struct OracleSection: Sendable, Equatable {
     data: [UInt8] = Array("null".utf8),
     order: OracleSectionOrder? = nil,
     keep: Int? = nil,
+    ttl: Int? = nil,
     items: [OracleItem] = []
   ) {
     self.id = id
     self.data = data
     self.order = order
     self.keep = keep
+    self.ttl = ttl
     self.items = items
   }
 
@@ -84,6 +88,8 @@ public struct OracleItem: Sendable, Equatable {
   public var kind: [UInt8]
   /// Minified JSON, with the contents of the item's references.
   public var data: [UInt8]
+  /// Milliseconds since 1970; nil for ever.
+  public var expires: Int?
   /// The references in their spelling in changesets; empty for none.
   public var refs: [UInt8]
   /// The data without contents.
@@ -93,18 +99,21 @@ public struct OracleItem: Sendable, Equatable {
     id: [UInt8],
     kind: [UInt8] = [],
     data: [UInt8] = Array("null".utf8),
+    expires: Int? = nil,
     refs: [UInt8] = []
   ) {
     self.id = id
     self.kind = kind
     self.data = data
+    self.expires = expires
     self.refs = refs
     own = data
   }
 
   public static func == (one: OracleItem, other: OracleItem) -> Bool {
     // The own data follows from the rest, and a replica does not know it.
-    one.id == other.id && one.kind == other.kind && one.data == other.data && one.refs == other.refs
+    one.id == other.id && one.kind == other.kind && one.data == other.data && one.expires == other.expires
+      && one.refs == other.refs
   }
 
   /// A new item without other properties.

@@ -226,7 +226,9 @@ struct OracleDifference {
       guard let previous, !isReload(item, previous) || !keeps(.reloadReplacesReconfigure) else {
         return false
       }
-      return previous.data != item.data || previous.refs != item.refs && keeps(.referencesReconfigure)
+      let hasNewEnd = previous.expires != item.expires && keeps(.newEndReconfigures)
+      let hasNewReferences = previous.refs != item.refs && keeps(.referencesReconfigure)
+      return previous.data != item.data || hasNewEnd || hasNewReferences
         || forced.itemReconfigures.contains(item.id)
         || !keeps(.onlyChangesListed)
     }
@@ -265,7 +267,7 @@ extension OracleSection {
   /// Whether everything except the items is the same.
   fileprivate func hasContent(of other: OracleSection) -> Bool {
     data == other.data && (order == other.order || !keeps(.orderReconfigures))
-      && (keep == other.keep || !keeps(.keepReconfigures))
+      && (keep == other.keep || !keeps(.keepReconfigures)) && (ttl == other.ttl || !keeps(.ttlReconfigures))
   }
 }
 

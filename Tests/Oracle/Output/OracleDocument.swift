@@ -198,11 +198,15 @@ struct OracleText {
     addField("data", json: section.data)
     if let order = section.order, keeps(.orderWritten) { addField("order", json: order.canonical) }
     if let keep = section.keep, keeps(.keepWritten) { addField("keep", number: keep) }
+    if let ttl = section.ttl, keeps(.ttlWritten) { addField("ttl", number: ttl) }
   }
 
   /// Appends an item's fields after its kind.
   mutating func addContent(of item: OracleItem) {
     addField("data", json: item.data)
+    if let end = item.expires, keeps(.endWritten) {
+      addField("expires", string: OracleTime.text(milliseconds: end))
+    }
     if !item.refs.isEmpty, keeps(.referencesWritten) { addField("refs", json: item.refs) }
   }
 
@@ -253,9 +257,9 @@ public enum OracleTime {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
-  private static func length(ofYear year: Int) -> Int { isLeap(year) ? 366 : 365 }
+  static func length(ofYear year: Int) -> Int { isLeap(year) ? 366 : 365 }
 
-  private static func length(ofMonth month: Int, _ year: Int) -> Int {
+  static func length(ofMonth month: Int, _ year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30

@@ -57,6 +57,7 @@ public final class GroupCoordinator {
   public private(set) var offsets: [TopicPartition: CommittedOffset] = [:]
   /// Offsets of transactions that have not ended, by producer.
   private var pending: [Int64: [TopicPartition: CommittedOffset]] = [:]
+  public var hasPendingOffsets: Bool { !pending.isEmpty }
   /// What is left of a group when its coordinator moves in the midst of a rebalance.
   private var lastStable: (generation: Int32, members: [Member], leader: String?) = (0, [], nil)
   private var place: Int

@@ -46,7 +46,7 @@ final class SimulatedMember {
     )
     stop = StopRequest(clock: clients.milliseconds)
     let cost = story.setting.recordMicroseconds
-    nonisolated(unsafe) let shared = (simulator: simulator, process: process)
+    nonisolated(unsafe) let shared = (simulator: simulator, process: process, story: story)
     var clocks = LogClocks()
     clocks.wall = { 0 }
     clocks.monotonic = { clients.milliseconds() }
@@ -66,7 +66,10 @@ final class SimulatedMember {
       return clients.milliseconds()
     }
     environment.clients = clients
-    environment.wallClock = environment.coarseClock
+    environment.wallClock = {
+      let time = clients.milliseconds()
+      return time + shared.story.clockError(of: number, at: time)
+    }
     if let maxBytes = story.setting.standbyBytes {
       let topic = story.setting.configuration.store.topics.changesets
       let client = FeedClient(FeedClientOptions(kafka: [:], topic: topic, partitions: [])) { _, _, _ in }

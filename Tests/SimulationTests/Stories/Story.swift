@@ -45,6 +45,48 @@ struct Story: CustomStringConvertible {
     let count = 30 + random.below(120)
     addIncidents(10 + random.below(60), &random)
     addArrivals(count, &random)
+    if !isIngesting, seed.isMultiple(of: 3) { addEnds(20, &standby) }
+  }
+
+  /// How wrong a member's clock is, in milliseconds: while there is trouble, it jumps by an hour now and then.
+  func clockError(of member: Int, at time: Int64) -> Int64 {
+    if time >= milliseconds { return 0 }
+    var random = SplitMix64(seed: seed &+ UInt64(member) &* 1_000_003 &+ UInt64(time / 3_000) &* 7_919)
+    return random.pick([0, 0, 3_600_000, -3_600_000])
+  }
+
+  /// The beginning of the ids of feeds with items that end; theirs begin with "e".
+  static let ending = "ending"
+
+  /// Items that end during the story, or for whom that is said later, and some that do not. Those of the section "t", which
+  /// begin with "t", end some time after they are taken.
+  private mutating func addEnds(_ count: Int, _ random: inout SplitMix64) {
+    for number in 0..<count {
+      let partition = random.below(Int(setting.partitions))
+      let time = Int64(random.below(Int(milliseconds)))
+      let end = Int64(random.below(Int(milliseconds)))
+      let feed = "\(Self.ending)\(partition)"
+      func item(_ id: String, _ expires: String) -> String {
+        #"{"op":"item.upsert","item":"\#(id)\#(number)","section":"s","expires":\#(expires)}"#
+      }
+      let topic = setting.configuration.store.topics.items
+      func add(_ events: [String], at time: Int64) {
+        let value = #"[{"op":"section.upsert","section":"s"},\#(events.joined(separator: ","))]"#
+        let record = SimulatedRecord(
+          key: Array(feed.utf8),
+          value: Array(value.utf8),
+          timestamp: 1_795_168_800_000 + time
+        )
+        let place = TopicPartition(topic: topic, partition: Int32(partition))
+        arrivals.append(Arrival(milliseconds: time, partition: place, record: record, transaction: nil))
+      }
+      let section = #"{"op":"section.upsert","section":"t","ttl":\#(1 + random.below(4_000))}"#
+      add([section, #"{"op":"item.upsert","item":"t\#(random.below(5))","section":"t"}"#], at: time)
+      let isKnownLater = random.chance(40)
+      add([item("e", isKnownLater ? "null" : "\(end)"), item("k", #""9999-12-31T00:00:00Z""#)], at: time)
+      if isKnownLater { add([item("e", "\(end)")], at: min(time + 500, milliseconds)) }
+    }
+    arrivals.sort { $0.milliseconds < $1.milliseconds }
   }
 
   private mutating func addArrivals(_ count: Int, _ random: inout SplitMix64) {

@@ -480,7 +480,7 @@ export class Following {
     if (this.#isAbsent && this.#isNowhere) return { name: 'live' };
     if (places.some(({ stream: { phase }, told }) => phase === 'open' && told === null)) return { name: 'catching-up' };
     if (this.#isTold('moved')) return { name: 'stale', reason: 'moved', detail: [...this.#named].join(' ') || undefined };
-    if (this.#isTold('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow to read this feed' };
+    if (this.#isTold('forbidden')) return { name: 'stale', reason: 'forbidden', detail: 'the token does not allow reading this feed' };
     const trouble = places.find(({ stream }) => stream.trouble !== null)?.stream.trouble;
     return trouble ? { name: 'stale', ...trouble } : { name: 'connecting' };
   }

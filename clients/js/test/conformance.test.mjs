@@ -14,7 +14,8 @@ const folder = new URL('../../../conformance/', import.meta.url);
 const linesOf = (name) => readFileSync(new URL(name, folder), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 /** Plain values: a replica's are objects of classes. */
-const plain = (value) => JSON.parse(JSON.stringify(value));
+/** @param {any} value As JSON, and without ends, which the vectors do not have. */
+const plain = (value) => JSON.parse(JSON.stringify(value, (name, member) => (name === 'expires' ? undefined : member)));
 
 for (const file of readdirSync(new URL('replica/', folder)).sort()) {
   test(`replica.js passes the vector ${file}`, () => {

@@ -27,7 +27,7 @@ for (const [name, settings] of Object.entries(cases)) {
     // With a keyframe after each changeset.
     const states = new Map();
     for (const { value } of replay(records, { ...settings, 'keyframe.maxBytesRatio': 0 }).output) {
-      if (value?.mode === 'reload') states.set(nameOf(value), (value.sections ?? []).map(({ items = [], ...section }) => ({ ...section, items })));
+      if (value?.mode === 'reload') states.set(nameOf(value), (value.sections ?? []).map(({ items = [], ttl: _ttl, ...section }) => ({ ...section, items })));
     }
     const follower = new Follower();
     const shown = new Map();
@@ -73,7 +73,7 @@ function assertIsKept(before, after, { mode, sections: { reconfigure, reload }, 
   for (const [id, { item, section }] of place(after)) {
     const was = old.get(id);
     if (was === undefined) continue;
-    const isSame = was.section === section && was.item.kind === item.kind && was.item.dataText === item.dataText;
+    const isSame = was.section === section && was.item.kind === item.kind && was.item.dataText === item.dataText && was.item.expires === item.expires;
     if (mode === 'reload' || !changed.has(id)) assert.equal(item === was.item, isSame, id);
     else assert.notEqual(item, was.item, id);
     seen[item === was.item ? 'kept' : 'replaced'] += 1;

@@ -57,3 +57,18 @@ test('a changeset that is not one is the same fault with and without the text', 
     assert.equal(code(() => new Replica('f').apply(parsedWithText(text))), code(() => new Replica('f').apply(text)), text);
   }
 });
+
+test('an item says when it ends, until an entry says otherwise', () => {
+  const end = '2026-11-20T10:00:00.000Z';
+  const sections = `[{"id":"s","data":null,"ttl":5,"items":[{"id":"a","kind":"","data":1,"expires":"${end}"},{"id":"b","kind":"","data":1,"expires":5}]}]`;
+  const checksum = checksumOf(sections);
+  const replica = new Replica('f');
+  replica.apply(`${head(1, 'reload')}${sections},"checksum":"${checksum}"}`);
+  assert.deepEqual(replica.sections[0].items.map(({ expires }) => expires), [end, undefined]);
+  const [, b] = replica.sections[0].items;
+  const outcome = replica.apply(`{"feed":"f","epoch":"t/0","revision":2,"base":1,"mode":"reconfigure","time":"2026-01-01T00:00:00.000Z","through":{"t":0},`
+    + `"checksum":"${checksum}","items":{"reconfigure":[{"id":"a","section":"s","index":0,"data":1}]}}`);
+  assert.equal(outcome.type, 'applied');
+  assert.equal(replica.sections[0].items[0].expires, undefined);
+  assert.equal(replica.sections[0].items[1], b);
+});

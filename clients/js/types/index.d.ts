@@ -167,6 +167,8 @@ export interface Item<T = any> {
   readonly error?: unknown;
   /** As the producer spelled it. */
   readonly dataText: string;
+  /** When the store deletes it, as in `2026-11-20T10:00:00.250Z`; absent if it does not end. */
+  readonly expires?: string;
   readonly isPending: boolean;
 }
 
@@ -255,22 +257,24 @@ export type Place = 'first' | 'last' | { before: string } | { after: string } | 
 
 /** An event, as section 2 of the protocol says. */
 export type FeedEvent =
-  | { op: 'item.upsert'; item: string; section?: string; kind?: string; data?: unknown; at?: Place }
-  | { op: 'item.patch'; item: string; data: unknown }
+  | { op: 'item.upsert'; item: string; section?: string; kind?: string; data?: unknown; expires?: string | number | null; at?: Place }
+  | { op: 'item.patch'; item: string; data: unknown; expires?: string | number | null }
+  | { op: 'item.patch'; item: string; expires: string | number | null }
   | { op: 'item.move'; item: string; section?: string; at?: Place }
   | { op: 'item.delete' | 'item.reconfigure' | 'item.reload'; item: string }
-  | { op: 'section.upsert'; section: string; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; at?: Place }
-  | { op: 'section.replace'; section: string; items: readonly ListedItem[]; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; at?: Place }
+  | { op: 'section.upsert'; section: string; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; ttl?: number | null; at?: Place }
+  | { op: 'section.replace'; section: string; items: readonly ListedItem[]; data?: unknown; order?: readonly OrderKey[] | null; keep?: number | null; ttl?: number | null; at?: Place }
   | { op: 'section.move'; section: string; at: Place }
   | { op: 'section.delete' | 'section.reload'; section: string }
   | { op: 'feed.replace'; sections: readonly ListedSection[] }
   | { op: 'feed.clear' | 'feed.delete' | 'feed.reload' };
 
-export type ListedItem = string | { id: string; kind?: string; data?: unknown };
+export type ListedItem = string | { id: string; kind?: string; data?: unknown; expires?: string | number | null };
 export interface ListedSection {
   id: string;
   data?: unknown;
   order?: readonly OrderKey[] | null;
   keep?: number | null;
+  ttl?: number | null;
   items?: readonly ListedItem[];
 }

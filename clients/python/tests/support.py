@@ -17,7 +17,7 @@ CONFORMANCE = ROOT / "conformance"
 SOURCES = PACKAGE / "src"
 sys.path[:0] = [str(SOURCES), str(ROOT / "Tests" / "SchemaTests")]
 
-from random_records import RandomRecords  # noqa: E402, F401
+from random_records import LastingRecords, RandomRecords  # noqa: E402, F401
 from repository import FEEDSTORE, replay  # noqa: E402, F401
 
 from feedstore.checksum import item_term, section_term  # noqa: E402

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from confluent_kafka import admin
 
-from support import PATIENCE_SECONDS, SEED, Daemon, RandomRecords, Seen, plain, until
+from support import PATIENCE_SECONDS, SEED, Daemon, LastingRecords, Seen, plain, until
 from test_optimistic import random_event, random_sections
 from test_replica import check_identities
 
@@ -152,7 +152,7 @@ class OnItsOwnBroker(unittest.TestCase):
             for feed in alone:
                 self.check_each_update(feed, faults)
             compared = 0
-            records = RandomRecords(rng)
+            records = LastingRecords(rng)
             for round_ in range(12):
                 daemon.publish({"key": line["key"], "payload": line["payload"]} for line in records.lines(40))
                 marks = [

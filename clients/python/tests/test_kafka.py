@@ -17,7 +17,8 @@ from unittest import mock
 import confluent_kafka
 
 from support import (
-    PATIENCE_SECONDS, ROOT, SEED, Daemon, RandomRecords, deletion, difference, plain, reload, replay, run_command, section, until, vectors,
+    PATIENCE_SECONDS, ROOT, SEED, Daemon, LastingRecords, RandomRecords, deletion, difference, plain, reload, replay, run_command, section,
+    until, vectors,
 )
 from test_replica import encoded, states
 
@@ -280,6 +281,13 @@ class Refusals(unittest.TestCase):
         with self.assertLogs("feedstore"):
             found.read_to_end()
 
+    def test_no_right_to_a_group_is_needed(self):
+        found = follower()
+        error = confluent_kafka.KafkaError(confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
+        found._consumer.left.insert(0, mock.Mock(error=lambda: error))
+        with self.assertNoLogs("feedstore"):
+            found.read_to_end()
+
     def test_brokers_that_cannot_be_reached(self):
         with mock.patch.object(kafka_clients, "WAIT_SECONDS", 0.1), self.assertRaisesRegex(KafkaRefused, "no broker answers.*check the address"):
             Follower("127.0.0.1:1")
@@ -297,7 +305,7 @@ class OnABroker(unittest.TestCase):
 
     def test_the_feeds_equal_those_of_a_replay(self):
         print(f"FEEDSTORE_SEED={SEED}")
-        lines = [{**line, "topic": "feeds.items"} for line in RandomRecords(random.Random(SEED)).lines(400)]
+        lines = [{**line, "topic": "feeds.items"} for line in LastingRecords(random.Random(SEED)).lines(400)]
         expected = states(replay(lines, ["keyframe.maxBytesRatio=0"])["output"])
         with closing(Daemon()) as daemon:
             daemon.publish(lines)

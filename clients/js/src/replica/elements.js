@@ -1,8 +1,8 @@
 /** The sections and items of a feed. SPDX-License-Identifier: Apache-2.0 */
 
 /**
- * The data of an element, and its JSON text if the changeset was applied with it.
- * @typedef {{ data: any, dataText: string }} Content
+ * The data of an element, its JSON text if the changeset was applied with it, and the time at which an item ends.
+ * @typedef {{ data: any, dataText: string, expires?: string }} Content
  */
 
 let isDevelopment = false;
@@ -63,18 +63,19 @@ export class Item {
    * @param {string} id @param {string} section The id of its section. @param {string} kind The cell type. @param {Content} content
    * @param {boolean} [isPending]
    */
-  constructor(id, section, kind, { data, dataText }, isPending = false) {
+  constructor(id, section, kind, { data, dataText, expires }, isPending = false) {
     this.id = id;
     this.kind = kind;
     this.section = section;
     this.data = data;
     this.dataText = dataText;
+    this.expires = expires;
     this.isPending = isPending;
     freeze(this);
   }
 
   /** The item as in a reload. */
-  toJSON() { return { id: this.id, kind: this.kind, data: this.data }; }
+  toJSON() { return { id: this.id, kind: this.kind, data: this.data, expires: this.expires }; }
 }
 
 /** @param {Content} one @param {Content} other */
@@ -107,7 +108,7 @@ export function keptSection(before, now) {
  * @param {Item | undefined} before @param {Item} now
  */
 export function keptItem(before, now) {
-  const isSame = before !== undefined && before.section === now.section && before.kind === now.kind
+  const isSame = before !== undefined && before.section === now.section && before.kind === now.kind && before.expires === now.expires
     && before.isPending === now.isPending && isSameData(before, now);
   return isSame ? before : now;
 }

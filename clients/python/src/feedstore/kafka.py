@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Callable, Collection, Dict, Iterator, Nam
 import confluent_kafka
 
 from .errors import KafkaRefused, ReplicaFault
-from .kafka_clients import Settings, partitions_of, settings_of
+from .kafka_clients import Settings, is_about_group, partitions_of, settings_of
 from .kafka_producer import Producer, Rejection
 from .model import CATCHING_UP, LIVE, FeedView, Standing, Update
 from .replica import Outcome, Replica, ReplicaPartition
@@ -119,6 +119,8 @@ class Follower:
             return self.take(message)
         if error.code() == confluent_kafka.KafkaError._PARTITION_EOF:
             self._end(message.partition())
+            return None
+        if is_about_group(error):
             return None
         if not error.fatal() and error.code() in _PASSING:
             log.warning("Kafka: %s", error.str())

@@ -20,6 +20,11 @@ def settings_of(servers: Settings, **defaults: Any) -> Dict[str, Any]:
     return {"error_cb": lambda error: log.warning("Kafka: %s", error.str()), **defaults, **chosen}
 
 
+def is_about_group(error: Any) -> bool:
+    """Whether it says that the user has no right to the group, whose coordinator librdkafka looks for although nothing joins it."""
+    return error is not None and bool(error.code() == confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
+
+
 def partitions_of(client: Any, topic: str) -> List[int]:
     """The numbers of a topic's partitions."""
     try:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple, Union
 import confluent_kafka
 
 from .errors import WriteFailed
-from .kafka_clients import WAIT_SECONDS, Settings, partitions_of, settings_of
+from .kafka_clients import WAIT_SECONDS, Settings, is_about_group, partitions_of, settings_of
 from .model import Written
 from .partitioner import partition_of
 from .writes import Event, Write, events_of
@@ -144,7 +144,7 @@ class Producer:
         assert self._consumer is not None
         while not self._is_closed:
             message = self._consumer.poll(0.1)
-            if message is None:
+            if message is None or is_about_group(message.error()):
                 continue
             if message.error() is not None:
                 log.warning("rejected records cannot be read: %s", message.error().str())

@@ -33,7 +33,7 @@ public final class Feed: Sendable {
   ///
   /// - Parameters:
   ///   - wait: For how many seconds to wait for the outcome, at most 30.
-  ///   - condition: What must hold before the write. Otherwise `WriteRejected` has the code `condition-failed`, and says what is there.
+  ///   - condition: The conditions of the write. If they do not hold, `WriteRejected` has the code `condition-failed`, and says what is there.
   ///   - key: A later write with the same key takes the place of one that was not sent yet, for example of a slider.
   /// - Throws: `WriteRejected` if the record changed nothing, and `WriteFailed` if that is not known. The view does not show the write
   ///   any more then.

@@ -13,15 +13,18 @@ public struct FeedEvent: Hashable, Sendable {
 
   private static func quoted(_ text: String) -> String { JSONValue.quoted(text) }
 
-  /// Creates an item, which requires its section, or changes its content, place or section. What is nil is left as it is.
+  /// Creates an item, which requires its section, or changes its content, end, place or section. What is nil is left as it is.
+  ///
+  /// - Parameter expires: when the store deletes the item, as RFC 3339 text.
   public static func upsert(
     _ item: ItemID,
     section: SectionID? = nil,
     kind: String? = nil,
     data: JSONValue? = nil,
+    expires: String? = nil,
     at: Place<ItemID>? = nil
   ) -> FeedEvent {
-    self.item(item, section: section, kind: kind, data: data?.text, at: at)
+    self.item(item, section: section, kind: kind, data: data?.text, expires: expires, at: at)
   }
 
   static func item(
@@ -29,13 +32,14 @@ public struct FeedEvent: Hashable, Sendable {
     section: SectionID?,
     kind: String?,
     data: String?,
+    expires: String? = nil,
     at: Place<ItemID>?
   ) -> FeedEvent {
     FeedEvent(
       "item.upsert",
       [
         ("item", quoted(item.rawValue)), ("section", section.map { quoted($0.rawValue) }),
-        ("kind", kind.map(quoted)), ("data", data), ("at", at?.text),
+        ("kind", kind.map(quoted)), ("data", data), ("expires", expires.map(quoted)), ("at", at?.text),
       ]
     )
   }
@@ -103,7 +107,7 @@ public struct FeedEvent: Hashable, Sendable {
   }
 }
 
-/// What must hold before a write: all that is given.
+/// Conditions of a write, which must all hold.
 public struct FeedCondition: Hashable, Sendable {
   fileprivate let text: String
 

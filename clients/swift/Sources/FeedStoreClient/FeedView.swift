@@ -195,7 +195,7 @@ public enum Standing: Hashable, Sendable {
     case unavailable
     /// The token is missing, or was refused.
     case tokenNeeded = "token-needed"
-    /// The token does not allow to read the feed, or has ended.
+    /// The token does not allow reading the feed, or has ended.
     case forbidden
     /// The instance does not understand the request.
     case badRequest = "bad-request"
