@@ -53,16 +53,19 @@ public actor FeedStore {
 
   /// - Parameters:
   ///   - budget: counts the state of all stores in the process.
-  ///   - contents: the contents that items refer to, which others change; nil if the store applies their records.
+  ///   - contents: the contents that items refer to.
+  ///   - followsContents: whether others change the contents; if not, the store applies their records.
   public init(
     options: FeedStoreOptions,
     budget: StateBudget = StateBudget(),
-    contents: ContentTable? = nil
+    contents: ContentTable = ContentTable(),
+    followsContents: Bool = false
   ) {
     self.options = options
     share = StateShare(budget)
-    self.contents = contents ?? ContentTable()
-    spread = contents.map { ContentSpread($0, windowMilliseconds: options.contentsWindowMilliseconds) }
+    self.contents = contents
+    let window = options.contentsWindowMilliseconds
+    spread = followsContents ? ContentSpread(contents, windowMilliseconds: window) : nil
     contentsTopic = options.topics.contents.map { Array($0.utf8) }
     hasContents = contentsTopic != nil
     decoder = RecordDecoder(limits: options.limits, takesReferences: hasContents)
@@ -333,19 +336,18 @@ public actor FeedStore {
 
   /// Applies or rejects a record of the contents topic.
   private func takeContent(_ record: InputRecord, _ byteCount: Int) {
-    do throws(Rejection) {
-      let (id, value) = try decoder.decodeContent(record)
-      let change = contents.set(id, value, at: record.position, partition: record.partition)
-      waiting.contents.append(change)
-      guard let number = change.number else { return }
-      counters.contents += 1
-      for partition in directories.keys.sorted() {
-        var (left, most) = (Int.max, Int.max)
-        show(number, in: partition, at: record.position.time, left: &left, most: &most)
-      }
-    } catch {
-      counters.rejects[error.code, default: 0] += 1
-      waiting.reject(record, error, bytes: byteCount)
+    let (change, rejection) = contents.apply(record, with: decoder)
+    if let rejection {
+      counters.rejects[rejection.code, default: 0] += 1
+      waiting.reject(record, rejection, bytes: byteCount)
+    }
+    guard let change else { return }
+    waiting.contents.append(change)
+    guard let number = change.number else { return }
+    counters.contents += 1
+    for partition in directories.keys.sorted() {
+      var (left, most) = (Int.max, Int.max)
+      show(number, in: partition, at: record.position.time, left: &left, most: &most)
     }
   }
 

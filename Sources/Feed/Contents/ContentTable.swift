@@ -80,6 +80,18 @@ public final class ContentTable: Sendable {
     }
   }
 
+  /// Applies a record of the contents topic. An invalid one deletes the content: readers of the compacted topic find no
+  /// other value.
+  package func apply(
+    _ record: InputRecord,
+    with decoder: RecordDecoder
+  ) -> (change: Change?, rejection: Rejection?) {
+    var (value, rejection): (ByteSpan?, Rejection?)
+    do throws(Rejection) { value = try decoder.decodeContent(record) } catch { rejection = error }
+    guard let id = decoder.contentID(of: record) else { return (nil, rejection) }
+    return (set(id, value, at: record.position, partition: record.partition), rejection)
+  }
+
   /// Undoes changes, the latest first.
   package func undo(_ changes: [Change]) {
     state.withLock { state in
