@@ -84,7 +84,7 @@ import Testing
     }
     #expect(slices == 3)
     let counters = await store.counters
-    #expect(counters.contents == 1 && counters.shownItems == count - 1 && counters.shownFeeds == 0)
+    #expect(counters.contents == 1 && counters.shownItems == count - 1 && counters.shownFeeds == 1)
     await store.checkInvariants()
     let values = await store.published().values.compactMap { $0 }
     #expect(values.contains { $0.contains(#""data":{"n":2,"a":{"v":2}}"#) })
