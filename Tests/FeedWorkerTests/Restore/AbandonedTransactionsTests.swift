@@ -1,3 +1,4 @@
+import Changesets
 import Diagnostics
 import FeedKafka
 import FeedStore
@@ -141,6 +142,7 @@ struct AbandonedTransactionsTests {
     func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> RestoreReader {
       unused()
     }
+    func makeReader(_ settings: KafkaSettings, log: Log) -> any RecordConsumer { unused() }
     func milliseconds() -> Int64 { 0 }
   }
 
