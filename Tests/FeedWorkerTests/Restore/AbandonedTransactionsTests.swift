@@ -129,6 +129,10 @@ struct AbandonedTransactionsTests {
 
     func makeProbe(_ settings: KafkaSettings, log: Log) -> any GroupProbe { Witness(self) }
 
+    func makeReader(_ settings: KafkaSettings, log: Log) -> any RecordConsumer {
+      preconditionFailure("nothing is read")
+    }
+
     func makeProducer(
       _ configuration: KafkaConfiguration,
       reportsEnds: Bool,
