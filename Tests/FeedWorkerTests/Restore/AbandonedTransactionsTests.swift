@@ -146,7 +146,6 @@ struct AbandonedTransactionsTests {
     func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> RestoreReader {
       unused()
     }
-    func makeReader(_ settings: KafkaSettings, log: Log) -> any RecordConsumer { unused() }
     func milliseconds() -> Int64 { 0 }
   }
 
