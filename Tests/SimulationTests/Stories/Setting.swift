@@ -28,6 +28,8 @@ struct Setting: Equatable {
   var markerMicroseconds: Int64 = 2_000
   /// How much state members may follow of partitions that are others'; nil if they follow none.
   var standbyBytes: Int?
+  /// How long a changed content waits for others; nil if there are no contents.
+  var contentsWindowMilliseconds: Int64?
 
   init() {}
 
@@ -64,6 +66,10 @@ struct Setting: Equatable {
     configuration.maxTransactionBytes = maxTransactionBytes
     configuration.standby.isEnabled = standbyBytes != nil
     configuration.standby.maxBytes = standbyBytes ?? 0
+    if let contentsWindowMilliseconds {
+      configuration.store.topics.contents = Self.contentsTopic
+      configuration.store.contentsWindowMilliseconds = contentsWindowMilliseconds
+    }
     if ingesters > 0 { configuration.ingest = Self.ingest }
     return configuration
   }
@@ -80,6 +86,9 @@ struct Setting: Equatable {
       preconditionFailure("\(error)")
     }
   }()
+
+  static let contentsTopic = "feeds.contents"
+  static let contentsPartitions: Int32 = 2
 
   static let ingestGroup = "ingest"
 
