@@ -146,7 +146,8 @@ package struct TopicChanges: Equatable {
     return changed.compactMap(change)
   }
 
-  private func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
+  /// The topic's number of partitions; 0 if it is not known.
+  package func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
 
   private func change(_ topic: String) -> Change? {
     guard var change = changes[topic] else { return nil }

@@ -238,7 +238,7 @@ extension Producer {
 /// Chooses the partitions for records of one topic.
 struct PublishRoute {
   let topic: String
-  /// Whether the topic is an input, or that of contents: keys determine the partitions.
+  /// Keys determine the partitions in an input topic and in the contents topic.
   private let isInput: Bool
   private var partitioner: Murmur2Partitioner
 

@@ -99,6 +99,7 @@ struct TopicChangesTests {
     #expect(growth[0].remedy.contains("reads the new partitions") == true)
     #expect(growth[0].remedy.hasSuffix("send all contents again"))
     #expect(changes.all.isEmpty, "the daemon stays ready")
+    #expect(changes.count(of: "feeds.contents") == 3)
     #expect(changes.note(metadata(nil)).isEmpty)
     #expect(changes.note(metadata(nil)).map(\.isLoss) == [true])
     #expect(
