@@ -111,9 +111,8 @@ enum InspectCommand: Subcommand {
       a mistake of producers, it shows the feed of each. Exits with 1 if there is no such feed, or if nothing comes \
       from the brokers for 30 s.
 
-      With --content instead of FEED, reads topics.contents, too, and prints the content and the items that refer to it: \
-      feed, partition, item, and the names that the item has for it. Of more than \(ContentInspection.mostItems) items it only \
-      prints the number.
+      With --content instead of FEED, reads topics.contents, too, and prints the content, the number of items that refer to \
+      it, and the first \(ContentInspection.mostItems) of them: feed, partition, item, and the names that it has for the content.
       """,
     arguments: ArgumentSpecification("FEED", minimum: 0, maximum: 1, help: "The feed's id."),
     options: [.value("content", "ID", help: "A content's id, instead of a feed's.")] + configurationOptions

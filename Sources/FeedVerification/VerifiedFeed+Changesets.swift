@@ -44,13 +44,13 @@ extension VerifiedFeed {
 
   /// Checks that a changeset names no older contents than those before it.
   func checkContents(_ header: ByteSpan?, _ form: ChangesetForm) throws(Violation) {
-    guard let header, !header.hasSameBytes(as: contents.span) else { return }
+    guard let header, contents.map({ header.hasSameBytes(as: $0.span) }) != true else { return }
     guard let found = HeaderCheck.contentsOffsets(header) else {
       throw Violation(
         "the header \"feedstore.contents\" is \(header.quotedForMessage()), expected offsets by partition: {\"0\":123}"
       )
     }
-    for (partition, before) in HeaderCheck.contentsOffsets(contents.span) ?? [:] {
+    for (partition, before) in contents.flatMap({ HeaderCheck.contentsOffsets($0.span) }) ?? [:] {
       let offset = found[partition]
       try require(offset.map { $0 >= before } ?? false) {
         "feedstore.contents of \(form.name) falls from \(before) to \(offset.map(String.init) ?? "nothing") for partition "

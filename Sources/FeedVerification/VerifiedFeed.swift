@@ -28,7 +28,7 @@ final class VerifiedFeed {
   var time: Int64?
 
   /// The header `feedstore.contents` of the last changeset that has it.
-  var contents = OwnedSpan(.empty)
+  var contents: OwnedSpan?
 
   /// The verifier with the options and the location of the current record.
   unowned let partition: PartitionVerifier

@@ -60,12 +60,11 @@ package enum ContentInspection {
     _ log: Log
   ) async throws -> [String] {
     try await WorkerThread.withKafka("inspect", configuration) { settings in
-      let patience = FollowSession.patienceMilliseconds
       let reader = try TopicReader(
         settings,
         configuration,
         topic: (topic, "topics.contents"),
-        patienceMilliseconds: patience,
+        patienceMilliseconds: FollowSession.patienceMilliseconds,
         log: log
       )
       defer { try? reader.close() }
