@@ -5,6 +5,7 @@ import Workloads
 
 /// One content in many feeds: its cost against the same change as one `item.patch` for each feed, and the memory of references.
 enum ContentsCost {
+  private static let topic = Array("feeds.contents".utf8)
   private static let feedCount = 10_000
   private static let itemsPerFeed = 100
   private static let contentCount = 100_000
@@ -44,7 +45,7 @@ enum ContentsCost {
   }
 
   private static func publish(_ contents: Range<Int>, to store: inout PublishingStore) async {
-    await store.publish(store.makeList(contents.map { ("c\($0)", content($0)) }, topic: "feeds.contents"))
+    await store.publish(store.makeList(contents.map { ("c\($0)", content($0)) }, topic: topic))
   }
 
   // MARK: Time
@@ -79,7 +80,7 @@ enum ContentsCost {
         }
         contentBytes = change.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
         patchBytes = patches.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
-        let a = await measure(store, store.makeList(change, topic: "feeds.contents"))
+        let a = await measure(store, store.makeList(change, topic: topic))
         let b = await measure(store, store.makeList(patches))
         if round == 1 { continue }
         shown.apply.add(a.apply)

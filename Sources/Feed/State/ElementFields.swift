@@ -336,7 +336,7 @@ struct Content {
 
   private var endCount: Int { hasEnd ? MemoryLayout<Int64>.size : 0 }
   private var blockCount: Int {
-    hasRest ? byteCount + endCount + (hasReferences ? Content.referencesCount : 0) : byteCount
+    byteCount + endCount + (hasReferences ? Content.referencesCount : 0)
   }
 
   @inline(__always)
@@ -366,7 +366,14 @@ struct Content {
   @inline(__always)
   var byteCount: Int { Int(dataCount) }
 
-  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
+  @inline(__always)
+  func giveBack(to blocks: BlockPool.Handle?) {
+    if hasRest { return giveBackWithRest(to: blocks) }
+    BlockPool.giveBack(bytes, byteCount, to: blocks)
+  }
+
+  @inline(never)
+  private func giveBackWithRest(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
 
   // MARK: References
 
