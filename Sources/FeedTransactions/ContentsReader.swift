@@ -126,7 +126,7 @@ package final class ContentsReader: Sendable {
 
   /// Opens the partitions that are not open yet. The daemon's regular check of its topics finds new ones.
   private func open(_ state: State, _ timeoutMilliseconds: Int32) throws(KafkaError) -> PartitionReader {
-    var count = environment.status.topicChanges.first { $0.topic == topic }?.after ?? 0
+    var count = environment.status.partitionCount(of: topic)
     if let reader = state.reader, count <= state.positions.count { return reader }
     let reader: PartitionReader
     if let known = state.reader {
