@@ -15,8 +15,8 @@ public struct InputOracle: Sendable {
   }
 
   /// - Parameter records: the whole input. No feed is in both topics, so their relative order does not matter.
-  public init(_ records: [TopicRecord]) {
-    var oracle = Oracle()
+  public init(_ records: [TopicRecord], contentsTopic: String? = nil) {
+    var oracle = Oracle(contentsTopic: contentsTopic)
     for record in records { take(record.oracleRecord, &oracle) }
     for key in oracle.feedKeys { feeds[key] = oracle.current(key) }
   }

@@ -90,7 +90,7 @@ final class SimulatedMember {
     simulator.spawn(process) { [self, environment] in
       let result = Result {
         let settings = try KafkaSettings(story.setting.kafka(member: number))
-        let configuration = story.setting.configuration
+        let configuration = story.setting.configuration(of: number)
         let identity = WorkerIdentity(number: 0, count: 1, process: identity)
         if ingests {
           try IngestWorker(identity, configuration, settings, environment).run()

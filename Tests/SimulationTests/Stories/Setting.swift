@@ -68,14 +68,26 @@ struct Setting: Equatable {
     return configuration
   }
 
-  static func tables(seed: UInt64) -> TableScripts {
-    TableScripts([("rows.json", .json), ("rows.debezium", .debezium)], seed: seed)
+  /// The configuration of a member. Members that publish ignore references, because there is no reader of contents.
+  func configuration(of member: Int) -> FeedStoreConfiguration {
+    var configuration = configuration
+    if ingests(member) { configuration.store.topics.contents = Self.contents }
+    return configuration
   }
 
+  static func tables(seed: UInt64) -> TableScripts {
+    TableScripts(
+      [("rows.json", .json), ("rows.debezium", .debezium), ("rows.contents", .contents)],
+      seed: seed
+    )
+  }
+
+  static let contents = "feeds.contents"
+
   private static let ingest: IngestOptions = {
-    let sources = "ingest.sources=\(tables(seed: 0).sources)"
+    let assignments = ["ingest.sources=\(tables(seed: 0).sources)", "topics.contents=\(contents)"]
     do {
-      return try ConfigurationSources(assignments: [sources]).load().configuration.ingest
+      return try ConfigurationSources(assignments: assignments).load().configuration.ingest
     } catch {
       preconditionFailure("\(error)")
     }

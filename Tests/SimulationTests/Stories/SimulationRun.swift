@@ -88,7 +88,7 @@ final class SimulationRun {
     ]
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
-    for topic in topics.distinct + configuration.ingest.topics {
+    for topic in topics.distinct + configuration.ingest.topics + [Setting.contents] {
       cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
@@ -337,8 +337,8 @@ final class SimulationRun {
   }
 
   /// What is wrong with the records of the rows: each owes its records once, or one copy, and all together owe what a query gives.
-  private func rowComplaints(_ items: [TopicRecord], _ debts: RowDebts) -> [String] {
-    let complaints = debts.complaints(about: items)
+  private func rowComplaints(_ written: [TopicRecord], _ debts: RowDebts) -> [String] {
+    let complaints = debts.complaints(about: written)
     // Of a story that was shortened, the tables are not known.
     guard complaints.isEmpty, story.query.arrivals == story.arrivals.count else { return complaints }
     let found = FeedContents(observation.feeds.mapValues(\.feed)).sections
@@ -353,7 +353,7 @@ final class SimulationRun {
     if story.setting.ingesters > 0 {
       let debts = RowDebts(contents(groups[1].inputs), story.setting.configuration.ingest)
       oracle.rejected.merge(debts.rejected) { $1 }
-      complaints = rowComplaints(contents([topics.items]), debts)
+      complaints = rowComplaints(contents([topics.items, Setting.contents]), debts)
     }
     complaints += oracle.complaints(about: observation)
     complaints += lateComplaints(oracle)
