@@ -271,7 +271,7 @@ private final class IngestRun {
     try BrokerFailure.check(copies == debts.rejected, "rejected are \(copies), expected \(debts.rejected)")
     let ordered = made.filter { $0.topic == contents } + made.filter { $0.topic != contents }
     let oracle = InputOracle(ordered, contentsTopic: contents)
-    let (result, query) = (FeedContents(oracle.feeds).sections, tables.query())
+    let (result, query) = (FeedContents(oracle.feeds).sections, tables.query)
     try BrokerFailure.check(result == query, "the feeds are \(result), and a query gives \(query)")
     print(
       "\(rows.prefix): \(sent.count) rows in, \(made.count) records out, \(copies.count) rejected; \(result.count) feeds"

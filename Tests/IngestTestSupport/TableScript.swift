@@ -23,12 +23,10 @@ public struct TableScripts: Sendable {
     return "[" + tables.map { $0.script.source(topic: $0.topic, haveContents) }.joined(separator: ",") + "]"
   }
 
-  /// What a query over all tables gives.
-  ///
-  /// - Parameter joins: whether it joins items with contents.
-  public func query(joins: Bool = true) -> [String: [String: [String]]] {
+  /// What a query over all tables gives, which joins items with contents.
+  public var query: [String: [String: [String]]] {
     let contents = tables.reduce(into: [:]) { $0.merge($1.script.contents) { $1 } }
-    let shown = joins && haveContents ? contents : nil
+    let shown = haveContents ? contents : nil
     return tables.reduce(into: [:]) { $0.merge($1.script.query(shown)) { $1 } }
   }
 

@@ -1,5 +1,6 @@
 import Changesets
 import Diagnostics
+import Feed
 import FeedConfiguration
 import FeedIngest
 import FeedKafka
@@ -90,14 +91,24 @@ final class SimulatedMember {
     simulator.spawn(process) { [self, environment] in
       let result = Result {
         let settings = try KafkaSettings(story.setting.kafka(member: number))
-        let configuration = story.setting.configuration(of: number)
+        let configuration = story.setting.configuration
         let identity = WorkerIdentity(number: 0, count: 1, process: identity)
         if ingests {
           try IngestWorker(identity, configuration, settings, environment).run()
           return DaemonReport(environment.status.statistics)
         }
+        var environment = environment
+        if let topic = configuration.store.topics.contents {
+          environment.contents = ContentsReader(topic, configuration, settings, environment)
+        }
         let worker = try Worker(identity, configuration, settings, environment)
-        return try run(worker, FeedStore(options: worker.options, budget: environment.stateBudget))
+        let store = FeedStore(
+          options: worker.options,
+          budget: environment.stateBudget,
+          contents: environment.contents?.table ?? ContentTable(),
+          followsContents: environment.contents != nil
+        )
+        return try run(worker, store)
       }
       if process.isAlive {
         end = result

@@ -64,14 +64,10 @@ struct Setting: Equatable {
     configuration.maxTransactionBytes = maxTransactionBytes
     configuration.standby.isEnabled = standbyBytes != nil
     configuration.standby.maxBytes = standbyBytes ?? 0
-    if ingesters > 0 { configuration.ingest = Self.ingest }
-    return configuration
-  }
-
-  /// The configuration of a member. Members that publish ignore references, because there is no reader of contents.
-  func configuration(of member: Int) -> FeedStoreConfiguration {
-    var configuration = configuration
-    if ingests(member) { configuration.store.topics.contents = Self.contents }
+    if ingesters > 0 {
+      configuration.ingest = Self.ingest
+      configuration.store.topics.contents = Self.contents
+    }
     return configuration
   }
 

@@ -72,6 +72,9 @@ final class SimulationRun {
   /// How long catching up may take, in milliseconds: sessions and transactions that time out, and pauses after failures.
   private static let patience: Int64 = 180_000
 
+  /// How long showing the last contents may take: their window, a restoration, and a transaction that fails and is repeated.
+  private static let contentsPatience: Int64 = 30_000
+
   /// - Parameter onLine: told what happens.
   init(_ story: Story, _ identity: ProcessIdentity, onLine: ((String) -> Void)? = nil) {
     self.story = story
@@ -88,7 +91,8 @@ final class SimulationRun {
     ]
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
-    for topic in topics.distinct + configuration.ingest.topics + [Setting.contents] {
+    let names = topics.distinct + configuration.ingest.topics + [Setting.contents]
+    for topic in names where cluster.topics[topic] == nil {
       cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
@@ -132,6 +136,10 @@ final class SimulationRun {
     if failure == nil { failure = pass(until: healed + Self.patience) { self.isCaughtUp } }
     if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag)" }
     let caughtUp = simulator.milliseconds
+    // No offsets say that contents are shown.
+    if failure == nil, topics.contents != nil {
+      failure = pass(until: caughtUp + Self.contentsPatience) { false }
+    }
     if failure == nil { failure = stopAll() }
     if failure == nil { failure = compare() }
     var outcome = Outcome(failure: failure)
@@ -348,7 +356,9 @@ final class SimulationRun {
   /// Compares what was published with the oracle.
   private func compare() -> String? {
     observe()
-    var oracle = InputOracle(contents(groups[0].inputs))
+    // Whatever the order was, the feeds show the last contents in the end.
+    let records = contents([Setting.contents]) + contents(groups[0].inputs)
+    var oracle = InputOracle(records, contentsTopic: topics.contents)
     var complaints: [String] = []
     if story.setting.ingesters > 0 {
       let debts = RowDebts(contents(groups[1].inputs), story.setting.configuration.ingest)

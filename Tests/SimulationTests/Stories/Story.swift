@@ -121,7 +121,7 @@ struct Story: CustomStringConvertible {
         )
       }
     }
-    query = (arrivals.count, tables.query(joins: false))
+    query = (arrivals.count, tables.query)
   }
 
   /// When something arrives: in bursts, many of which meet an incident, or what is late because of it.
