@@ -214,8 +214,8 @@ package struct IngestTest: Sendable, Equatable, MappingObject {
     | `newKey` | `true` or `false` | `false` | Whether the record has the header `__debezium.newkey` |
     | `outcome` | a string, as in `"filtered"` | none | `upserted`, `deleted`, `filtered`, `skipped`, or the code of a rejection |
     | `gives` | a list of objects, as in `[{feed: "f", value: {op: "item.delete", item: "1"}}]` | `[]` | The records of \
-    feeds, which are compared as JSON; a record of contents is `{content: "c", value: …}`. Each test begins as after a restart, so that the `section.upsert` of an `order` is \
-    there |
+    feeds, which are compared as JSON; a record of contents is `{content: "c", value: …}`. Each test begins as after a restart, so \
+    that the `section.upsert` of an `order` is there |
     """
 
   init(_ read: MappingReader) throws(ConfigurationError) {

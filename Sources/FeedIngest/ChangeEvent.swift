@@ -29,8 +29,8 @@ extension RowMapper {
     throw Rejection(
       .unmappable,
       """
-      the row's primary key has changed (\(Self.rekeyedHeader)), and \(ids) without its column \(missing): the row may be there under \
-      the new key, so it stays; delete it there if its place has changed too (\(deletion)), and use all columns of the key
+      the row's primary key has changed (\(Self.rekeyedHeader)), and \(ids) without its column \(missing): the row may be there with the \
+      new key, so it stays; delete it if an id has changed too (\(deletion)), and use all columns of the key in the ids
       """
     )
   }
@@ -164,8 +164,9 @@ extension RowMapper {
       throw Rejection(
         .unmappable,
         """
-        the change event has no 'before', or not all of the row there, and the mapping of \(isContent ? "'content'" : "feed or item") needs it; have the database \
-        log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+        the change event has no 'before', or not all of the row there, and the mapping of \
+        \(isContent ? "'content'" : "feed or item") needs it; have the database log it (PostgreSQL: REPLICA IDENTITY FULL; \
+        MySQL: binlog_row_image=FULL), or use only {key} there
         """
       )
     }
