@@ -377,15 +377,11 @@ public actor FeedStore {
     left: inout Int,
     most: inout Int
   ) {
-<<<<<<< HEAD
-    guard let directory = directories[partition] else {
+    // Of a partition that is not served yet, older contents may have been read than it shows.
+    guard let directory = directories[partition], directory.isServed else {
       left = 0
       return
     }
-=======
-    // Of a partition that is not served yet, older contents may have been read than it shows.
-    guard let directory = directories[partition], directory.isServed else { return left = 0 }
->>>>>>> c52-simulation
     let bytes = directory.stateBytes
     counters.shownItems += directory.show(content, at: time, left: &left, most: &most) { list($0, partition) }
     share.add(directory.stateBytes - bytes)
