@@ -26,8 +26,10 @@ extension FeedStoreConfiguration {
       `topics.sections`
       topics.changesets: output: the changesets; compacted
       topics.rejected: output: the input records that could not be applied
-      topics.contents: input of a replay: the [contents](protocol.md#216-contents) that items refer to; \
-      compacted; empty if items have no references
+      topics.contents: input: the [contents](protocol.md#216-contents) that items refer to; compacted; \
+      empty if items have no references
+      contents.window: milliseconds that a changed content waits for further changes before the items that \
+      refer to it change
       startup.timeout: milliseconds that a start waits for topics that the brokers do not know yet, and \
       while brokers [refuse the connection](faults.md#connections-that-are-refused)
       workers: members of the group in one process, each with a thread and feeds of its own; those beyond \
@@ -63,6 +65,8 @@ extension FeedStoreConfiguration {
       allowed: "nothing, or \(TopicName.allowed)"
     ) { $0.isEmpty || TopicName.isLegal($0) }
     store.topics.contents = contents.isEmpty ? nil : contents
+    try reader.read("contents.window", .milliseconds, into: &store.contentsWindowMilliseconds, from: 0)
+    try reader.read("limits.maxContentsBytes", .bytes, into: &maxContentsBytes, from: 1)
     try reader.read("transactions.maxBytes", .bytes, into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
     let day: Int64 = 86_400_000
@@ -169,6 +173,8 @@ extension Limits {
       limits.maxFeeds: feeds of one partition; existing ones are not affected
       limits.maxStateBytes: bytes of state of one process, which should fit into its memory; see \
       [2.12](protocol.md#212-bytes-of-state)
+      limits.maxContentsBytes: bytes of all contents, with their ids; each process keeps them in memory, \
+      and stops when they have more
       """
     )
     try reader.read("limits.maxIdBytes", .bytes, into: &maxIdBytes, from: 1, to: 255)

@@ -9,6 +9,8 @@ package struct FeedStoreConfiguration: Sendable, Equatable {
   package var store = FeedStoreOptions()
   package var lostInput = LostInputPolicy.fail
   package var maxTransactionBytes = 67_108_864
+  /// The maximum size of all contents, with their ids.
+  package var maxContentsBytes = 1_073_741_824
   package var workers = 1
   package var startupTimeoutMilliseconds: Int64 = 30_000
   package var standby = StandbyOptions()

@@ -57,7 +57,6 @@ package struct Daemon: Sendable {
   ///
   /// - Throws: ``ConfigurationError`` for invalid settings; ``DaemonError`` with the cause and the remedy.
   package func run() async throws -> DaemonReport {
-    try configuration.checkContents()
     var broker: EmbeddedBroker?
     if isEmbedded {
       // Checked before anything starts.
@@ -97,6 +96,9 @@ package struct Daemon: Sendable {
     environment.onEvent = onEvent
     environment.standby = server?.follower ?? standby?.follower
     changeEnvironment(&environment)
+    if let topic = configuration.store.topics.contents, !isIngesting {
+      environment.contents = ContentsReader(topic, configuration, settings, environment)
+    }
     // The embedded broker has no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()
@@ -239,19 +241,10 @@ extension FeedStoreConfiguration {
     return configuration
   }
 
-  /// Rejects a contents topic, which the daemon does not read.
-  fileprivate func checkContents() throws(ConfigurationError) {
-    guard let topic = store.topics.contents else { return }
-    throw ConfigurationError(
-      "topics.contents is \"\(topic)\", and only a replay reads contents; leave it empty for the daemon"
-    )
-  }
-
   /// Runs the checks of `feedstore run` that need no brokers.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
   package func checkSettings() throws {
-    try checkContents()
     // Without a broker's address, the daemon could start an embedded one.
     let hasServers = KafkaSettings.namesServers(kafka)
     try KafkaSettings(self, embedded: hasServers ? nil : []).checkProperties()

@@ -68,6 +68,13 @@ package struct DaemonHealth: Equatable {
     obstacles.append(Reason(code: "token-keys", detail: detail))
   }
 
+  /// The contents topic is not read to its end, which may be why it is not ready.
+  fileprivate mutating func noteContents(remaining: Int64) {
+    if isReady || remaining == 0 { return }
+    let detail = "restored feeds wait for the contents that they show; \(remaining) records of topics.contents remain"
+    obstacles.append(Reason(code: "contents", detail: detail))
+  }
+
   /// The last attempt to get a token for the brokers has failed, which may be why it is not ready. The cause may have secrets.
   package mutating func noteBrokerToken() {
     guard !isReady else { return }
@@ -135,6 +142,13 @@ extension DaemonStatus {
   ///   - longestSilence: the maximum time between two loops of a worker, in milliseconds.
   package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
     let views = workers.map { ($0.number, $0.silence(at: now), $0.statistics) }
-    return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)
+    var health = DaemonHealth(
+      views,
+      topics: topicChanges,
+      longestSilence: longestSilence,
+      isStopping: isStopping
+    )
+    if !isStopping { health.noteContents(remaining: contents?.remaining ?? 0) }
+    return health
   }
 }

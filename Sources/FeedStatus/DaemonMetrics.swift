@@ -27,6 +27,8 @@ package struct WorkerStatistics: Sendable {
   package var delays = Histogram(Self.delayBounds)
   package var flushes = FlushSeconds()
   package var transactions: [TransactionOutcome: Int] = [:]
+  /// The age of the oldest change of a content that is not shown everywhere, in milliseconds.
+  package var contentsDelay: Int64 = 0
   /// The number of withdrawn transactions since the last committed one.
   package var withdrawnInARow = 0
   /// The time of the last commit, in milliseconds since 1970 UTC; 0 before the first.
@@ -69,6 +71,7 @@ package struct WorkerStatistics: Sendable {
     flushes.add(other.flushes)
     transactions.merge(other.transactions, uniquingKeysWith: +)
     withdrawnInARow = max(withdrawnInARow, other.withdrawnInARow)
+    contentsDelay = max(contentsDelay, other.contentsDelay)
     lastCommit = max(lastCommit, other.lastCommit)
     ignoredFields.merge(other.ignoredFields, uniquingKeysWith: +)
     rebalances.merge(other.rebalances, uniquingKeysWith: +)
@@ -219,10 +222,27 @@ package struct DaemonMetrics: Sendable {
     table["feedstore_items"].add(sum.content.items)
     table["feedstore_state_bytes"].add(sum.content.bytes)
     table["feedstore_state_limit_bytes"].add(stateLimit)
+    if let contents = status.contents { Self.add(contents, sum, to: &table) }
     table["feedstore_restore_records"].add(sum.restore.records)
     table["feedstore_restore_bytes"].add(sum.restore.bytes)
     table["feedstore_restore_remaining_records"].add(sum.restore.remaining)
     table["feedstore_restore_duration_seconds"].add(sum.restore.seconds)
+  }
+
+  private static func add(
+    _ contents: ContentsStatistics,
+    _ sum: WorkerStatistics,
+    to table: inout MetricTable
+  ) {
+    table["feedstore_contents"].add(contents.count)
+    table["feedstore_contents_bytes"].add(contents.bytes)
+    table["feedstore_contents_records"].add(contents.records)
+    table["feedstore_contents_rejected_records"].add(contents.rejected)
+    table["feedstore_contents_remaining_records"].add(contents.remaining)
+    table["feedstore_contents_delay_seconds"].add(Double(sum.contentsDelay) / 1_000)
+    table["feedstore_content_changes"].add(sum.counters.contents)
+    table["feedstore_content_items"].add(sum.counters.shownItems)
+    table["feedstore_content_feeds"].add(sum.counters.shownFeeds)
   }
 
   /// Partitions of other workers that this process follows.
@@ -339,6 +359,15 @@ struct MetricTable {
     counter feedstore_noops Events and records that changed nothing, by reason.
     counter feedstore_cut_items Items that were deleted because their sections keep no more.
     counter feedstore_ended_items Items that were deleted because they had ended.
+    gauge feedstore_contents Contents in memory.
+    gauge feedstore_contents_bytes Bytes of their ids and values, which limits.maxContentsBytes bounds.
+    counter feedstore_contents_records Records read from the contents topic.
+    counter feedstore_contents_rejected_records Records of the contents topic that were no valid contents.
+    gauge feedstore_contents_remaining_records Records of the contents topic left before restored feeds are served.
+    gauge feedstore_contents_delay_seconds Age of the oldest change of a content that is not shown everywhere.
+    counter feedstore_content_changes Changes of contents that items show, in each worker.
+    counter feedstore_content_items Items that changed because of contents.
+    counter feedstore_content_feeds Changes of feeds because of contents, each at most one changeset.
     counter feedstore_ignored_fields Fields of events that had no effect, by operation and field.
     gauge feedstore_waiting_records Records that were read but are not committed yet.
     gauge feedstore_input_lag_records Input records that are not committed yet, as far as the brokers have \

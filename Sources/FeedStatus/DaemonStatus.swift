@@ -16,6 +16,7 @@ package final class DaemonStatus: Sendable {
     var rejections = RecentRejections()
     /// Nil until a worker has found the topics.
     var topics: TopicChanges?
+    var contents: ContentsStatistics?
   }
 
   private let state = Mutex(State())
@@ -75,6 +76,12 @@ package final class DaemonStatus: Sendable {
   package var tokens: TokenSource? {
     get { state.withLock(\.tokens) }
     set { state.withLock { $0.tokens = newValue } }
+  }
+
+  /// The contents that the process has read; nil before, or if items have no references.
+  package var contents: ContentsStatistics? {
+    get { state.withLock(\.contents) }
+    set { state.withLock { $0.contents = newValue } }
   }
 
   package var rejections: RecentRejections { state.withLock(\.rejections) }
@@ -184,6 +191,21 @@ package final class DaemonStatus: Sendable {
       if state.served.served != before { onServed(state.served.served) }
     }
   }
+}
+
+/// The contents that a process has read.
+package struct ContentsStatistics: Sendable, Equatable {
+  package var count = 0
+  /// Bytes of their ids and values.
+  package var bytes = 0
+  /// Records of their topic.
+  package var records = 0
+  /// Records that were no valid contents.
+  package var rejected = 0
+  /// The number of records left before the workers may serve restored partitions.
+  package var remaining: Int64 = 0
+
+  package init() {}
 }
 
 /// The newest records that a process has rejected, oldest first, with the beginnings of their keys and values.

@@ -22,6 +22,8 @@ public actor FeedStore {
   let share: StateShare
   /// The contents that items refer to.
   private let contents: ContentTable
+  /// Shows their changes; nil if the store itself changes them.
+  private var spread: ContentSpread?
   /// The name of their topic as UTF-8; nil if items have no references.
   private let contentsTopic: [UInt8]?
   private let hasContents: Bool
@@ -46,18 +48,24 @@ public actor FeedStore {
   private static let restoredAtOnce = 10_000
   /// The number of items that end in one step of the daemon, which takes some milliseconds.
   private static let endedAtOnce = 10_000
+  /// The same for items that show a changed content.
+  private static let shownAtOnce = 5_000
 
   /// - Parameters:
   ///   - budget: counts the state of all stores in the process.
   ///   - contents: the contents that items refer to.
+  ///   - followsContents: whether others change the contents; if not, the store applies their records.
   public init(
     options: FeedStoreOptions,
     budget: StateBudget = StateBudget(),
-    contents: ContentTable = ContentTable()
+    contents: ContentTable = ContentTable(),
+    followsContents: Bool = false
   ) {
     self.options = options
     share = StateShare(budget)
     self.contents = contents
+    let window = options.contentsWindowMilliseconds
+    spread = followsContents ? ContentSpread(contents, windowMilliseconds: window) : nil
     contentsTopic = options.topics.contents.map { Array($0.utf8) }
     hasContents = contentsTopic != nil
     decoder = RecordDecoder(limits: options.limits, takesReferences: hasContents)
@@ -80,8 +88,12 @@ public actor FeedStore {
     serve(partition: partition)
   }
 
-  /// Lets the items of a restored partition end, once its input is read.
-  public func serve(partition: Int32) { directories[partition]?.endsItems = true }
+  /// Lets the items of a restored partition end and show the present contents, once its input is read.
+  public func serve(partition: Int32) {
+    guard let directory = directories[partition] else { return }
+    directory.endsItems = true
+    if hasContents { stale += directory.feeds.filter(mayBeStale).map { (partition, $0) } }
+  }
 
   /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
@@ -100,13 +112,11 @@ public actor FeedStore {
     do throws(ReplicaFault) {
       for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
         directory.insert(feed)
-        if feed.isStale { stale.append((partition, feed)) }
         for entry in feed.version?.through ?? [] { restoredThrough.raise(entry.topic, to: entry.offset) }
         noteSharedID(feed.id, of: partition, exists: true)
       }
     } catch {
       restoring = nil
-      stale.removeAll { $0.partition == partition }
       sharedIDs.remove(partition)
       throw error
     }
@@ -168,12 +178,13 @@ public actor FeedStore {
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     checkNoFlush()
-    refreshStale()
+    if spread == nil { refreshStale() }
     defer { counters.endedItems += decoder.takeEndedItems() }
     var lookAhead = LookAhead()
     var nextEnd = nextEnd
-    if case .clock(let now, let wall) = time, nextEnd <= wall, endItems(by: wall, at: now) {
-      return .flushDue
+    if case .clock(let now, let wall) = time {
+      if nextEnd <= wall, endItems(by: wall, at: now) { return .flushDue }
+      if spread != nil, showContents(at: now) { return .flushDue }
     }
     while let record = try batch.current() {
       let now: Int64
@@ -236,7 +247,16 @@ public actor FeedStore {
   public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
 
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
-  public var deadline: Int64? { coalescer.deadline ?? (stale.isEmpty ? nil : 0) }
+  public var deadline: Int64? { coalescer.deadline ?? (stale.isEmpty || spread != nil ? nil : 0) }
+
+  /// When `apply` next shows changed contents, even without records; nil if nothing has changed.
+  public func nextContents(at now: Int64) -> Int64? {
+    guard let spread else { return nil }
+    return stale.isEmpty ? spread.nextTime(at: now) : now
+  }
+
+  /// Since when a content has changed that is not shown everywhere; nil if there is none.
+  public var contentsChangedSince: Int64? { spread?.since }
 
   /// Whether changes of a partition, or only offsets, wait to be published.
   public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
@@ -316,37 +336,82 @@ public actor FeedStore {
 
   /// Applies or rejects a record of the contents topic.
   private func takeContent(_ record: InputRecord, _ byteCount: Int) {
-    do throws(Rejection) {
-      let (id, value) = try decoder.decodeContent(record)
-      let change = contents.set(id, value, at: record.position, partition: record.partition)
-      waiting.contents.append(change)
-      for (partition, directory) in directories.sorted(by: { $0.key < $1.key }) {
-        let bytes = directory.stateBytes
-        directory.show(change, at: record.position.time) { list($0, partition) }
-        share.add(directory.stateBytes - bytes)
-      }
-    } catch {
-      counters.rejects[error.code, default: 0] += 1
-      waiting.reject(record, error, bytes: byteCount)
+    let (change, rejection) = contents.apply(record, with: decoder)
+    if let rejection {
+      counters.rejects[rejection.code, default: 0] += 1
+      waiting.reject(record, rejection, bytes: byteCount)
+    }
+    guard let change else { return }
+    waiting.contents.append(change)
+    guard let number = change.number else { return }
+    counters.contents += 1
+    for partition in directories.keys.sorted() {
+      var (left, most) = (Int.max, Int.max)
+      show(number, in: partition, at: record.position.time, left: &left, most: &most)
     }
   }
 
-  /// Shows the present contents in stale feeds. Their changes are due at once.
+  /// Shows the next few changed contents.
+  ///
+  /// - Returns: whether the waiting changes must be published at once.
+  private func showContents(at now: Int64) -> Bool {
+    let before = counters
+    var most = FeedStore.shownAtOnce
+    refreshStale(most: &most)
+    counters.contents += spread?.take(for: directories.keys.sorted(), at: now) ?? 0
+    if most > 0 {
+      spread?.advance { partition, number, time, left in
+        show(number, in: partition, at: time, left: &left, most: &most)
+      }
+    }
+    let shown = counters.shownItems - before.shownItems
+    if shown == 0 { return false }
+    if !isPublicationDue { countersBeforeWindow = before }
+    return coalescer.add(records: shown, bytes: 0, copiedBytes: waiting.rejectedBytes, at: now)
+  }
+
+  private func show(
+    _ content: UInt32,
+    in partition: Int32,
+    at time: Int64,
+    left: inout Int,
+    most: inout Int
+  ) {
+    guard let directory = directories[partition] else { return left = 0 }
+    let bytes = directory.stateBytes
+    counters.shownItems += directory.show(content, at: time, left: &left, most: &most) { list($0, partition) }
+    share.add(directory.stateBytes - bytes)
+  }
+
+  /// Shows the present contents in all stale feeds. Their changes are due at once.
   private func refreshStale() {
     if stale.isEmpty { return }
     if !coalescer.isWaiting { countersBeforeWindow = counters }
-    for (partition, feed) in stale {
+    var most = Int.max
+    refreshStale(most: &most)
+    coalescer.begin(at: 0)
+  }
+
+  /// Shows the present contents in stale feeds, of which the last may have more items than are left to visit.
+  private func refreshStale(most: inout Int) {
+    while most > 0, let (partition, feed) = stale.popLast() {
       guard let directory = directories[partition] else { continue }
       let bytes = directory.stateBytes
-      if directory.showContents(in: feed, at: contents.newest) { list(feed, partition) }
+      let (changed, visited) = directory.showContents(in: feed, at: contents.newest) { list($0, partition) }
+      counters.shownItems += changed
+      most = max(0, most - max(1, visited))
       share.add(directory.stateBytes - bytes)
     }
-    stale.removeAll()
-    coalescer.begin(at: 0)
+  }
+
+  /// Whether a feed may have items that do not show the present contents.
+  private func mayBeStale(_ feed: PublishedFeed) -> Bool {
+    spread == nil ? feed.isStale : feed.hasReferences
   }
 
   /// Lists a feed that changed without a record.
   private func list(_ feed: PublishedFeed, _ partition: Int32) {
+    counters.shownFeeds += 1
     waiting.feeds.append((partition, feed))
     waiting.withoutRecords.insert(partition)
   }
@@ -385,7 +450,7 @@ public actor FeedStore {
   /// Begins to publish the waiting changes.
   public func beginFlush() -> Flush {
     checkNoFlush()
-    refreshStale()
+    if spread == nil { refreshStale() }
     waiting.sortFeeds()
     let isLarge = waiting.mostPublishedBytes(inputBytes: coalescer.waitingBytes) > options.maxTransactionBytes
     isFlushing = true
@@ -502,7 +567,7 @@ public actor FeedStore {
       share.add(growth.bytes)
     }
     contents.undo(waiting.contents)
-    stale += waiting.feeds[first...].filter { $0.feed.isStale }
+    if hasContents { stale += waiting.feeds[first...].filter { mayBeStale($0.feed) } }
     counters = countersBeforeWindow
   }
 

@@ -8,6 +8,8 @@ public struct FeedStoreOptions: Sendable, Equatable {
   public var output = OutputOptions()
   public var limits = Limits()
   public var topics = TopicNames()
+  /// How long a changed content waits for further changes, in milliseconds. A replay does not wait.
+  public var contentsWindowMilliseconds: Int64 = 1_000
   /// A larger flush is published in several transactions, each of which ends after a feed. A single transaction may
   /// exceed this size by one feed, or by the deletions that belong to the last one.
   public var maxTransactionBytes = Int.max

@@ -18,6 +18,12 @@ public struct StoreCounters: Sendable, Equatable {
   public var cutItems = 0
   /// Items that were deleted because they had ended.
   public var endedItems = 0
+  /// Changes of contents, each counted in every store.
+  public var contents = 0
+  /// Items that changed because of them.
+  public var shownItems = 0
+  /// Feeds of a flush that changed because of them.
+  public var shownFeeds = 0
   /// Records written to the changesets topic, nulls included.
   public var outputRecords = 0
   /// Bytes of the keys and values of these records.
@@ -51,6 +57,9 @@ public struct StoreCounters: Sendable, Equatable {
     noOps.merge(other.noOps, uniquingKeysWith: +)
     cutItems += other.cutItems
     endedItems += other.endedItems
+    contents += other.contents
+    shownItems += other.shownItems
+    shownFeeds += other.shownFeeds
     outputRecords += other.outputRecords
     outputBytes += other.outputBytes
     flushes += other.flushes

@@ -30,6 +30,10 @@ extension LogEvent {
   package static let inputRepeated = LogEvent(.warning, "input.repeated")
   package static let inputTransactionOpen = LogEvent(.warning, "input.transaction-open")
 
+  // The contents topic is read.
+  package static let contentRejected = LogEvent(.warning, "contents.rejected")
+  package static let contentsRetrying = LogEvent(.warning, "contents.retrying")
+
   // Changesets are published.
   package static let transactionProducerRefused = LogEvent(.warning, "transaction.producer-refused")
   package static let transactionProducerAbandoned = LogEvent(.debug, "transaction.producer-abandoned")

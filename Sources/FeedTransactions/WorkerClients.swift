@@ -20,6 +20,8 @@ package protocol WorkerClients: Sendable {
     topic: String,
     log: Log
   ) throws(KafkaError) -> RestoreReader
+  /// Creates a client that reads committed records, without a group.
+  func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer
   /// Creates a client for requests that a member of the group cannot make.
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
   /// Milliseconds of a clock that never goes back.
@@ -61,6 +63,10 @@ package struct KafkaClients: WorkerClients {
       reader: try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: handler),
       measurer: try Consumer(configuration: settings.reader, isolationLevel: .readUncommitted, log: handler)
     )
+  }
+
+  package func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer {
+    try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: log.kafkaHandler)
   }
 
   package func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {

@@ -11,6 +11,8 @@ package struct WorkerEnvironment: Sendable {
   package var clients: any WorkerClients = KafkaClients()
   /// Holds followed partitions from which restorations can continue; nil if there are none.
   package var standby: (any PartitionFollower)?
+  /// Reads the contents that items refer to; nil if items have no references.
+  package var contents: ContentsReader?
   package let stop: StopRequest
   package private(set) var log: Log
   package let rejectedLimit = RejectedRecordLimit()

@@ -271,6 +271,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case ownNamesDiffer = "2.16 a reference does not have the name of a member of the own data"
   case patchOfOwnData = "2.16 item.patch changes the own data"
   case patchOfReferences = "2.16 item.patch changes the references"
+  case invalidContentDeletes = "2.16 a rejected content is deleted"
   case contentsShown = "2.16 a changed content changes the items that refer to it"
   case contentsMoveItems = "2.16 a changed content moves items of ordered sections"
   case timeOfContents = "2.16 time includes the timestamps of contents that changed the feed"

@@ -15,6 +15,8 @@ public final class ContentTable: Sendable {
     var seen: [Int32: Int64] = [:]
     /// The greatest timestamp of all records.
     var newest: Int64 = 0
+    /// For each following store, the numbers of the contents that have changed since it took them.
+    var changed: [Set<UInt32>] = []
   }
 
   fileprivate struct Entry {
@@ -23,12 +25,14 @@ public final class ContentTable: Sendable {
     var value: OwnedSpan?
     /// The number of references to it.
     var useCount = 0
+    /// The timestamp of its newest record, in milliseconds since 1970.
+    var time: Int64 = 0
   }
 
   /// The value of a content before a change.
   public struct Change: Sendable {
     /// The content's number; nil if no item shows it or its value is the same as before.
-    let number: UInt32?
+    package let number: UInt32?
     fileprivate let id: [UInt8]
     fileprivate let value: [UInt8]?
     fileprivate let partition: Int32
@@ -57,19 +61,35 @@ public final class ContentTable: Sendable {
     state.withLock { state in
       let number = state.number(of: id)
       let entry = state.entries[Int(number)]
-      let isSame = value.map { new in entry.value.map { $0.span.hasSameBytes(as: new) } ?? false }
+      let isSame =
+        value.map { new in entry.value.map { $0.span.hasSameBytes(as: new) } ?? false } ?? (entry.value == nil)
+      let isShown = !isSame && entry.useCount > 0
       let seen = state.seen[partition]
+      state.entries[Int(number)].time = position.time
+      if isShown { for store in state.changed.indices { state.changed[store].insert(number) } }
       state.set(number, value.map { OwnedSpan($0) })
       state.seen[partition] = max(seen ?? -1, position.offset)
       state.newest = max(state.newest, position.time)
       return Change(
-        number: entry.useCount == 0 || isSame ?? (entry.value == nil) ? nil : number,
+        number: isShown ? number : nil,
         id: Array(id.buffer),
         value: entry.value.map { Array($0.span.buffer) },
         partition: partition,
         seen: seen
       )
     }
+  }
+
+  /// Applies a record of the contents topic. An invalid one deletes the content: readers of the compacted topic find no
+  /// other value.
+  package func apply(
+    _ record: InputRecord,
+    with decoder: RecordDecoder
+  ) -> (change: Change?, rejection: Rejection?) {
+    var (value, rejection): (ByteSpan?, Rejection?)
+    do throws(Rejection) { value = try decoder.decodeContent(record) } catch { rejection = error }
+    guard let id = decoder.contentID(of: record) else { return (nil, rejection) }
+    return (set(id, value, at: record.position, partition: record.partition), rejection)
   }
 
   /// Undoes changes, the latest first.
@@ -94,6 +114,9 @@ public final class ContentTable: Sendable {
     output.append(value?.span ?? FeedState.null)
   }
 
+  /// The timestamp of a content's newest record, in milliseconds since 1970.
+  package func time(of number: UInt32) -> Int64 { state.withLock { $0.entries[Int(number)].time } }
+
   /// The greatest timestamp of all records, in milliseconds since 1970.
   package var newest: Int64 { state.withLock { $0.newest } }
 
@@ -102,6 +125,29 @@ public final class ContentTable: Sendable {
     let seen = state.withLock { $0.seen }.sorted { $0.key < $1.key }
     if seen.isEmpty { return [] }
     return Array("{\(seen.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}".utf8)
+  }
+
+  // MARK: Stores
+
+  /// Begins to note changes for a store.
+  ///
+  /// - Returns: the number of the store.
+  package func follow() -> Int {
+    state.withLock { state in
+      state.changed.append([])
+      return state.changed.count - 1
+    }
+  }
+
+  /// Whether contents have changed since a store took them.
+  package func hasChanges(for store: Int) -> Bool { state.withLock { !$0.changed[store].isEmpty } }
+
+  /// The numbers of the contents that have changed since a store took them. Some may be out of use.
+  package func takeChanges(for store: Int) -> [UInt32] {
+    state.withLock { state in
+      defer { state.changed[store] = [] }
+      return state.changed[store].sorted()
+    }
   }
 
   // MARK: Uses

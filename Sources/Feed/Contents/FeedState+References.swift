@@ -14,16 +14,17 @@ extension FeedState {
     let text = fields.refs ?? oldText
     let keepsReferences = text.hasSameBytes(as: oldText)
     let keepsKind = fields.kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
+    // Used before their contents are read, so that no change of these is missed.
+    let references =
+      text.isEmpty ? nil : keepsReferences ? old.references : makeReferences(text, of: handle)
     let (data, ownCount) = composed(fields, over: old)
     let end = fields.lifetime.or(old.end)
     if keepsKind, keepsReferences, end == old.end, old.isSet, old.data.hasSameBytes(as: data) { return }
     items.touch(handle)
     var kind = old.kind
     if let new = fields.kind, !keepsKind { kind = kinds.use(new) } else { kinds.use(kind) }
-    let kept = keepsReferences ? old.references?.used() : nil
-    let references = text.isEmpty ? nil : kept ?? makeReferences(text, of: handle)
     var new = Content(copying: data, fingerprint: DataFingerprint.of(data), kind: kind, blocks: blocks)
-    new.append(end, references, ownCount: ownCount, blocks: blocks)
+    new.append(end, keepsReferences ? references?.used() : references, ownCount: ownCount, blocks: blocks)
     let replaced = replaceContent(handle, items, with: new)
     noteRest(of: handle, instead: replaced)
     retireContent(handle, items, replaced)

@@ -96,10 +96,19 @@ extension RecordDecoder {
 
   // MARK: Contents
 
-  /// Decodes a record of the contents topic.
+  /// The id in the key of a record of the contents topic, with quotes; nil if the key is invalid. Valid until the next record.
+  func contentID(of record: InputRecord) -> ByteSpan? {
+    do throws(Rejection) { try check(key: record.key) } catch { return nil }
+    let id = referenceOutput
+    id.removeAll()
+    id.append(quoted: record.key ?? .empty)
+    return id.written
+  }
+
+  /// Decodes the value of a record of the contents topic, and checks its key.
   ///
-  /// - Returns: the content's id, with quotes, and its value; nil deletes it. Valid until the next record.
-  package func decodeContent(_ record: InputRecord) throws(Rejection) -> (id: ByteSpan, value: ByteSpan?) {
+  /// - Returns: the content; nil for a record that deletes it. Valid until the next record.
+  package func decodeContent(_ record: InputRecord) throws(Rejection) -> ByteSpan? {
     defer { if case .bytes(let bytes) = record.value { trim(after: bytes) } }
     var field: JSONText.Field?
     switch record.value {
@@ -109,10 +118,7 @@ extension RecordDecoder {
       field = (first, end)
       try index(key: record.key, valueIn: whole.takeUnretainedValue(), from: first, to: end)
     }
-    let id = referenceOutput
-    id.removeAll()
-    id.append(quoted: record.key ?? .empty)
-    guard let field else { return (id.written, nil) }
+    guard let field else { return nil }
     guard text.character(field.first) == UInt8(ascii: "{") else {
       let found = text.span(of: field).valueForMessage()
       throw Rejection(
@@ -127,6 +133,6 @@ extension RecordDecoder {
         "the content has \(value.count) bytes, more than an eighth of limits.maxDataBytes (\(limits.maxDataBytes))"
       )
     }
-    return (id.written, value)
+    return value
   }
 }

@@ -98,32 +98,59 @@ public final class FeedDirectory {
     add(feed.count)
   }
 
-  /// Shows a changed content in the items that refer to it.
+  /// Shows a changed content in the items that refer to it, the last ones first: the places of references that are added
+  /// or removed between two calls are never before those that are left.
   ///
   /// - Parameters:
-  ///   - change: a content's change.
+  ///   - content: its number.
   ///   - time: the timestamp of its record.
+  ///   - left: the number of references that are left, at most; reduced.
+  ///   - most: the number of references to visit, at most; reduced.
   ///   - list: called with each feed that was not listed for the next flush yet.
-  public func show(_ change: ContentTable.Change, at time: Int64, list: (PublishedFeed) -> Void) {
-    guard let content = change.number, let references else { return }
-    for position in (0..<references.count(content)).reversed() {
-      let block = references[content, position].references
+  /// - Returns: the number of changed items.
+  public func show(
+    _ content: UInt32,
+    at time: Int64,
+    left: inout Int,
+    most: inout Int,
+    list: (PublishedFeed) -> Void
+  ) -> Int {
+    guard let references else { return 0 }
+    var changed = 0
+    while most > 0 {
+      left = min(left, references.count(content))
+      if left == 0 { break }
+      left -= 1
+      most -= 1
+      let block = references[content, left].references
       guard let feed = entries[Int(block.feed)]?.feed.takeUnretainedValue() else { continue }
       let before = feed.count
       guard feed.showContents(block.item, at: time) else { continue }
+      changed += 1
       add(feed.count - before)
       if feed.listForFlush() { list(feed) }
     }
+    return changed
   }
 
   /// Shows the present contents in all items of a feed.
   ///
-  /// - Returns: whether it was not listed for the next flush yet.
-  public func showContents(in feed: PublishedFeed, at time: Int64) -> Bool {
+  /// - Parameter list: called if the feed changes, and was not listed for the next flush yet.
+  /// - Returns: the number of changed items, and of items with references.
+  public func showContents(
+    in feed: PublishedFeed,
+    at time: Int64,
+    list: (PublishedFeed) -> Void
+  ) -> (changed: Int, visited: Int) {
     let before = feed.count
-    feed.state.forEachReferring { item, _ in _ = feed.showContents(item, at: time) }
+    var (changed, visited) = (0, 0)
+    feed.state.forEachReferring { item, _ in
+      visited += 1
+      if feed.showContents(item, at: time) { changed += 1 }
+    }
     add(feed.count - before)
-    return feed.listForFlush()
+    if changed > 0, feed.listForFlush() { list(feed) }
+    return (changed, visited)
   }
 
   // MARK: Records

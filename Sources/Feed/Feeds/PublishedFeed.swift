@@ -202,6 +202,9 @@ public final class PublishedFeed {
     return isStale
   }
 
+  /// Whether items have references. O(1).
+  public var hasReferences: Bool { state.referenceCount != 0 }
+
   /// Shows the present contents in an item, if it is in the feed.
   ///
   /// - Returns: whether it changed.

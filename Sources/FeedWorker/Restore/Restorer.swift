@@ -31,6 +31,8 @@ final class Restorer {
   private var takingOver: ReadPartition?
   /// Input partitions whose offsets have started over, with the greatest offset that feeds may still name as taken.
   private(set) var forgotten: [TopicPartition: Int64] = [:]
+  /// The ends of the contents topic that have to be read before partitions are served; nil if they are not known yet.
+  private var contentsEnds: [Int32: Int64]?
   /// Whether input was delivered twice, possibly because its topic was recreated.
   private var mayHaveRestarted = false
   /// The time of the next step, after a failed one.
@@ -91,6 +93,7 @@ final class Restorer {
   /// Starts restoring partitions, whose input is paused.
   func begin(_ partitions: [TopicPartition]) {
     for partition in partitions { forgotten[partition] = nil }
+    contentsEnds = nil
     if !isRestoring { progress = RestoreProgress(now: now) }
     restoration.assign(partitions)
     pauseEnd = 0
@@ -188,6 +191,7 @@ final class Restorer {
     case .read: try read()
     case .takeOver(let partition): try takeOver(partition, store)
     case .resume(let starts):
+      guard try readContents() else { return [] }
       try resume(at: starts, store)
       return starts.map(\.position)
     }
@@ -461,6 +465,35 @@ final class Restorer {
   }
 
   // MARK: The end
+
+  /// Reads the contents up to the ends that the brokers report now, so that restored feeds never show an older content
+  /// than before.
+  ///
+  /// - Returns: whether all are read.
+  private func readContents() throws -> Bool {
+    guard let contents = environment.contents else { return true }
+    let ends = try contentsEnds ?? contents.requestEnds(timeoutMilliseconds: timeout)
+    contentsEnds = ends
+    let end = min(
+      member.schedule.dueTime,
+      isServing ? environment.coarseClock() + Self.sliceMilliseconds : .max
+    )
+    let remaining = try contents.read(upTo: ends, timeoutMilliseconds: isServing ? 5 : 100) {
+      environment.coarseClock() < end
+    }
+    if remaining == 0 {
+      contentsEnds = nil
+      return true
+    }
+    if let isWaiting = progress.isWaiting(at: now) {
+      log.write(
+        isWaiting ? .restoreWaiting : .restoreProgress,
+        isWaiting ? "restore is waiting for the contents topic, or for brokers" : "reading contents",
+        ["remaining": LogFigure.count(remaining)]
+      )
+    }
+    return false
+  }
 
   /// Resumes the input of partitions whose feeds are restored.
   private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {

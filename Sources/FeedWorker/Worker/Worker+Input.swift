@@ -128,7 +128,7 @@ extension Worker {
       backlog.apply(unread: member.unread(after: machine.positions.read).count)
       store.noteBacklog(backlog.isBehind)
     }
-    noteLag()
+    noteLag(store)
     restorer.logStoppedPartitions()
     refreshOffsets(store)
     if stop.isRequested { log.write(.shutdownStopping, "stopping; publishing pending changes") }
@@ -158,13 +158,32 @@ extension Worker {
   }
 
   /// Records once a second the number of unpublished input records, as far as the brokers have reported.
-  private func noteLag() {
+  private func noteLag(_ store: isolated FeedStore) {
     let now = environment.milliseconds()
     guard now >= nextLag else { return }
     nextLag = now + 1_000
     environment.status.lags(member.lag(behind: machine.positions.committed), of: identity.number)
     member.noteOpenTransactions(behind: machine.positions.committed)
+    noteContentsDelay(store, at: now)
     calls.serve()
+  }
+}
+
+extension Worker {
+  private static let slowContentsMilliseconds: Int64 = 60_000
+
+  /// Reports how long a changed content has not been shown everywhere, and sometimes logs it.
+  private func noteContentsDelay(_ store: isolated FeedStore, at now: Int64) {
+    if environment.contents == nil { return }
+    let delay = store.contentsChangedSince.map { now - $0 } ?? 0
+    status.update { $0.contentsDelay = delay }
+    guard delay >= Self.slowContentsMilliseconds, now >= nextContentsReminder else { return }
+    nextContentsReminder = now + Self.slowContentsMilliseconds
+    log.write(
+      .contentsSlow,
+      "changed contents are shown in so many items that it takes long; change them less often, or add workers",
+      ["delay": LogFigure.duration(milliseconds: delay)]
+    )
   }
 }
 

@@ -1,5 +1,6 @@
 import Changesets
 import Diagnostics
+import Feed
 package import FeedConfiguration
 package import FeedKafka
 package import FeedStatus
@@ -42,6 +43,8 @@ package final class Worker: @unchecked Sendable {
 
   /// When to report the lag next, in milliseconds of the monotonic clock.
   var nextLag: Int64 = 0
+  /// When to log again that changed contents take long.
+  var nextContentsReminder: Int64 = 0
   /// When to commit unchanged offsets again.
   var nextOffsetRefresh: Int64
 
@@ -93,7 +96,14 @@ package final class Worker: @unchecked Sendable {
   /// - Returns: the counters, and the feeds at the end.
   /// - Throws: ``DaemonError`` that names the cause and the remedy.
   package func run() async throws -> DaemonReport {
-    try await run(with: FeedStore(options: options, budget: environment.stateBudget))
+    try await run(
+      with: FeedStore(
+        options: options,
+        budget: environment.stateBudget,
+        contents: environment.contents?.table ?? ContentTable(),
+        followsContents: environment.contents != nil
+      )
+    )
   }
 
   /// The same, with a store that is empty.
@@ -156,10 +166,16 @@ extension Worker {
       throw DaemonError.cannot("publish", error)
 
     case .apply: return .applied(try applySlice(to: store))
-    case .look: return look(store)
+    case .look:
+      try environment.contents?.readArrived { environment.coarseClock() < member.schedule.dueTime }
+      return look(store)
     case .poll(let timeout):
-      // Items that end do not wait for input.
-      let pause = store.nextEnd &- max(0, environment.wallClock())
+      // Neither items that end nor changed contents wait for input.
+      let now = environment.milliseconds()
+      let pause = min(
+        store.nextEnd &- max(0, environment.wallClock()),
+        store.nextContents(at: now).map { $0 - now } ?? .max
+      )
       return try takeInput(timeoutMilliseconds: Int32(max(0, min(Int64(timeout), pause))))
     case .pollWithoutInput(let timeout): return try pollWithoutInput(timeoutMilliseconds: timeout)
     case .checkSchedule: return .schedule(isPollDue: member.isPollDue)

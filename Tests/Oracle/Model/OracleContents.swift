@@ -117,13 +117,23 @@ extension OracleFeed {
 extension Oracle {
   /// Applies a record of the contents topic.
   mutating func applyContent(_ record: OracleRecord) throws(OracleRejection) {
-    let (id, value) = try content(of: record)
-    contents[id] = value
+    do {
+      show(try content(of: record), record)
+    } catch {
+      let hasID = record.key.map { (1...limits.maxIdBytes).contains($0.count) && OracleUTF8.isValid($0) }
+      if hasID == true, keeps(.invalidContentDeletes) { show(nil, record) }
+      throw error
+    }
+  }
+
+  /// Sets a content, or deletes it, and shows that.
+  private mutating func show(_ value: [UInt8]?, _ record: OracleRecord) {
+    contents[record.key ?? []] = value
     seenContents[record.partition] = max(record.offset, seenContents[record.partition] ?? 0)
     for key in feedKeys { showContents(in: key, at: record.time) }
   }
 
-  private func content(of record: OracleRecord) throws(OracleRejection) -> (id: [UInt8], value: [UInt8]?) {
+  private func content(of record: OracleRecord) throws(OracleRejection) -> [UInt8]? {
     guard let id = record.key, !id.isEmpty else { throw OracleRejection(.missingKey) }
     guard OracleUTF8.isValid(id), OracleUTF8.isValid(record.value ?? []) else {
       throw OracleRejection(.invalidUTF8)
@@ -131,7 +141,7 @@ extension Oracle {
     guard record.byteCount <= limits.maxRecordBytes, id.count <= limits.maxIdBytes else {
       throw OracleRejection(.limitExceeded)
     }
-    guard let value = record.value else { return (id, nil) }
+    guard let value = record.value else { return nil }
     let json: OracleJSON
     do {
       json = try OracleJSON.parse(value, maxDepth: limits.maxDepth)
@@ -141,6 +151,6 @@ extension Oracle {
     }
     guard case .object = json.content else { throw OracleRejection(.invalidField) }
     guard json.minified.count <= limits.maxDataBytes / 8 else { throw OracleRejection(.limitExceeded) }
-    return (id, json.minified)
+    return json.minified
   }
 }
