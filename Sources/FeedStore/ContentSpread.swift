@@ -41,6 +41,7 @@ struct ContentSpread {
   /// Calls the body with the partition, a content's number and timestamp, and the number of references that are left, until
   /// it leaves some.
   mutating func advance(_ show: (Int32, UInt32, Int64, inout Int) -> Void) {
+    if contents.isEmpty { return }
     while let (partition, number) = contents.last {
       show(partition, number, table.time(of: number), &left)
       if left > 0 { return }

@@ -1,3 +1,4 @@
+import Changesets
 import Diagnostics
 import FeedKafka
 
@@ -29,6 +30,10 @@ struct LateReports: WorkerClients {
     log: Log
   ) throws(KafkaError) -> RestoreReader {
     try clients.makeChangesets(settings, topic: topic, log: log)
+  }
+
+  func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer {
+    try clients.makeReader(settings, log: log)
   }
 
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {

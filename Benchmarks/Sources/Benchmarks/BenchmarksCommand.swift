@@ -8,7 +8,7 @@ enum BenchmarksCommand {
     "replay", "memory", "kafka", "backlog", "ingest", "latency", "members", "http", "fanout", "windows",
     "metrics",
   ]
-  private static let names = outsideNames + ["change", "ordered", "replace", "restore"]
+  private static let names = outsideNames + ["change", "ordered", "replace", "restore", "contents"]
   private static let usage = """
     usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [--members OPTIONS] [REPLAY-FILE…]
 
@@ -73,6 +73,7 @@ enum BenchmarksCommand {
     if isWanted("ordered") { await OrderedCost.run(redis: path(of: "redis-server")) }
     if isWanted("replace") { ReplaceCost.run() }
     if isWanted("restore") { await RestoreCost.run() }
+    if isWanted("contents") { await ContentsCost.run() }
   }
 
   /// Where a program is that is installed; nil if it is not.

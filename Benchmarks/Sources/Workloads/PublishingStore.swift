@@ -22,8 +22,11 @@ package struct PublishingStore {
   }
 
   /// Records with offsets after those made before.
-  package mutating func makeList(_ records: [(feed: String, text: String)]) -> RecordList {
-    let list = RecordList(records, firstOffset: nextOffset)
+  package mutating func makeList(
+    _ records: [(feed: String, text: String)],
+    topic: String = "feeds.items"
+  ) -> RecordList {
+    let list = RecordList(records, topic: topic, firstOffset: nextOffset)
     nextOffset += Int64(records.count)
     return list
   }

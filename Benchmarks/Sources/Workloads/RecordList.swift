@@ -3,15 +3,15 @@ import FeedStore
 
 /// Records in one block of memory, created before measuring.
 package final class RecordList: InputBatch, @unchecked Sendable {
-  private static let topic = Array("feeds.items".utf8)
-
   private let bytes: UnsafeMutableRawBufferPointer
   /// The ends of each record's key and value.
   @exclusivity(unchecked) private var ends: [(key: Int, value: Int)] = []
+  private let topic: [UInt8]
   private let firstOffset: Int64
   @exclusivity(unchecked) private var next = 0
 
-  package init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
+  package init(_ records: [(feed: String, text: String)], topic: String = "feeds.items", firstOffset: Int64) {
+    self.topic = Array(topic.utf8)
     self.firstOffset = firstOffset
     let total = records.reduce(0) { $0 + $1.feed.utf8.count + $1.text.utf8.count }
     bytes = .allocate(byteCount: max(1, total), alignment: 64)
@@ -30,7 +30,7 @@ package final class RecordList: InputBatch, @unchecked Sendable {
     guard let (_, key, value) = upcoming(0) else { return nil }
     return InputRecord(
       partition: 0,
-      position: RecordPosition(topic: Self.topic, offset: firstOffset + Int64(next), timestamp: 0),
+      position: RecordPosition(topic: topic, offset: firstOffset + Int64(next), timestamp: 0),
       key: key,
       value: .bytes(value)
     )

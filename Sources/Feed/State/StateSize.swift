@@ -96,7 +96,7 @@ extension FeedState {
       let listed = decoder.items[position]
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
       if let known, items[known].scope != scope { subtract(known, from: &result) }
-      add(listed.id, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
+      add(listed, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
     }
     return result
   }
@@ -128,7 +128,7 @@ extension FeedState {
       for position in section.items {
         let item = decoder.items[position]
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
-        add(item.id, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
+        add(item, decoder.fields(ofItem: position), known, fields.lifetime, to: &result)
       }
     }
     return result
@@ -148,7 +148,7 @@ extension FeedState {
 
   /// - Parameter known: the existing item with that id, whose kind and data are kept.
   private func add(
-    _ id: ByteSpan,
+    _ listed: ListedItem,
     _ given: ElementFields,
     _ known: ElementHandle?,
     _ ttl: NumberField,
@@ -156,9 +156,9 @@ extension FeedState {
   ) {
     var fields = given
     // The end itself does not matter, as all have the same number of bytes.
-    fields.lifetime = given.lifetime.or(FeedState.end(after: ttl, 0))
+    fields.lifetime = listed.expires.or(FeedState.end(after: ttl, 0))
     fields = composed(fields, of: known)
     measure.items += 1
-    measure.bytes += StateSize.item + ReloadText.byteCount(id, fields)
+    measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }
 }

@@ -1,3 +1,4 @@
+import Changesets
 import Diagnostics
 import FeedKafka
 import FeedStore
@@ -127,6 +128,10 @@ struct AbandonedTransactionsTests {
     }
 
     func makeProbe(_ settings: KafkaSettings, log: Log) -> any GroupProbe { Witness(self) }
+
+    func makeReader(_ settings: KafkaSettings, log: Log) -> any RecordConsumer {
+      preconditionFailure("nothing is read")
+    }
 
     func makeProducer(
       _ configuration: KafkaConfiguration,

@@ -61,6 +61,8 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     return SimulatedConsumer(network, process, options)
   }
 
+  func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer { makeReader() }
+
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     makeReader(.readUncommitted)
   }
