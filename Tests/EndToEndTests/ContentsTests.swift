@@ -1,10 +1,14 @@
-import Feed
+import ChangesetTestSupport
+import FeedConfiguration
 import FeedDaemon
+import FeedStore
+import Kafka
 import KafkaTestSupport
 import ObservationSupport
 import OperatingSystem
 import Testing
 
+@testable import Feed
 @testable import FeedKafka
 @testable import FeedStatus
 

@@ -1,5 +1,6 @@
+import CBareLoop
+import Feed
 import FeedStore
-import Glibc
 import Workloads
 
 /// One content in many feeds: its cost against the same change as one `item.patch` for each feed, and the memory of references.
@@ -126,7 +127,7 @@ enum ContentsCost {
   }
 
   private static func memory(of form: Form) async -> Int {
-    let before = inUse()
+    let before = allocatedBytes()
     var store = store()
     if form == .references { await publish(0..<contentCount, to: &store) }
     var random = RandomNumbers(seed: 1)
@@ -145,12 +146,7 @@ enum ContentsCost {
         ("f\(feed)", #"{"op":"section.replace","section":"s","items":[\#(items.joined(separator: ","))]}"#)
       ])
     }
-    return inUse() - before
+    return Int(allocatedBytes()) - Int(before)
   }
 
-  private static func inUse() -> Int {
-    malloc_trim(0)
-    let info = mallinfo2()
-    return Int(info.uordblks + info.hblkhd)
-  }
 }

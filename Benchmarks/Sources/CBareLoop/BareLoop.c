@@ -5,6 +5,7 @@
 #include "Client.h"
 
 #include <librdkafka/rdkafka_mock.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,11 @@ enum {
   /// The time to wait for a first record.
   idleMilliseconds = 50,
 };
+
+size_t allocatedBytes(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 
 static volatile sig_atomic_t hasEnded;
 

@@ -24,3 +24,6 @@ struct BareLoopOptions {
 /// Writes "ready" to standard error when it has partitions. After SIGTERM it writes the numbers of records and
 /// transactions, and returns 0. An error ends the process with status 1 and the reason.
 int runBareLoop(struct BareLoopOptions options);
+
+/// Bytes that the process has allocated and not freed.
+size_t allocatedBytes(void);
