@@ -78,6 +78,7 @@ import Testing
     ("http.jwt.claim=/a/b", { $0.http.jwt.claim == "/a/b" }),
     ("http.jwt.read=user-{sub}/*", { $0.http.jwt.read == [ClaimPattern("user-{sub}/*")] }),
     ("http.jwt.write=[\"a\", \"b\"]", { $0.http.jwt.write == [ClaimPattern("a"), ClaimPattern("b")] }),
+    ("http.jwt.contents=user-{sub}", { $0.http.jwt.contents == [ClaimPattern("user-{sub}")] }),
     ("http.jwt.leeway=2m", { $0.http.jwt.leewayMilliseconds == 120_000 }),
     ("http.public=[\"news/*\", \"b\"]", { $0.http.server.publicFeeds == NamePatterns(["news/*", "b"]) }),
     ("http.allowedOrigins=https://a.example", { $0.http.allowedOrigins == "https://a.example" }),
