@@ -377,7 +377,10 @@ public actor FeedStore {
     left: inout Int,
     most: inout Int
   ) {
-    guard let directory = directories[partition] else { return left = 0 }
+    guard let directory = directories[partition] else {
+      left = 0
+      return
+    }
     let bytes = directory.stateBytes
     counters.shownItems += directory.show(content, at: time, left: &left, most: &most) { list($0, partition) }
     share.add(directory.stateBytes - bytes)

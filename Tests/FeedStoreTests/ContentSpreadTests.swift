@@ -102,7 +102,9 @@ import Testing
     #expect(await store.published().values.first??.contains(#""data":{"a":null}"#) == true)
   }
 
-  @Test(arguments: 0..<40) func `every item shows its contents in the end, whatever came between`(_ seed: UInt64)
+  @Test(arguments: 0..<40) func `every item shows its contents in the end, whatever came between`(
+    _ seed: UInt64
+  )
     async throws
   {
     var random = SplitMix64(seed: seed)

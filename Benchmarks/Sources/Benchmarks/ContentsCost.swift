@@ -66,7 +66,9 @@ enum ContentsCost {
       await publish(0..<1, to: &store)
       for feed in 0..<feedCount {
         let refs = feed < count ? #","refs":{"c":"c0"}"# : ""
-        let items = (0..<itemsPerFeed).map { #"{"id":"i\#($0)","data":\#(data($0))\#($0 == 50 ? refs : "")}"# }
+        let items = (0..<itemsPerFeed).map {
+          #"{"id":"i\#($0)","data":\#(data($0))\#($0 == 50 ? refs : "")}"#
+        }
         let event = #"{"op":"section.replace","section":"s","items":[\#(items.joined(separator: ","))]}"#
         await store.apply([("f\(feed)", event)])
       }
@@ -76,7 +78,10 @@ enum ContentsCost {
       for round in 1...rounds {
         let change = [("c0", content(round))]
         let patches = (0..<count).map { feed in
-          ("f\(feed)", #"{"op":"item.patch","item":"i49","data":{"text":"\#(round)\#(content(round).count)"}}"#)
+          (
+            "f\(feed)",
+            #"{"op":"item.patch","item":"i49","data":{"text":"\#(round)\#(content(round).count)"}}"#
+          )
         }
         contentBytes = change.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
         patchBytes = patches.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
@@ -88,7 +93,9 @@ enum ContentsCost {
         patched.apply.add(b.apply)
         patched.publish.add(b.publish)
       }
-      let (new, old) = (shown.apply.median + shown.publish.median, patched.apply.median + patched.publish.median)
+      let (new, old) = (
+        shown.apply.median + shown.publish.median, patched.apply.median + patched.publish.median
+      )
       table.add(
         count == 1 ? "1 feed" : "\(Format.grouped(count)) feeds",
         Format.microseconds(shown.apply.median),
@@ -103,8 +110,10 @@ enum ContentsCost {
     print(table.text)
   }
 
-  private static func measure(_ store: PublishingStore, _ list: RecordList) async -> (apply: UInt64, publish: UInt64)
-  {
+  private static func measure(
+    _ store: PublishingStore,
+    _ list: RecordList
+  ) async -> (apply: UInt64, publish: UInt64) {
     let started = now()
     await store.apply(list)
     let applied = now()
@@ -115,7 +124,12 @@ enum ContentsCost {
   // MARK: Memory
 
   private static func measureMemory() async {
-    var table = MarkdownTable("1,000,000 items, 100,000 contents of 64 bytes", "memory", "an item", "a reference, beyond copies")
+    var table = MarkdownTable(
+      "1,000,000 items, 100,000 contents of 64 bytes",
+      "memory",
+      "an item",
+      "a reference, beyond copies"
+    )
     var bytes: [Form: Int] = [:]
     let references = 2 * feedCount * itemsPerFeed
     for form in Form.allCases {

@@ -120,7 +120,10 @@ package struct ElementFields {
   @inline(__always)
   mutating func complete(isItem: Bool) {
     if data == nil { return }
-    guard isItem else { return self = filled(from: .ofNewSection) }
+    if !isItem {
+      self = filled(from: .ofNewSection)
+      return
+    }
     lifetime = lifetime.or(.none)
     setting = setting ?? .empty
   }
@@ -373,7 +376,9 @@ struct Content {
   }
 
   @inline(never)
-  private func giveBackWithRest(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
+  private func giveBackWithRest(to blocks: BlockPool.Handle?) {
+    BlockPool.giveBack(bytes, blockCount, to: blocks)
+  }
 
   // MARK: References
 
@@ -457,7 +462,12 @@ extension FeedState {
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
     let content = items[item].content
-    return ElementFields(kind: kind(item), data: content.data, lifetime: content.end, refs: content.references?.text)
+    return ElementFields(
+      kind: kind(item),
+      data: content.data,
+      lifetime: content.end,
+      refs: content.references?.text
+    )
   }
 
   /// All fields of a section.
