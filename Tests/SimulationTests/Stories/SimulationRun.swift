@@ -134,7 +134,10 @@ final class SimulationRun {
     heal()
     let healed = simulator.milliseconds
     if failure == nil { failure = pass(until: healed + Self.patience) { self.isCaughtUp } }
-    if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))" }
+    if failure == nil, !isCaughtUp {
+      failure =
+        "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))"
+    }
     let caughtUp = simulator.milliseconds
     // No offsets say that contents are shown.
     if failure == nil, story.setting.ingesters > 0 {
@@ -320,7 +323,8 @@ final class SimulationRun {
   }
 
   private var isCaughtUp: Bool {
-    lag.isEmpty && hasEnded && sharing.complaints(about: observation.feeds).isEmpty && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
+    lag.isEmpty && hasEnded && sharing.complaints(about: observation.feeds).isEmpty
+      && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
   }
 
   /// Whether everything is deleted that ends during the story.
