@@ -91,7 +91,7 @@ public actor FeedStore {
   /// Lets the items of a restored partition end and show the present contents, once its input is read.
   public func serve(partition: Int32) {
     guard let directory = directories[partition] else { return }
-    directory.endsItems = true
+    directory.isServed = true
     if hasContents { stale += directory.feeds.filter(mayBeStale).map { (partition, $0) } }
   }
 
@@ -122,7 +122,7 @@ public actor FeedStore {
     }
     if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
-    directory.endsItems = false
+    directory.isServed = false
     directories[partition] = directory
     recent = nil
     restoring = nil
@@ -377,7 +377,11 @@ public actor FeedStore {
     left: inout Int,
     most: inout Int
   ) {
-    guard let directory = directories[partition] else { return left = 0 }
+    // Of a partition that is not served yet, older contents may have been read than it shows.
+    guard let directory = directories[partition], directory.isServed else {
+      left = 0
+      return
+    }
     let bytes = directory.stateBytes
     counters.shownItems += directory.show(content, at: time, left: &left, most: &most) { list($0, partition) }
     share.add(directory.stateBytes - bytes)

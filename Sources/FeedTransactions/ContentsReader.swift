@@ -52,7 +52,8 @@ package final class ContentsReader: Sendable {
       var ends: [Int32: Int64] = [:]
       for number in state.positions.keys {
         let partition = reader.topicPartition(number)
-        ends[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds).high
+        ends[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+          .high
       }
       return ends
     }
@@ -94,7 +95,11 @@ package final class ContentsReader: Sendable {
     let events = try reader.read(timeoutMilliseconds: timeoutMilliseconds) { record in
       if !isFirst, !hasTime() { return false }
       isFirst = false
-      let position = RecordPosition(topic: name, offset: record.offset, timestamp: record.timestampMilliseconds)
+      let position = RecordPosition(
+        topic: name,
+        offset: record.offset,
+        timestamp: record.timestampMilliseconds
+      )
       let rejection = table.apply(
         InputRecord(
           partition: record.partition,
@@ -110,7 +115,9 @@ package final class ContentsReader: Sendable {
       if table.bytes > maxBytes { failure = tooLarge }
       return failure == nil
     }
-    for (number, end) in events?.ends ?? [:] { state.positions[number] = max(state.positions[number] ?? 0, end) }
+    for (number, end) in events?.ends ?? [:] {
+      state.positions[number] = max(state.positions[number] ?? 0, end)
+    }
     state.statistics.count = table.count
     state.statistics.bytes = table.bytes
     if state.statistics != before { environment.status.contents = state.statistics }
@@ -119,7 +126,7 @@ package final class ContentsReader: Sendable {
 
   /// Opens the partitions that are not open yet. The daemon's regular check of its topics finds new ones.
   private func open(_ state: State, _ timeoutMilliseconds: Int32) throws(KafkaError) -> PartitionReader {
-    var count = environment.status.topicChanges.first { $0.topic == topic }?.after ?? 0
+    var count = environment.status.partitionCount(of: topic)
     if let reader = state.reader, count <= state.positions.count { return reader }
     let reader: PartitionReader
     if let known = state.reader {
@@ -133,7 +140,8 @@ package final class ContentsReader: Sendable {
     var starts: [Int32: Int64] = [:]
     for number in 0..<count where state.positions[number] == nil {
       let partition = reader.topicPartition(number)
-      starts[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds).low
+      starts[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+        .low
     }
     try reader.add(starts)
     state.positions.merge(starts) { $1 }

@@ -14,9 +14,12 @@ public struct InputOracle: Sendable {
     var offset: Int
   }
 
-  /// - Parameter records: the whole input. No feed is in both topics, so their relative order does not matter.
-  public init(_ records: [TopicRecord]) {
-    var oracle = Oracle()
+  /// - Parameters:
+  ///   - records: the whole input. No feed is in both topics, so their relative order does not matter.
+  ///   - contents: all records of the contents topic. As the feeds show the newest contents at the end, these come first.
+  public init(_ records: [TopicRecord], contents: [TopicRecord] = [], contentsTopic: String? = nil) {
+    var oracle = Oracle(contentsTopic: contentsTopic)
+    for content in contents { _ = oracle.apply(content.oracleRecord) }
     for record in records { take(record.oracleRecord, &oracle) }
     for key in oracle.feedKeys { feeds[key] = oracle.current(key) }
   }
@@ -82,8 +85,9 @@ public struct InputOracle: Sendable {
       return "\(name(claim.key)) has records of \(claim.through.count) topics"
     }
     let expected = checksums[claim.key]?[Place(topic: topic, offset: offset)]
-    // The clock decides which items have ended.
-    if expected == claim.checksum || claim.key.id.starts(with: "ending".utf8) { return nil }
+    // The clock decides which items have ended, and which contents are shown.
+    let isTimed = ["ending", "sharing"].contains { claim.key.id.starts(with: $0.utf8) }
+    if expected == claim.checksum || isTimed { return nil }
     return """
       \(name(claim.key)) through \(topic)/\(offset) has checksum \(claim.checksum), \
       expected \(expected ?? "no changeset")

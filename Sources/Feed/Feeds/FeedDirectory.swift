@@ -26,8 +26,8 @@ public final class FeedDirectory {
   /// Whether items end, or sections have a time to live.
   public var hasEnds: Bool { ends.count > 0 }
   let ends = ItemEnds()
-  /// False if the items do not end yet, because their input is not read.
-  @exclusivity(unchecked) public var endsItems = true
+  /// False if the items neither end nor show changed contents yet, because their input is not read.
+  @exclusivity(unchecked) public var isServed = true
 
   private struct Entry {
     /// The feed's id; a copy of its address, so that a lookup need not read the feed.
@@ -202,7 +202,7 @@ public final class FeedDirectory {
   // MARK: Ends
 
   /// A time before which no item ends.
-  public var nextEnd: Int64 { endsItems ? ends.heap.first?.time ?? .max : .max }
+  public var nextEnd: Int64 { isServed ? ends.heap.first?.time ?? .max : .max }
 
   /// Deletes items whose end has come, the earliest first.
   ///

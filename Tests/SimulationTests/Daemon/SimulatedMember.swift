@@ -1,5 +1,6 @@
 import Changesets
 import Diagnostics
+import Feed
 import FeedConfiguration
 import FeedIngest
 import FeedKafka
@@ -96,8 +97,18 @@ final class SimulatedMember {
           try IngestWorker(identity, configuration, settings, environment).run()
           return DaemonReport(environment.status.statistics)
         }
+        var environment = environment
+        environment.contents = configuration.store.topics.contents.map {
+          ContentsReader($0, configuration, settings, environment)
+        }
         let worker = try Worker(identity, configuration, settings, environment)
-        return try run(worker, FeedStore(options: worker.options, budget: environment.stateBudget))
+        let store = FeedStore(
+          options: worker.options,
+          budget: environment.stateBudget,
+          contents: environment.contents?.table ?? ContentTable(),
+          followsContents: environment.contents != nil
+        )
+        return try run(worker, store)
       }
       if process.isAlive {
         end = result

@@ -28,6 +28,8 @@ struct Setting: Equatable {
   var markerMicroseconds: Int64 = 2_000
   /// How much state members may follow of partitions that are others'; nil if they follow none.
   var standbyBytes: Int?
+  /// How long a changed content waits for others; nil if there are no contents.
+  var contentsWindowMilliseconds: Int64?
 
   init() {}
 
@@ -64,22 +66,35 @@ struct Setting: Equatable {
     configuration.maxTransactionBytes = maxTransactionBytes
     configuration.standby.isEnabled = standbyBytes != nil
     configuration.standby.maxBytes = standbyBytes ?? 0
-    if ingesters > 0 { configuration.ingest = Self.ingest }
+    if let contentsWindowMilliseconds {
+      configuration.store.topics.contents = Self.contentsTopic
+      configuration.store.contentsWindowMilliseconds = contentsWindowMilliseconds
+    }
+    if ingesters > 0 {
+      configuration.ingest = Self.ingest
+      configuration.store.topics.contents = Self.contentsTopic
+    }
     return configuration
   }
 
   static func tables(seed: UInt64) -> TableScripts {
-    TableScripts([("rows.json", .json), ("rows.debezium", .debezium)], seed: seed)
+    TableScripts(
+      [("rows.json", .json), ("rows.debezium", .debezium), ("rows.contents", .contents)],
+      seed: seed
+    )
   }
 
   private static let ingest: IngestOptions = {
-    let sources = "ingest.sources=\(tables(seed: 0).sources)"
+    let assignments = ["ingest.sources=\(tables(seed: 0).sources)", "topics.contents=\(contentsTopic)"]
     do {
-      return try ConfigurationSources(assignments: [sources]).load().configuration.ingest
+      return try ConfigurationSources(assignments: assignments).load().configuration.ingest
     } catch {
       preconditionFailure("\(error)")
     }
   }()
+
+  static let contentsTopic = "feeds.contents"
+  static let contentsPartitions: Int32 = 2
 
   static let ingestGroup = "ingest"
 

@@ -61,7 +61,7 @@ final class SimulationRun {
   private var members: [SimulatedMember] = []
   private var observation = Observation()
   private var read: [TopicPartition: Int64] = [:]
-  private var isCompacted = false
+  private var sharing = SharingFeeds()
   private var commits: [ProducerKey: (member: String, generation: String)] = [:]
   private var owners: [String: String] = [:]
   private var violations: [String] = []
@@ -71,6 +71,9 @@ final class SimulationRun {
 
   /// How long catching up may take, in milliseconds: sessions and transactions that time out, and pauses after failures.
   private static let patience: Int64 = 180_000
+
+  /// How long showing the last contents may take: their window, a restoration, and a transaction that fails and is repeated.
+  private static let contentsPatience: Int64 = 30_000
 
   /// - Parameter onLine: told what happens.
   init(_ story: Story, _ identity: ProcessIdentity, onLine: ((String) -> Void)? = nil) {
@@ -88,8 +91,9 @@ final class SimulationRun {
     ]
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
+    let counts = [topics.rejected: 1, Setting.contentsTopic: Setting.contentsPartitions]
     for topic in topics.distinct + configuration.ingest.topics {
-      cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
+      cluster.createTopic(topic, partitions: counts[topic] ?? story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
     for (group, _) in groups {
@@ -130,8 +134,12 @@ final class SimulationRun {
     heal()
     let healed = simulator.milliseconds
     if failure == nil { failure = pass(until: healed + Self.patience) { self.isCaughtUp } }
-    if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag)" }
+    if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))" }
     let caughtUp = simulator.milliseconds
+    // No offsets say that contents are shown.
+    if failure == nil, topics.contents != nil {
+      failure = pass(until: caughtUp + Self.contentsPatience) { false }
+    }
     if failure == nil { failure = stopAll() }
     if failure == nil { failure = compare() }
     var outcome = Outcome(failure: failure)
@@ -203,8 +211,9 @@ final class SimulationRun {
     case .seeksFail(let count): cluster.seekFailures += count
     case .compaction:
       observe()
-      isCompacted = true
-      for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }
+      for topic in [topics.changesets, Setting.contentsTopic] {
+        for log in cluster.topics[topic] ?? [] { log.compact(keepingTombstones: true) }
+      }
     }
     faults += 1
   }
@@ -227,7 +236,7 @@ final class SimulationRun {
     while simulator.milliseconds < milliseconds, !isDone() {
       simulator.run(until: min(milliseconds * 1_000, simulator.now + 100_000))
       observe()
-      if let violation = (violations + observation.violations).first { return violation }
+      if let violation = (violations + observation.violations + sharing.violations).first { return violation }
       for (number, place) in places.enumerated() {
         if case .failure(let error)? = place.member?.end {
           guard isExpected(error) else { return "a daemon has ended: \(error)" }
@@ -246,15 +255,25 @@ final class SimulationRun {
   }
 
   private func observe() {
-    for topic in [topics.changesets, topics.rejected] {
-      for log in cluster.topics[topic] ?? [] {
-        let begin = read[log.partition] ?? 0
-        let (records, next) = log.read(from: begin, below: .max, .readCommitted, most: .max)
-        read[log.partition] = next
-        for (offset, record) in records {
-          observation.take(TopicRecord(log.partition, offset, record), changesets: topics.changesets)
-        }
-      }
+    if let contents = topics.contents {
+      for record in news(contents) { sharing.take(content: record) }
+      for record in news(topics.items) { sharing.take(event: record) }
+    }
+    for record in news(topics.changesets) + news(topics.rejected) {
+      let key = sharing.key(of: record, topics)
+      let before = key.flatMap { observation.feeds[$0] }
+      observation.take(record, changesets: topics.changesets)
+      if let key { sharing.check(record, before: before, after: observation.feeds[key], key) }
+    }
+  }
+
+  /// The records of a topic that were committed since it was last looked at.
+  private func news(_ topic: String) -> [TopicRecord] {
+    (cluster.topics[topic] ?? []).flatMap { log in
+      let begin = read[log.partition] ?? 0
+      let (records, next) = log.read(from: begin, below: .max, .readCommitted, most: .max)
+      read[log.partition] = next
+      return records.map { TopicRecord(log.partition, $0.offset, $0.record) }
     }
   }
 
@@ -299,7 +318,7 @@ final class SimulationRun {
   }
 
   private var isCaughtUp: Bool {
-    lag.isEmpty && hasEnded && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
+    lag.isEmpty && hasEnded && sharing.complaints(about: observation.feeds).isEmpty && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
   }
 
   /// Whether everything is deleted that ends during the story.
@@ -337,8 +356,8 @@ final class SimulationRun {
   }
 
   /// What is wrong with the records of the rows: each owes its records once, or one copy, and all together owe what a query gives.
-  private func rowComplaints(_ items: [TopicRecord], _ debts: RowDebts) -> [String] {
-    let complaints = debts.complaints(about: items)
+  private func rowComplaints(_ written: [TopicRecord], _ debts: RowDebts) -> [String] {
+    let complaints = debts.complaints(about: written)
     // Of a story that was shortened, the tables are not known.
     guard complaints.isEmpty, story.query.arrivals == story.arrivals.count else { return complaints }
     let found = FeedContents(observation.feeds.mapValues(\.feed)).sections
@@ -348,14 +367,16 @@ final class SimulationRun {
   /// Compares what was published with the oracle.
   private func compare() -> String? {
     observe()
-    var oracle = InputOracle(contents(groups[0].inputs))
+    let shared = topics.contents.map { contents([$0]) } ?? []
+    var oracle = InputOracle(contents(groups[0].inputs), contents: shared, contentsTopic: topics.contents)
     var complaints: [String] = []
     if story.setting.ingesters > 0 {
       let debts = RowDebts(contents(groups[1].inputs), story.setting.configuration.ingest)
       oracle.rejected.merge(debts.rejected) { $1 }
-      complaints = rowComplaints(contents([topics.items]), debts)
+      complaints = rowComplaints(contents([topics.items, Setting.contentsTopic]), debts)
     }
     complaints += oracle.complaints(about: observation)
+    complaints += sharing.complaints(about: observation.feeds) + sharing.violations
     complaints += lateComplaints(oracle)
     complaints += committedEndComplaints()
     complaints += guardComplaints(oracle)

@@ -46,6 +46,7 @@ struct Story: CustomStringConvertible {
     addIncidents(10 + random.below(60), &random)
     addArrivals(count, &random)
     if !isIngesting, seed.isMultiple(of: 3) { addEnds(20, &standby) }
+    if !isIngesting, seed % 3 == 1 { addContents() }
   }
 
   /// How wrong a member's clock is, in milliseconds: while there is trouble, it jumps by an hour now and then.
@@ -89,6 +90,72 @@ struct Story: CustomStringConvertible {
     arrivals.sort { $0.milliseconds < $1.milliseconds }
   }
 
+  /// The beginning of the ids of feeds whose items refer to contents.
+  static let sharing = "sharing"
+
+  /// Contents that change, and items that refer to them. Members of each content rise with each of its records.
+  private mutating func addContents() {
+    // From a source of its own: the rest of the story is the same with and without.
+    var random = SplitMix64(seed: seed ^ 0x436F_6E74_656E_7473)
+    setting.contentsWindowMilliseconds = random.pick([0, 100, 1_000])
+    func add(_ topic: String, _ partition: Int, _ key: String, _ value: String?, at time: Int64) {
+      let record = SimulatedRecord(
+        key: Array(key.utf8),
+        value: value.map { Array($0.utf8) },
+        timestamp: 1_795_168_800_000 + time
+      )
+      let place = TopicPartition(topic: topic, partition: Int32(partition))
+      let transaction = transaction(&random)
+      arrivals.append(Arrival(milliseconds: time, partition: place, record: record, transaction: transaction))
+    }
+    for (number, time) in times(40, &random).enumerated() {
+      let content = random.below(6)
+      let value = random.chance(70) ? #"{"v":\#(number)}"# : random.pick([nil, nil, "7", #"{"v":"#, ""])
+      add(Setting.contentsTopic, content % Int(Setting.contentsPartitions), "c\(content)", value, at: time)
+    }
+    for (number, time) in times(60, &random).enumerated() {
+      let partition = random.below(Int(setting.partitions))
+      let events =
+        random.chance(2)
+        ? [#"{"op":"feed.delete"}"#]
+        : [#"{"op":"section.upsert","section":"o","order":[{"by":"/a/v"}]}"#] + [sharingEvent(number, &random)]
+      let topic = setting.configuration.store.topics.items
+      add(topic, partition, "\(Self.sharing)\(partition)", "[\(events.joined(separator: ","))]", at: time)
+    }
+    arrivals.sort { $0.milliseconds < $1.milliseconds }
+    for _ in 0..<random.below(4) {
+      let fault = Fault.leaderMoves(
+        topic: Setting.contentsTopic,
+        partition: Int32(random.below(Int(Setting.contentsPartitions))),
+        staleMilliseconds: random.chance(30) ? 0 : Int64(random.below(8_000))
+      )
+      incidents.append(Incident(milliseconds: Int64(random.below(Int(milliseconds))), fault: fault))
+    }
+    incidents.sort { $0.milliseconds < $1.milliseconds }
+  }
+
+  /// An event of an item of the ordered section "o" or of "p".
+  private func sharingEvent(_ number: Int, _ random: inout SplitMix64) -> String {
+    let section = random.pick(["o", "o", "p"])
+    let item = "\(section)\(random.below(4))"
+    func refs(_ isPatch: Bool) -> String {
+      let members = ["a", "b", "c"].filter { _ in random.chance(60) }.map { name in
+        isPatch && random.chance(30) ? "\"\(name)\":null" : "\"\(name)\":\"c\(random.below(6))\""
+      }
+      return #","refs":{\#(members.joined(separator: ","))}"#
+    }
+    switch random.below(10) {
+    case 0: return #"{"op":"item.delete","item":"\#(item)"}"#
+    case 1...3:
+      let data = random.chance(50) ? #","data":{"n":\#(number)}"# : ""
+      return #"{"op":"item.patch","item":"\#(item)"\#(data)\#(refs(true))}"#
+    default:
+      let refs = random.chance(70) ? refs(false) : ""
+      return
+        #"{"op":"item.upsert","item":"\#(item)","section":"\#(section)","data":{"n":\#(number)}\#(refs)}"#
+    }
+  }
+
   private mutating func addArrivals(_ count: Int, _ random: inout SplitMix64) {
     var options = GeneratorOptions()
     options.partitionCount = Int(setting.partitions)
@@ -101,9 +168,7 @@ struct Story: CustomStringConvertible {
     var generator = RecordGenerator(seed: random.next(), options: options)
     var tables = Setting.tables(seed: seed)
     for (number, time) in times(count, &random).enumerated() {
-      let transaction: (isCommitted: Bool, milliseconds: Int64)? =
-        setting.hasInputTransactions && random.chance(50)
-        ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
+      let transaction = transaction(&random)
       let former = tables
       let isRow = setting.ingesters > 0
       let records = isRow ? rows(tables.step(number % tables.count)) : [event(generator.next())]
@@ -122,6 +187,11 @@ struct Story: CustomStringConvertible {
       }
     }
     query = (arrivals.count, tables.query)
+  }
+
+  private func transaction(_ random: inout SplitMix64) -> (isCommitted: Bool, milliseconds: Int64)? {
+    setting.hasInputTransactions && random.chance(50)
+      ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
   }
 
   /// When something arrives: in bursts, many of which meet an incident, or what is late because of it.

@@ -68,6 +68,7 @@ struct StoryShrinker {
       { $0.maxTransactionBytes = plain.maxTransactionBytes }, { $0.keyframeDeltas = plain.keyframeDeltas },
       { $0.queueCapacity = plain.queueCapacity }, { $0.recordMicroseconds = plain.recordMicroseconds },
       { $0.markerMicroseconds = plain.markerMicroseconds }, { $0.standbyBytes = nil },
+      { $0.contentsWindowMilliseconds = $0.contentsWindowMilliseconds.map { _ in 0 } },
     ]
     for change in changes {
       let other = with(change)

@@ -44,7 +44,7 @@ import Testing
       }
       guard let failure = outcome.failure else { continue }
       print(
-        "\(name): seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
+        "\(name): seed \(story.seed) fails after \(ContinuousClock.now - begin), and is being shortened: \(failure)"
       )
       Issue.record("\(Self.report(story, failure))")
       break
