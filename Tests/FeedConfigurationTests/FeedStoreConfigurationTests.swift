@@ -49,6 +49,8 @@ import Testing
     ("limits.maxDepth=10000", { $0.store.limits.maxDepth == 10_000 }),
     ("limits.maxRecordBytes=4096", { $0.store.limits.maxRecordBytes == 4096 }),
     ("limits.maxFeeds=0", { $0.store.limits.maxFeeds == 0 }),
+    ("limits.maxContentsBytes=1", { $0.maxContentsBytes == 1 }),
+    ("contents.window=2", { $0.store.contentsWindowMilliseconds == 2 }),
     ("limits.maxStateBytes=1099511627776", { $0.store.limits.maxStateBytes == 1_099_511_627_776 }),
     ("topics.sections=s", { $0.store.topics.sections == "s" }),
     ("topics.items=i-1", { $0.store.topics.items == "i-1" }),
