@@ -123,7 +123,9 @@ import Testing
     #expect(await !store.isPublicationDue)
   }
 
-  @Test(arguments: 0..<40) func `every item shows its contents in the end, whatever came between`(_ seed: UInt64)
+  @Test(arguments: 0..<40) func `every item shows its contents in the end, whatever came between`(
+    _ seed: UInt64
+  )
     async throws
   {
     var random = SplitMix64(seed: seed)

@@ -61,7 +61,9 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     return SimulatedConsumer(network, process, options)
   }
 
-  func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer { makeReader() }
+  func makeReader(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any RecordConsumer {
+    makeReader()
+  }
 
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     makeReader(.readUncommitted)

@@ -111,7 +111,11 @@ struct SharingFeeds {
     let newest = record.headers["feedstore.contents"].flatMap { try? OracleJSON.parse(Array($0.utf8)) }
     var problems: [String] = []
     var found = shown
-    problems += compare(after.feed, items: states[key]?.last { $0.offset <= through }?.items ?? [:]) { item, name, id, value in
+    problems += compare(after.feed, items: states[key]?.last { $0.offset <= through }?.items ?? [:]) {
+      item,
+      name,
+      id,
+      value in
       let versions = contents[id] ?? [Version(value: "null")]
       let path = "\(key.partition) \(text(key.id)) \(item) \(name) \(id)"
       let former = found[path] ?? 0

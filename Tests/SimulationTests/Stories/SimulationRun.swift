@@ -133,7 +133,10 @@ final class SimulationRun {
     heal()
     let healed = simulator.milliseconds
     if failure == nil { failure = pass(until: healed + Self.patience) { self.isCaughtUp } }
-    if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))" }
+    if failure == nil, !isCaughtUp {
+      failure =
+        "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))"
+    }
     let caughtUp = simulator.milliseconds
     if failure == nil { failure = stopAll() }
     if failure == nil { failure = compare() }
@@ -206,8 +209,9 @@ final class SimulationRun {
     case .seeksFail(let count): cluster.seekFailures += count
     case .compaction:
       observe()
-      for topic in [topics.changesets, Setting.contentsTopic] {
-        for log in cluster.topics[topic] ?? [] { log.compact(keepingTombstones: true) }
+      for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }
+      for log in cluster.topics[Setting.contentsTopic] ?? [] where !cluster.hasFormerLeader(log.partition) {
+        log.compact(keepingTombstones: true)
       }
     }
     faults += 1
@@ -313,7 +317,8 @@ final class SimulationRun {
   }
 
   private var isCaughtUp: Bool {
-    lag.isEmpty && hasEnded && sharing.complaints(about: observation.feeds).isEmpty && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
+    lag.isEmpty && hasEnded && sharing.complaints(about: observation.feeds).isEmpty
+      && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
   }
 
   /// Whether everything is deleted that ends during the story.

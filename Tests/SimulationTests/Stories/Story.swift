@@ -118,7 +118,9 @@ struct Story: CustomStringConvertible {
       let events =
         random.chance(2)
         ? [#"{"op":"feed.delete"}"#]
-        : [#"{"op":"section.upsert","section":"o","order":[{"by":"/a/v"}]}"#] + [sharingEvent(number, &random)]
+        : [#"{"op":"section.upsert","section":"o","order":[{"by":"/a/v"}]}"#] + [
+          sharingEvent(number, &random)
+        ]
       let topic = setting.configuration.store.topics.items
       add(topic, partition, "\(Self.sharing)\(partition)", "[\(events.joined(separator: ","))]", at: time)
     }
