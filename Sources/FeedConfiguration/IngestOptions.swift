@@ -55,19 +55,18 @@ package struct IngestOptions: Sendable, Equatable {
         $0.feed == source.feed && $0.section == source.section && $0.settings != source.settings
           && !$0.settings.isEmpty && !source.settings.isEmpty
       }
-      let templates = [
-        ("feed", source.feed), ("section", source.section), ("item", source.item),
-        ("kind", source.kind ?? source.item),
-      ]
-      let long = templates.first { $0.1.literalBytes > limits.maxIdBytes }
+      let long = source.templates.first { $0.template.literalBytes > limits.maxIdBytes }
+      let joining = source.content != nil ? "content" : source.references != nil ? "refs" : nil
       let problem: String? =
-        if names.distinct.contains(source.topic) {
+        if names.distinct.contains(source.topic) || source.topic == names.contents {
           ".topic is \"\(source.topic)\": it is one of topics.*, which have no rows"
         } else if others.contains(where: { $0.topic == source.topic }) {
           """
           .topic is "\(source.topic)": another element has it already; map it a second time with another ingest.group, in a process \
           of its own
           """
+        } else if let joining, names.contents == nil {
+          ".\(joining) is set, and topics.contents is not; set it to the name of the topic of contents"
         } else if source.format.isAvro, schemas.isEmpty {
           ".format is Avro; set ingest.schemaRegistry.url or ingest.schemaFiles"
         } else if let (member, template) = long {

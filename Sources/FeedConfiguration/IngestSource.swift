@@ -2,7 +2,7 @@ package import Feed
 import FeedStore
 package import Settings
 
-/// A topic of rows or change events, and the places of its rows in feeds.
+/// A topic of rows or change events, and the places of its rows in feeds, or among the contents.
 package struct IngestSource: Sendable, Equatable, MappingObject {
   package enum Format: String, Sendable {
     case json, debezium, avro
@@ -28,7 +28,12 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
 
   package let topic: String
   package let format: Format
+  /// Each is `content` if rows become contents.
   package let feed, section, item: IngestTemplate
+  /// The id of the content that a row becomes; nil if it becomes an item.
+  package let content: IngestTemplate?
+  /// The ids of the contents that an item refers to, by the references' names; nil if items keep their references.
+  package let references: [String: IngestTemplate]?
   package let kind: IngestTemplate?
   /// The end of an item in the row; nil if items do not end.
   package let expires: JSONPointer?
@@ -42,8 +47,15 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
   /// The fields `order` and `keep` of the sections that it fills, each with a comma before; empty if they have none.
   package let settings: String
 
-  /// Whether the key alone says which item a row is.
+  /// Whether the key alone says which item or content a row is.
   package var isKeyed: Bool { feed.usesOnlyKey && item.usesOnlyKey }
+  /// The fields that have the ids of rows.
+  package var ids: [(field: String, template: IngestTemplate)] {
+    content.map { [("content", $0)] } ?? [("feed", feed), ("item", item)]
+  }
+  var templates: [(field: String, template: IngestTemplate)] {
+    ids + [("section", section), ("kind", kind ?? item)] + (references ?? [:]).map { ("refs.\($0)", $1) }
+  }
 
   package static let table = """
     | `topic` | \(TopicName.allowed), as in `"shop.public.orders"` | required | The rows' topic: one that no other \
@@ -51,7 +63,12 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     | `format` | `"json"`, `"debezium"`, `"avro"` or `"debezium-avro"` | `"json"` | The value is a row, with the key as \
     its identity, or (`debezium`) a change event in Debezium's envelope: in JSON, which may have the schema of \
     `JsonConverter`, or in [Avro](#avro) |
-    | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids |
+    | `feed`, `section`, `item` | \(IngestTemplate.allowed) | required | [Templates](#templates) of the ids; not with `content` |
+    | `content` | \(IngestTemplate.allowed) | none | For [contents](#rows-as-contents) instead of items: the template of \
+    their ids, in place of `feed`, `section` and `item` |
+    | `refs` | an object of names, each with a template of the id of a content, at most \(References.most), as in \
+    `{customer: "customer-{/customer_id}"}` | none | The item's [references](#rows-as-contents). Without a value at a place of \
+    its template, or with `null`, a row has no such reference |
     | `kind` | \(IngestTemplate.allowed) | none | A template of the item's kind, which may be empty |
     | `expires` | \(IngestTemplate.allowedEnd) | none | The item's [end](protocol.md#215-items-that-end). A row without it, \
     or with `null`, has an item without an end |
@@ -77,9 +94,26 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
   init(_ read: MappingReader) throws(ConfigurationError) {
     topic = try read("topic") { $0.string(where: TopicName.isLegal) }
     format = try read("format") { $0.string.flatMap(Format.init) }
-    feed = try read("feed", IngestTemplate.init)
-    section = try read("section", IngestTemplate.init)
-    item = try read("item", IngestTemplate.init)
+    let content = try read.optional("content", IngestTemplate.init)
+    if content != nil {
+      try read.refuse(
+        ["feed", "section", "item", "kind", "expires", "order", "keep", "refs"],
+        because: "is a field of items, and rows become contents with 'content'; remove one of the two"
+      )
+    }
+    func place(_ field: String) throws(ConfigurationError) -> IngestTemplate {
+      if let content { return content }
+      return try read(field, IngestTemplate.init)
+    }
+    (self.content, feed, section, item) = (
+      content, try place("feed"), try place("section"), try place("item")
+    )
+    references = try read.optional("refs") { value in
+      guard case .object(let members) = value, members.count <= References.most else { return nil }
+      let templates = members.compactMapValues(IngestTemplate.init)
+      let areNames = templates.keys.allSatisfy { (1...References.greatestID).contains($0.utf8.count) }
+      return areNames && templates.count == members.count ? templates : nil
+    }
     kind = try read.optional("kind", IngestTemplate.init)
     expires = try read.optional("expires") { IngestTemplate($0)?.rowPointer }
     data = try read("data", Selection.init)
@@ -98,7 +132,7 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
     let keep = try read.optional("keep") { $0.integer(in: 1...Int(SectionSettings.bounds.upperBound)) }
     let keys = order.map(\.json).joined(separator: ",")
     settings = (keys.isEmpty ? "" : ",\"order\":[\(keys)]") + (keep.map { ",\"keep\":\($0)" } ?? "")
-    for (name, template) in [("feed", feed), ("item", item)] where !format.isEvent && !template.usesOnlyKey {
+    for (name, template) in ids where !format.isEvent && !template.usesOnlyKey {
       throw read.refusal(
         name,
         ConfigurationValue.string(template.text).json,
@@ -109,6 +143,11 @@ package struct IngestSource: Sendable, Equatable, MappingObject {
       )
     }
     guard let names = data.members else { return }
+    if let name = names.first(where: { references?[$0] != nil }) {
+      let problem =
+        "has the name of a member that 'data' lists; name the reference differently, or remove the member"
+      throw read.error("refs.\(name)", problem)
+    }
     for (index, key) in order.enumerated()
     where !names.contains(where: { key.by.tokens.first == Array($0.utf8) }) {
       let by = ConfigurationValue.string(key.by.text).json
@@ -175,8 +214,8 @@ package struct IngestTest: Sendable, Equatable, MappingObject {
     | `newKey` | `true` or `false` | `false` | Whether the record has the header `__debezium.newkey` |
     | `outcome` | a string, as in `"filtered"` | none | `upserted`, `deleted`, `filtered`, `skipped`, or the code of a rejection |
     | `gives` | a list of objects, as in `[{feed: "f", value: {op: "item.delete", item: "1"}}]` | `[]` | The records of \
-    feeds, which are compared as JSON. Each test begins as after a restart, so that the `section.upsert` of an `order` is \
-    there |
+    feeds, which are compared as JSON; a record of contents is `{content: "c", value: …}`. Each test begins as after a restart, so \
+    that the `section.upsert` of an `order` is there |
     """
 
   init(_ read: MappingReader) throws(ConfigurationError) {

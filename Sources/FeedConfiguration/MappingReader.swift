@@ -56,6 +56,11 @@ struct MappingReader {
     members[field] == nil ? nil : try self(field, read)
   }
 
+  /// Refuses fields that another one excludes.
+  func refuse(_ excluded: [String], because reason: String) throws(ConfigurationError) {
+    for field in excluded where members[field] != nil { throw error(field, reason) }
+  }
+
   /// A field that is an object whose members are named by pointers into the row.
   func pointers<Value>(
     _ field: String,

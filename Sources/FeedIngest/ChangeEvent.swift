@@ -8,7 +8,7 @@ extension RowMapper {
 
   /// Refuses to delete a row that another event inserts with another key, maybe at the same place, maybe before.
   func checkKey(_ isRekeyed: () -> Bool) throws(Rejection) {
-    let parts = source.feed.parts + source.item.parts
+    let parts = source.ids.flatMap(\.template.parts)
     guard source.format.isEvent, !parts.contains(.key(JSONPointer(tokens: []))), isRekeyed() else { return }
     let columns = parts.compactMap { part in
       switch part {
@@ -24,11 +24,13 @@ extension RowMapper {
       }
     }
     if missing.isEmpty { return }
+    let (ids, deletion) =
+      isContent ? ("'content' is", "a null record") : ("feed and item are", "item.delete")
     throw Rejection(
       .unmappable,
       """
-      the row's primary key has changed (\(Self.rekeyedHeader)), and feed and item are without its column \(missing): the row may have its \
-      item under the new key, so it stays; delete it if feed or item have changed too (item.delete), and use all columns of the key there
+      the row's primary key has changed (\(Self.rekeyedHeader)), and \(ids) without its column \(missing): the row may be there with the \
+      new key, so it stays; delete it if an id has changed too (\(deletion)), and use all columns of the key in the ids
       """
     )
   }
@@ -111,8 +113,10 @@ extension RowMapper {
       throw Rejection(
         .unmappable,
         """
-        the table was truncated, and which rows it had is not known here; delete the feeds or the sections that the source \
-        fills (feed.delete, or section.replace without items)
+        the table was truncated, and which rows it had is not known here; delete \
+        \(isContent
+          ? "the contents that the source makes (null records)"
+          : "the feeds or the sections that the source fills (feed.delete, or section.replace without items)")
         """
       )
     default: throw Rejection(.unknownOp, "'op' is \(name.valueForMessage()); expected c, u, d, r, t or m")
@@ -160,8 +164,9 @@ extension RowMapper {
       throw Rejection(
         .unmappable,
         """
-        the change event has no 'before', or not all of the row there, and the mapping of feed or item needs it; have the database \
-        log it (PostgreSQL: REPLICA IDENTITY FULL; MySQL: binlog_row_image=FULL), or use only {key} there
+        the change event has no 'before', or not all of the row there, and the mapping of \
+        \(isContent ? "'content'" : "feed or item") needs it; have the database log it (PostgreSQL: REPLICA IDENTITY FULL; \
+        MySQL: binlog_row_image=FULL), or use only {key} there
         """
       )
     }

@@ -9,8 +9,8 @@ package import FeedTransactions
 package import Kafka
 import OperatingSystem
 
-/// Reads the sources' topics as a member of a group, and writes the events that their rows become, with the offsets in the same
-/// transactions.
+/// Reads the sources' topics as a member of a group, and writes the events and contents that their rows become, with the offsets
+/// in the same transactions.
 ///
 /// It is a shell: ``IngestMachine`` says what to do. Used on one thread.
 package final class IngestWorker {
@@ -24,6 +24,7 @@ package final class IngestWorker {
   private let sections = SentSections()
   private let mappers: [String: RowMapper]
   @exclusivity(unchecked) private var items = Murmur2Partitioner(partitionCount: 1)
+  @exclusivity(unchecked) private var contents = Murmur2Partitioner(partitionCount: 1)
   private var rejectedPartitions: Int32 = 1
   /// Bytes of the transaction, and the first rejected record of each code in it.
   @exclusivity(unchecked) private var bytes = 0
@@ -132,12 +133,14 @@ package final class IngestWorker {
   /// - Returns: false if a stop was requested meanwhile.
   private func findTopics() throws -> Bool {
     let topics = configuration.store.topics
-    let written = [topics.items, topics.rejected]
+    let contentsTopic = mappers.values.contains(where: \.isContent) ? topics.contents : nil
+    let written = [topics.items, topics.rejected] + (contentsTopic.map { [$0] } ?? [])
     let wait = configuration.startupTimeoutMilliseconds
     guard let metadata = try member.findTopics(written, waitMilliseconds: wait) else { return false }
     guard metadata.missing.isEmpty else { throw DaemonError.missing(metadata.missing) }
     environment.status.found(TopicChanges(topics, metadata, isIngesting: true))
     items = Murmur2Partitioner(partitionCount: metadata.partitionCounts[topics.items] ?? 1)
+    contents = Murmur2Partitioner(partitionCount: contentsTopic.flatMap { metadata.partitionCounts[$0] } ?? 1)
     rejectedPartitions = metadata.partitionCounts[topics.rejected] ?? 1
     return true
   }
@@ -256,9 +259,9 @@ package final class IngestWorker {
     }
   }
 
-  /// Writes the events that the rows of the last poll become.
+  /// Writes the events and contents that the rows of the last poll become.
   private func write() throws(KafkaError) {
-    let itemsTopic = configuration.store.topics.items
+    let topics = configuration.store.topics
     var (topic, mapper): (Int, RowMapper?) = (-1, nil)
     try member.batch.takeAll { (message) throws(KafkaError) in
       if message.topicIndex != topic {
@@ -277,9 +280,12 @@ package final class IngestWorker {
         throw KafkaError.make(.application, "read a schema", detail: reason, requiresAbort: true)
       }
       for index in 0..<mapper.recordCount {
-        let (feed, value) = mapper.record(index)
-        let partition = items.partition(forKey: feed.rawBuffer)
-        try produce(itemsTopic, partition, feed.rawBuffer, value.rawBuffer)
+        let (key, value) = mapper.record(index)
+        let (topic, partition) =
+          mapper.isContent
+          ? (topics.contents ?? "", contents.partition(forKey: key.rawBuffer))
+          : (topics.items, items.partition(forKey: key.rawBuffer))
+        try produce(topic, partition, key.rawBuffer, value?.rawBuffer)
       }
     }
     try calls.producer.poll(timeoutMilliseconds: 0)
@@ -393,7 +399,7 @@ struct RowReport {
   /// The outcomes that do not indicate a mistake in the mapping.
   private static let harmless = [RowMapper.Outcome.deleted, .skipped].map(\.name)
 
-  /// Logs the counts of each source if they are due, and whether nothing of it has become an item, which is probably a mistake;
+  /// Logs the counts of each source if they are due, and whether nothing of it was mapped, which is probably a mistake;
   /// unless its rows were only deleted.
   mutating func log(_ rows: [String: [String: Int]], at now: Int64, _ log: Log) {
     for (topic, counts) in rows.sorted(by: { $0.key < $1.key }) {
@@ -410,7 +416,7 @@ struct RowReport {
       log.write(
         isFruitless ? .ingestNothingMapped : .ingestProgress,
         isFruitless
-          ? "no row has become an item; look for a mistake in format, in the templates or in where; --dry-run shows examples"
+          ? "no row has become an item or a content; look for a mistake in format, in the templates or in where; --dry-run shows examples"
           : "rows mapped",
         ["topic": topic, "rows": Self.text(counts)]
       )

@@ -1,7 +1,7 @@
 import Feed
 import FeedConfiguration
 
-/// An item's data, made of a row.
+/// An item's data or a content, made of a row.
 struct ItemData {
   let text: ByteSpan
   /// Why the row lacks a value, if it does: then the item keeps it, and `text` has the other members.
@@ -11,16 +11,53 @@ struct ItemData {
 }
 
 extension RowMapper {
-  /// An event in an array of events.
-  private static let eventDepth = 2
+  /// The depth of data in its record: an event is in an array of events.
+  private var eventDepth: Int { isContent ? 0 : 2 }
 
-  func data(of row: Row) throws(Rejection) -> ItemData {
-    let data = try selection(of: row)
-    guard data.text.count <= limits.maxDataBytes else {
-      throw tooLong("'data'", data.text.count, "maxDataBytes", limits.maxDataBytes)
+  /// The references of a row's item, as an object in the arena; nil if items keep theirs.
+  func references(of row: Row) throws(Rejection) -> ByteSpan? {
+    guard let references else { return nil }
+    members.removeAll(keepCapacity: 1 << 20)
+    for (_, name, id) in references where try !lacksText(id, row) {
+      begin(name.span, first: 0)
+      members.append(quoted: try text(of: id, row))
     }
+    members.append(members.count == 0 ? "{}" : "}")
+    guard members.count <= References.mostBytes else {
+      let problem = "'refs' has \(members.count) bytes, more than \(References.mostBytes)"
+      throw Rejection(.limitExceeded, problem)
+    }
+    return arena.copy(members.written)
+  }
+
+  func data(of row: Row, with references: ByteSpan?) throws(Rejection) -> ItemData {
+    let data = try selection(of: row)
+    let isJoined = references?.matches("{}") == false
+    let (part, share) = isContent ? (8, "an eighth of ") : isJoined ? (2, "half of ") : (1, "")
+    guard data.text.count <= limits.maxDataBytes / part else {
+      throw tooLong("'data'", data.text.count, "maxDataBytes", limits.maxDataBytes, share: share)
+    }
+    if isContent || isJoined, !data.text.isEmpty { try checkObject(data.text, of: row) }
     orderCheck.note(row, decimals, arena: arena)
     return data
+  }
+
+  /// Refuses data that cannot be a content, or cannot have members of the references.
+  private func checkObject(_ data: ByteSpan, of row: Row) throws(Rejection) {
+    guard data[0] == UInt8(ascii: "{") else {
+      let what = isContent ? "a content" : "the data of an item with references"
+      throw Rejection(.unmappable, "\(what) must be an object, and 'data' is \(data.valueForMessage())")
+    }
+    guard let references, memberNames == nil, let field = row.find(source.data.pointer),
+      row.text.character(field.first) == UInt8(ascii: "{")
+    else { return }
+    try row.text.forEachMember(of: field.first, arena: arena) { (name, _) throws(Rejection) in
+      guard references.contains(where: { $0.name.span.hasSameBytes(as: name) }) else { return }
+      throw Rejection(
+        .unmappable,
+        "'refs' and the data both have \(name.quotedForMessage()); name the reference differently, or list the members in 'data'"
+      )
+    }
   }
 
   /// The data, spelled as in the row unless something in it is not to be written.
@@ -42,7 +79,7 @@ extension RowMapper {
     let lacking = mayHaveMarks ? unavailable.token(in: field, of: text, arena: arena) : nil
     let isMarked = isMarked && root.tokens.isEmpty
     if lacking == nil, case .none = form, !isMarked {
-      try checkDepth(field, of: text, inside: Self.eventDepth)
+      try checkDepth(field, of: text, inside: eventDepth)
       return ItemData(text: text.span(of: field))
     }
     if lacking != field.first, text.character(field.first) == UInt8(ascii: "{"), form != .withScale {
@@ -57,7 +94,7 @@ extension RowMapper {
     guard let (text, field) = try findOrKeep(root, field, of: row, &lack) else {
       return ItemData(text: .empty, lack: lack)
     }
-    try append(field, of: text, form, root, inside: Self.eventDepth)
+    try append(field, of: text, form, root, inside: eventDepth)
     return ItemData(text: members.written)
   }
 
@@ -77,7 +114,7 @@ extension RowMapper {
     guard let (text, field) = try findOrKeep(pointer, field, of: row, &lack) else { return }
     if mayHaveMarks, text.character(field.first) == UInt8(ascii: "{") { nested.append(name) }
     begin(name, first: 0)
-    try append(field, of: text, decimals(at: pointer), pointer, inside: Self.eventDepth + 1)
+    try append(field, of: text, decimals(at: pointer), pointer, inside: eventDepth + 1)
   }
 
   /// The object of the members that were appended.

@@ -2,11 +2,11 @@ package import Feed
 package import FeedConfiguration
 package import FeedStore
 
-/// Maps the rows of a batch, and returns the resulting records of feeds.
+/// Maps the rows of a batch, and returns the resulting records of feeds and contents.
 package final class MappedRows: InputBatch, @unchecked Sendable {
   private let rows: any InputBatch
   private let mappers: [[UInt8]: RowMapper]
-  private let items: [UInt8]
+  private let topics: (items: [UInt8], contents: [UInt8])
   private let tell: (InputRecord, RowMapper.Outcome?) throws -> Void
   private let headers: () -> [ByteSpan?]
   /// The mapper of the latest topic, and whether it holds the records of a mapped row.
@@ -14,9 +14,9 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var topic: [UInt8] = []
   @exclusivity(unchecked) private var isMapped = false
   @exclusivity(unchecked) private var timestamp: Int64 = 0
-  /// The number of that row's next record, and that record's offset.
+  /// The number of that row's next record, and the offset of the next one in each topic.
   @exclusivity(unchecked) private var next = 0
-  @exclusivity(unchecked) private var offset: Int64 = 0
+  @exclusivity(unchecked) private var offsets: (items: Int64, contents: Int64) = (0, 0)
 
   /// - Parameters:
   ///   - rows: records of the sources' topics.
@@ -33,7 +33,7 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
     self.rows = rows
     self.tell = tell
     self.headers = headers
-    items = Array(options.topics.items.utf8)
+    topics = (Array(options.topics.items.utf8), Array((options.topics.contents ?? "").utf8))
     let mappers = ingest.sources.enumerated().map { number, source in
       (Array(source.topic.utf8), RowMapper(source, number: number, options.limits, sections))
     }
@@ -52,13 +52,16 @@ package final class MappedRows: InputBatch, @unchecked Sendable {
       (isMapped, next, timestamp) = (true, 0, row.position.timestamp)
       try tell(row, outcome)
     }
-    guard let (feed, value) = mapper?.record(next) else { return nil }
-    let position = RecordPosition(topic: items, offset: offset, timestamp: timestamp)
-    return InputRecord(partition: 0, position: position, key: feed, value: .bytes(value))
+    guard let mapper else { return nil }
+    let (key, value) = mapper.record(next)
+    let (topic, offset) =
+      mapper.isContent ? (topics.contents, offsets.contents) : (topics.items, offsets.items)
+    let position = RecordPosition(topic: topic, offset: offset, timestamp: timestamp)
+    return InputRecord(partition: 0, position: position, key: key, value: value.map { .bytes($0) } ?? .null)
   }
 
   package func advance() {
     next += 1
-    offset += 1
+    if mapper?.isContent == true { offsets.contents += 1 } else { offsets.items += 1 }
   }
 }

@@ -30,8 +30,9 @@ package enum MappingTests {
       if case .rejected(let rejection) = outcome { found += ": \(rejection.message)" }
       if let wanted = test.outcome, wanted != outcome.name { return "expected \(wanted), found \(found)" }
       let records = (0..<mapper.recordCount).map { mapper.record($0) }
-      let text = records.map {
-        "{\"feed\":\(ConfigurationValue.string($0.feed.text).json),\"value\":\($0.value.text)}"
+      let text = records.map { key, value in
+        let name = mapper.isContent ? "content" : "feed"
+        return "{\"\(name)\":\(ConfigurationValue.string(key.text).json),\"value\":\(value?.text ?? "null")}"
       }
       let list = "[" + text.joined(separator: ",") + "]"
       let values = try? JSONDecoder().decode(ConfigurationValue.self, from: Data(list.utf8))

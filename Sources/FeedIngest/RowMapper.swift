@@ -3,7 +3,8 @@ package import FeedConfiguration
 import FeedStore
 import Settings
 
-/// Maps the records of one source to records of feeds: a row to the upsert or the deletion of an item (docs/ingest.md).
+/// Maps the records of one source: a row to the upsert or the deletion of an item in a record of a feed, or to a record of the
+/// contents topic (docs/ingest.md).
 ///
 /// Pure: it knows the record, the mapping, and which sections were sent. Its results are valid until the next record, and as long
 /// as the record's bytes.
@@ -15,6 +16,9 @@ package final class RowMapper {
   private let sections: SentSections
   private let (feed, section, item): (Template, Template, Template)
   private let kind: Template?
+  /// Whether rows become contents. The feed and the item of an address are then the content's id.
+  package let isContent: Bool
+  let references: [(name: OwnedSpan, quoted: OwnedSpan, id: Template)]?
   private let settings: String
   let memberNames: [(quoted: OwnedSpan, pointer: JSONPointer)]?
   /// The members that say where a row is.
@@ -32,7 +36,7 @@ package final class RowMapper {
   let members = ByteWriter()
   let unavailable: UnavailableValue
   @exclusivity(unchecked) var parts: [ByteSpan] = []
-  @exclusivity(unchecked) private var outputs: [(feed: ByteSpan, value: Range<Int>)] = []
+  @exclusivity(unchecked) private var outputs: [(key: ByteSpan, value: Range<Int>?)] = []
   @exclusivity(unchecked) private var events = 0
   /// How many records had each outcome, but for the most frequent one.
   @exclusivity(unchecked) private var counts: [String: Int] = [:]
@@ -65,8 +69,8 @@ package final class RowMapper {
     case filtered
     /// The record is not a row: it is a heartbeat, for example, or a null after a deletion.
     case skipped
-    /// The row is in no feed: if it is known where it was, there is a record that deletes it there. But what the record does not
-    /// say stays as it is.
+    /// The row becomes nothing: if it is known where it was, there is a record that deletes it there. But what the record does
+    /// not say stays as it is.
     case rejected(Rejection)
     /// The registry of schemas does not answer; map the record again.
     case unavailable(String)
@@ -100,7 +104,11 @@ package final class RowMapper {
     self.number = number
     self.limits = limits
     self.sections = sections
-    feed = Template(source.feed, "feed")
+    isContent = source.content != nil
+    references = source.references?.sorted { $0.key < $1.key }.map {
+      ($0.ownedSpan, JSONData(string: $0).description.ownedSpan, Template($1, "refs.\($0)"))
+    }
+    feed = Template(source.feed, isContent ? "content" : "feed")
     section = Template(source.section, "section")
     item = Template(source.item, "item")
     kind = source.kind.map { Template($0, "kind") }
@@ -108,7 +116,7 @@ package final class RowMapper {
     memberNames = source.data.members?.map {
       (JSONData(string: $0).description.ownedSpan, JSONPointer(members: [$0]))
     }
-    let pointers = (source.feed.parts + source.item.parts).compactMap {
+    let pointers = source.ids.flatMap(\.template.parts).compactMap {
       if case .row(let it) = $0 { it } else { nil }
     }
     columns = (pointers + source.conditions.map(\.pointer)).map(\.column)
@@ -119,11 +127,12 @@ package final class RowMapper {
     orderCheck = OrderCheck(source)
   }
 
-  /// The records that the latest one becomes; two if the row goes from one feed to another.
+  /// The records that the latest one becomes; two if the row goes from one feed, or one content, to another.
   package var recordCount: Int { outputs.count }
 
-  package func record(_ index: Int) -> (feed: ByteSpan, value: ByteSpan) {
-    (outputs[index].feed, output.span(outputs[index].value))
+  /// A feed and its events, or a content's id and its value.
+  package func record(_ index: Int) -> (key: ByteSpan, value: ByteSpan?) {
+    (outputs[index].key, outputs[index].value.map { output.span($0) })
   }
 
   /// Hands out how many records had which outcome, and counts again from 0.
@@ -213,8 +222,8 @@ package final class RowMapper {
   /// The forms of the decimals in a value of the latest record.
   func decimals(at pointer: JSONPointer) -> Decimals { hasDecimals ? decimals.at(pointer) : .none }
 
-  func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int) -> Rejection {
-    Rejection(.limitExceeded, "\(what) has \(count) bytes, more than limits.\(limit) (\(most))")
+  func tooLong(_ what: String, _ count: Int, _ limit: String, _ most: Int, share: String = "") -> Rejection {
+    Rejection(.limitExceeded, "\(what) has \(count) bytes, more than \(share)limits.\(limit) (\(most))")
   }
 
   // MARK: Rows
@@ -259,19 +268,20 @@ package final class RowMapper {
     }
     do throws(Rejection) {
       let address = if isKeyed, let former { former } else { try address(row) }
-      let section = try text(of: section, row)
+      let section = isContent ? address.feed : try text(of: section, row)
       let kind = try kind.map { (kind) throws(Rejection) in try text(of: kind, row, mayBeEmpty: true) }
-      let data = try data(of: row)
+      let references = try references(of: row)
+      let data = try data(of: row, with: references)
       // Only an item that is there keeps what the row lacks.
       let stays = former.map {
-        $0.feed.hasSameBytes(as: address.feed) && $0.item.hasSameBytes(as: address.item)
+        !isContent && $0.feed.hasSameBytes(as: address.feed) && $0.item.hasSameBytes(as: address.item)
       }
       if let lack = data.lack, stays != true {
         isPartial = true
         throw lack
       }
       let expires = try source.expires.map { (pointer) throws(Rejection) in try end(at: pointer, in: row) }
-      upsert(address, section, kind, expires, data, after: former)
+      upsert(address, section, kind, expires, references, data, after: former)
       return .upserted
     } catch {
       if let former, !isPartial { delete(former) }
@@ -304,12 +314,14 @@ package final class RowMapper {
 
   /// - Parameter row: nil if the key alone decides.
   func address(_ row: Row?) throws(Rejection) -> ItemAddress {
-    (try text(of: feed, row), try text(of: item, row))
+    let feed = try text(of: feed, row)
+    return (feed, isContent ? feed : try text(of: item, row))
   }
 
   // MARK: Events
 
   func delete(_ address: ItemAddress) {
+    if isContent { return outputs.append((address.feed, nil)) }
     let start = output.count
     begin(Self.deletion, address.item, start)
     end(start, address.feed)
@@ -320,12 +332,17 @@ package final class RowMapper {
     _ section: ByteSpan,
     _ kind: ByteSpan?,
     _ expires: ByteSpan?,
+    _ references: ByteSpan?,
     _ data: ItemData,
     after former: ItemAddress?
   ) {
     let isElsewhere = former.map { !$0.feed.hasSameBytes(as: address.feed) } ?? false
     if let former, isElsewhere { delete(former) }
     let start = output.count
+    if isContent {
+      output.append(data.text)
+      return outputs.append((address.feed, start..<output.count))
+    }
     if let former, !isElsewhere, !former.item.hasSameBytes(as: address.item) {
       begin(Self.deletion, former.item, start)
     }
@@ -339,6 +356,10 @@ package final class RowMapper {
     if let expires {
       output.append(",\"expires\":")
       output.append(expires)
+    }
+    if let references {
+      output.append(",\"refs\":")
+      output.append(references)
     }
     // A patch merges objects; the former ones go first.
     let patches = data.lack == nil ? [] : [data.removals, data.text].filter { $0.count > 2 }

@@ -6,13 +6,13 @@ extension RowMapper {
   final class Template {
     let text: String
     /// The member of the source that has it.
-    let name: StaticString
+    let name: String
     /// Literals, and for a place the index of it.
     let parts: [(literal: ByteSpan?, place: Int)]
     let places: [IngestTemplate.Part]
     private let literals: [OwnedSpan?]
 
-    init(_ template: IngestTemplate, _ name: StaticString) {
+    init(_ template: IngestTemplate, _ name: String) {
       text = template.text
       self.name = name
       places = template.parts
@@ -51,6 +51,21 @@ extension RowMapper {
       return at + part.count
     }
     return ByteSpan(UnsafePointer(copy), count)
+  }
+
+  /// Whether a place in a template is `null` or absent, so that there is no text.
+  func lacksText(_ template: Template, _ row: Row) throws(Rejection) -> Bool {
+    for place in template.places {
+      let found: (text: JSONText, field: JSONText.Field)?
+      switch place {
+      case .row(let pointer): found = try find(pointer, in: row)
+      case .key(let pointer) where !pointer.tokens.isEmpty && key != nil:
+        found = key.flatMap { pointer.find(in: keyIndexer.text, from: $0) }.map { (keyIndexer.text, $0) }
+      default: continue
+      }
+      guard let found, found.text.character(found.field.first) != UInt8(ascii: "n") else { return true }
+    }
+    return false
   }
 
   /// The text of a place; nil if it has none.
@@ -103,7 +118,7 @@ extension RowMapper {
       """
       the change event does not have the value of the column \(row.column(of: token, arena: arena)), which the update left as it was, and \
       the mapping needs it; have the database log it (PostgreSQL: REPLICA IDENTITY FULL), or leave the column out of the mapping; the \
-      item stays as it was
+      \(isContent ? "content" : "item") stays as it was
       """
     )
   }

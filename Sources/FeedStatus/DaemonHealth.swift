@@ -71,7 +71,8 @@ package struct DaemonHealth: Equatable {
   /// The contents topic is not read to its end, which may be why it is not ready.
   fileprivate mutating func noteContents(remaining: Int64) {
     if isReady || remaining == 0 { return }
-    let detail = "restored feeds wait for the contents that they show; \(remaining) records of topics.contents remain"
+    let detail =
+      "restored feeds wait for the contents that they show; \(remaining) records of topics.contents remain"
     obstacles.append(Reason(code: "contents", detail: detail))
   }
 

@@ -90,6 +90,10 @@ package final class DaemonStatus: Sendable {
     workers.contains { $0.statistics.partitions.contains(partition) }
   }
 
+  package func partitionCount(of topic: String) -> Int32 {
+    state.withLock { $0.topics?.count(of: topic) ?? 0 }
+  }
+
   package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
 
   /// The topics as the first worker has found them.

@@ -378,7 +378,10 @@ public actor FeedStore {
     most: inout Int
   ) {
     // Of a partition that is not served yet, older contents may have been read than it shows.
-    guard let directory = directories[partition], directory.isServed else { return left = 0 }
+    guard let directory = directories[partition], directory.isServed else {
+      left = 0
+      return
+    }
     let bytes = directory.stateBytes
     counters.shownItems += directory.show(content, at: time, left: &left, most: &most) { list($0, partition) }
     share.add(directory.stateBytes - bytes)

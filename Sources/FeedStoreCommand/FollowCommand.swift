@@ -100,26 +100,44 @@ enum FollowCommand: Subcommand {
   }
 }
 
-/// `feedstore inspect`: prints the state of a feed.
+/// `feedstore inspect`: prints the state of a feed, or where a content is shown.
 enum InspectCommand: Subcommand {
   static let specification = CommandSpecification(
     "inspect",
-    summary: "Shows what the changesets topic stores for a feed.",
+    summary: "Shows what the changesets topic stores for a feed, or which items show a content.",
     discussion: """
       Reads topics.changesets to its end, and prints the feed's epoch and revision, how far its input is \
       included, its sizes, and what was written since its last reload. If several partitions have the id, which is \
       a mistake of producers, it shows the feed of each. Exits with 1 if there is no such feed, or if nothing comes \
       from the brokers for 30 s.
+
+      With --content instead of FEED, reads topics.contents, too, and prints the content, the number of items that refer to \
+      it, and the first \(ContentInspection.mostItems) of them: feed, partition, item, and the names that it has for the content.
       """,
-    arguments: ArgumentSpecification("FEED", maximum: 1, help: "The feed's id."),
-    options: configurationOptions
+    arguments: ArgumentSpecification("FEED", minimum: 0, maximum: 1, help: "The feed's id."),
+    options: [.value("content", "ID", help: "A content's id, instead of a feed's.")] + configurationOptions
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let log = CommandLog.make(configuration)
-    let feed = invocation.arguments[0]
     let stop = orderlyStop()
+    let content = invocation.value("content")
+    guard (content == nil) != invocation.arguments.isEmpty else {
+      throw UsageError("expected either FEED, or --content ID for a content")
+    }
+    if let content {
+      guard let report = try await ContentInspection.run(configuration, id: content, stop: stop, log: log)
+      else {
+        DiagnosticOutput.standardError.write(
+          line: "feedstore: there is no content \(content.debugDescription), and no item refers to it"
+        )
+        return .failed
+      }
+      StandardOutput.write(report)
+      return .done
+    }
+    let feed = invocation.arguments[0]
     guard let report = try await FeedInspection.run(configuration, feed: feed, stop: stop, log: log) else {
       DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
       return .failed

@@ -96,10 +96,10 @@ enum IngestCommand: Subcommand {
     "ingest",
     summary: "Maps topics of rows or of Debezium's change events to records of feeds, exactly once.",
     discussion: """
-      Reads the topics of ingest.sources as a member of the group ingest.group, and writes records to topics.items, with the \
-      offsets in the same transactions; several processes share the topics. What cannot be mapped goes to topics.rejected. \
-      On SIGINT and SIGTERM it commits what it has mapped, and leaves the group. On SIGHUP it reads its configuration again, \
-      as 'feedstore run' does.
+      Reads the topics of ingest.sources as a member of the group ingest.group, and writes records to topics.items and \
+      topics.contents, with the offsets in the same transactions; several processes share the topics. What cannot be mapped \
+      goes to topics.rejected. On SIGINT and SIGTERM it commits what it has mapped, and leaves the group. On SIGHUP it reads \
+      its configuration again, as 'feedstore run' does.
 
       docs/ingest.md describes the mapping. 'feedstore replay --ingest' runs it on files.
       """,

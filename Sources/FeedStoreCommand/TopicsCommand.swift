@@ -10,7 +10,7 @@ enum TopicsCommand: Subcommand {
     "topics",
     summary: "Compares the topics with what FeedStore needs, and creates missing ones.",
     discussion: """
-      Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what \
+      Prints what FeedStore needs of its topics beside what the cluster has. "must" marks what \
       FeedStore cannot work with, "should" what works but costs more or bears less, "?" what the cluster \
       does not tell; the reasons and the remedies are on standard error.
 

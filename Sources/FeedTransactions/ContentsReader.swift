@@ -132,7 +132,7 @@ package final class ContentsReader: Sendable {
     _ timeoutMilliseconds: Int32,
     asks: Bool = false
   ) throws(KafkaError) -> PartitionReader {
-    var count = environment.status.topicChanges.first { $0.topic == topic }?.after ?? 0
+    var count = environment.status.partitionCount(of: topic)
     if !asks, let reader = state.reader, count <= state.positions.count { return reader }
     let reader: PartitionReader
     if let known = state.reader {

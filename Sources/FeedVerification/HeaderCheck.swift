@@ -53,6 +53,22 @@ final class HeaderCheck {
     headers.count > names.count * 2 + 1 && headers[headers.count - 2]?.matches("feedstore.contents") == true
   }
 
+  /// The offsets in the header `feedstore.contents`, by partition; nil if it has another form.
+  static func contentsOffsets(_ header: ByteSpan) -> [Int32: Int64]? {
+    let text = header.text
+    guard text.hasPrefix("{\""), text.hasSuffix("}") else { return nil }
+    var offsets: [Int32: Int64] = [:]
+    for member in text.dropFirst().dropLast().split(separator: ",", omittingEmptySubsequences: false) {
+      let parts = member.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0].hasPrefix("\""), parts[0].hasSuffix("\""),
+        let partition = Int32(parts[0].dropFirst().dropLast()), partition >= 0, offsets[partition] == nil,
+        let offset = Int64(parts[1]), offset >= 0
+      else { return nil }
+      offsets[partition] = offset
+    }
+    return offsets
+  }
+
   /// Checks the plan's header, and that it is the last one.
   func checkPlan(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     let rest = Array(HeaderCheck.optional(headers))

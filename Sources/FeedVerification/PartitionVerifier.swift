@@ -101,6 +101,7 @@ final class PartitionVerifier {
     let next = try feed.take(form, key, due)
     // Last, because faults in the changeset itself are more specific.
     try headers.checkPlan(record.headers, form)
+    if form.hasContents { try feed.checkContents(record.headers.last ?? nil, form) }
     if form.record.part + 1 == form.record.parts {
       if form.isKeyframe {
         verifier.counts.keyframes += 1

@@ -42,6 +42,24 @@ extension VerifiedFeed {
     }
   }
 
+  /// Checks that a changeset names no older contents than those before it.
+  func checkContents(_ header: ByteSpan?, _ form: ChangesetForm) throws(Violation) {
+    guard let header, contents.map({ header.hasSameBytes(as: $0.span) }) != true else { return }
+    guard let found = HeaderCheck.contentsOffsets(header) else {
+      throw Violation(
+        "the header \"feedstore.contents\" is \(header.quotedForMessage()), expected offsets by partition: {\"0\":123}"
+      )
+    }
+    for (partition, before) in contents.flatMap({ HeaderCheck.contentsOffsets($0.span) }) ?? [:] {
+      let offset = found[partition]
+      try require(offset.map { $0 >= before } ?? false) {
+        "feedstore.contents of \(form.name) falls from \(before) to \(offset.map(String.init) ?? "nothing") for partition "
+          + "\(partition) of the contents, which is a fault unless topics.contents was created again"
+      }
+    }
+    contents = OwnedSpan(header)
+  }
+
   // MARK: The first or only part
 
   private func begin(
@@ -219,7 +237,7 @@ extension VerifiedFeed {
     let isEnd = form.head.through == known.replica.through
     if isEnd { try checkEnds(entries, form, known.replica.state) }
     try known.replica.apply(entries, form.record)
-    if isEnd, let end = known.replica.state.earliestEnd, end < form.head.time {
+    if isEnd, !form.hasContents, let end = known.replica.state.earliestEnd, end < form.head.time {
       throw Violation(
         "an item that ended earlier, at \(TimestampFormat.withText(of: end) { $0.text }), is still there"
       )
@@ -244,14 +262,16 @@ extension VerifiedFeed {
       .map { .keyframe($0) }
   }
 
-  /// Checks a changeset that no newer record has caused: it only deletes items, by the time of the last end.
+  /// Checks a changeset that no newer record has caused: it only deletes items, by the time of the last end, and changes
+  /// those whose contents changed.
   private func checkEnds(
     _ entries: DecodedEntries,
     _ form: ChangesetForm,
     _ state: FeedState
   ) throws(Violation) {
     let deleted = entries.items[.delete]
-    try require(entries.sections.count == 0 && entries.items.count == deleted.count) {
+    let shown = form.hasContents ? entries.items[.reconfigure].count + entries.items[.move].count : 0
+    try require(entries.sections.count == 0 && entries.items.count == deleted.count + shown) {
       "through is the same as before, and without a newer record only items that ended are deleted"
     }
     var last = Int64.min
@@ -263,7 +283,7 @@ extension VerifiedFeed {
       }
       last = max(last, end)
     }
-    try require(form.head.time == last) {
+    try require(form.head.time == last || form.hasContents && form.head.time > last) {
       "the time is \(form.record.time.quotedForMessage()), expected \(TimestampFormat.withText(of: last) { $0.text }): the last end of "
         + "the items that are deleted"
     }

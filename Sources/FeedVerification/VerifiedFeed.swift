@@ -27,6 +27,9 @@ final class VerifiedFeed {
   /// Milliseconds of the last changeset's time, which nulls have too; nil if none was read.
   var time: Int64?
 
+  /// The header `feedstore.contents` of the last changeset that has it.
+  var contents: OwnedSpan?
+
   /// The verifier with the options and the location of the current record.
   unowned let partition: PartitionVerifier
 

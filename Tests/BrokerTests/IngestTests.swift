@@ -99,12 +99,13 @@ extension OnCluster.BrokerRestartTests {
   }
 }
 
-/// Two tables that change at random, as change events and as rows, and processes that map them.
+/// Three tables that change at random, as change events and as rows, and processes that map them to items and contents.
 private final class IngestRun {
   private let seed = TestCluster.seed
   private var random: SplitMix64
   /// Where the rows are, and where they go: there are fewer partitions there.
   private let rows = TestTopics("rows", partitions: 5)
+  private let contacts = TestTopics("contacts", partitions: 5)
   private let feeds = TestTopics("feeds", partitions: 2)
   private var tables: TableScripts
   private var members: [Member] = []
@@ -113,7 +114,10 @@ private final class IngestRun {
 
   private init(_ format: TableScript.Format) throws {
     random = SplitMix64(seed: seed)
-    tables = TableScripts([(rows.names.items, format), (rows.names.sections, .json)], seed: seed)
+    let sources = [
+      (rows.names.items, format), (rows.names.sections, .json), (contacts.names.items, .contents),
+    ]
+    tables = TableScripts(sources, seed: seed)
     registry = try TestRegistry()
     for (id, schema) in TableScript.avroSchemas.enumerated() { registry.schemas[id] = schema }
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(rows.prefix)
@@ -138,6 +142,7 @@ private final class IngestRun {
       throw BrokerFailure("\(error)\n\(label), seed \(run.seed); the logs: \(run.directory.path)/*.log")
     }
     for member in run.members { member.kill() }
+    try run.contacts.delete()
     try run.rows.delete()
     try run.feeds.delete()
     try FileManager.default.removeItem(at: run.directory)
@@ -145,7 +150,20 @@ private final class IngestRun {
 
   func below(_ count: Int) -> Int { random.below(count) }
 
-  func createRows() async throws { try await rows.create() }
+  func createRows() async throws {
+    try await contacts.create()
+    try await rows.create()
+  }
+
+  private var sources: [String] { [rows.names.items, rows.names.sections, contacts.names.items] }
+  /// Both inputs of the daemon are one topic, so that the other one is there for contents.
+  private var contents: String { feeds.names.sections }
+  private var mapping: [String: String] {
+    [
+      "ingest.sources": tables.sources, "ingest.schemaRegistry.url": registry.url,
+      "topics.sections": feeds.names.items, "topics.contents": contents,
+    ]
+  }
 
   /// Waits until a member has logged an event.
   func wait(for event: LogEvent, of member: Member) async throws {
@@ -162,10 +180,7 @@ private final class IngestRun {
   }
 
   func start(crash: String? = nil) throws -> Member {
-    let own = [
-      "ingest.sources": tables.sources, "ingest.group": rows.prefix,
-      "ingest.schemaRegistry.url": registry.url,
-    ]
+    let own = mapping.merging(["ingest.group": rows.prefix]) { $1 }
     let name = "ingest-\(members.count)"
     let member = try Member(
       name,
@@ -214,8 +229,8 @@ private final class IngestRun {
     struct HasEnded: Error {}
     let members = members
     do {
-      try await onThread { [rows] in
-        let ends = try TopicReader.contents(rows, [rows.names.items, rows.names.sections]).ends
+      try await onThread { [rows, sources] in
+        let ends = try TopicReader.contents(rows, sources).ends
         try rows.waitForCommits(ends) {
           if doomed?.end != nil { throw HasEnded() }
           for member in members where member.hasFailed {
@@ -239,26 +254,27 @@ private final class IngestRun {
   /// Everything that was sent is written once, and the feeds are what queries give.
   private func finish() async throws {
     try await waitForCommits()
-    let names = [rows.names.items, rows.names.sections]
-    let sent = try await onThread { [rows] in try TopicReader.contents(rows, names).records }
-    let written = try await onThread { [feeds] in
-      try TopicReader.contents(feeds, [feeds.names.items, feeds.names.rejected]).records
+    let sent = try await onThread { [rows, sources] in try TopicReader.contents(rows, sources).records }
+    let written = try await onThread { [feeds, contents] in
+      try TopicReader.contents(feeds, [contents, feeds.names.items, feeds.names.rejected]).records
     }
-    let items = written.filter { $0.topic == feeds.names.items }
-    let settings = ["ingest.sources=\(tables.sources)", "ingest.schemaRegistry.url=\(registry.url)"]
+    let made = written.filter { $0.topic != feeds.names.rejected }
+    let settings = mapping.map { "\($0)=\($1)" }
     let debts = RowDebts(sent, try ConfigurationSources(assignments: settings).load().configuration.ingest)
     var observation = Observation()
     for record in written where record.topic == feeds.names.rejected {
       observation.take(record, changesets: "")
     }
-    let complaints = debts.complaints(about: items) + observation.violations
+    let complaints = debts.complaints(about: made) + observation.violations
     try BrokerFailure.check(complaints.isEmpty, "\(complaints.count) complaints: \(complaints.prefix(5))")
     let copies = observation.rejected
     try BrokerFailure.check(copies == debts.rejected, "rejected are \(copies), expected \(debts.rejected)")
-    let (result, query) = (FeedContents(InputOracle(items).feeds).sections, tables.query)
+    let ordered = made.filter { $0.topic == contents } + made.filter { $0.topic != contents }
+    let oracle = InputOracle(ordered, contentsTopic: contents)
+    let (result, query) = (FeedContents(oracle.feeds).sections, tables.query)
     try BrokerFailure.check(result == query, "the feeds are \(result), and a query gives \(query)")
     print(
-      "\(rows.prefix): \(sent.count) rows in, \(items.count) records out, \(copies.count) rejected; \(result.count) feeds"
+      "\(rows.prefix): \(sent.count) rows in, \(made.count) records out, \(copies.count) rejected; \(result.count) feeds"
     )
   }
 }

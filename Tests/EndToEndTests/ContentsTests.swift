@@ -114,7 +114,10 @@ struct ContentsTests {
   @Test func `contents that are too many stop the daemon`() async throws {
     var ground = ground
     ground.configuration.maxContentsBytes = 1_000
-    try ground.produce([TopicRecord("u", #"{"x":"\#(String(repeating: "x", count: 1_000))"}"#)], to: Self.topic)
+    try ground.produce(
+      [TopicRecord("u", #"{"x":"\#(String(repeating: "x", count: 1_000))"}"#)],
+      to: Self.topic
+    )
     let error = await #expect(throws: DaemonError.self) {
       try await ground.daemon(stop: StopRequest()) { _ in }.run()
     }

@@ -26,16 +26,18 @@ struct DoctorTests {
   }
 
   @Test func `it reads topics, offsets and the state, and changes nothing`() async throws {
-    let ground = try Ground(partitions: 2)
+    var ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     let value = #"{"op":"item.upsert","item":"a","section":"s"}"#
     try ground.produce([TopicRecord(partition: 1, timestamp: 0, "f", value)], to: "feeds.items")
     _ = try await ground.runDaemon(applying: 1)
     let stored = try ground.contents(of: "feeds.changesets", partitions: 2)
+    try ground.cluster.createTopic("contents", partitions: 1)
+    ground.configuration.store.topics.contents = "contents"
     let findings = try await Self.findings(ground.configuration)
     #expect(
       Self.texts(of: "right to read", findings)
-        == ["ok feeds.sections", "ok feeds.items", "ok feeds.changesets"]
+        == ["ok feeds.sections", "ok feeds.items", "ok contents", "ok feeds.changesets"]
     )
     let unknown = Self.texts(of: "topics", findings).first ?? "nothing"
     #expect(unknown.hasPrefix("? ") && unknown.hasSuffix("an embedded broker does not report them"))

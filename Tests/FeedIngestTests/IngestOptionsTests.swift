@@ -3,9 +3,10 @@ import Settings
 import Testing
 
 @Suite struct IngestOptionsTests {
-  private func error(_ sources: String) -> String {
+  private func error(_ sources: String, contents: String = "contents") -> String {
     do throws(ConfigurationError) {
-      _ = try ConfigurationSources(assignments: ["ingest.sources=\(sources)"]).load()
+      let assignments = ["ingest.sources=\(sources)", "topics.contents=\(contents)"]
+      _ = try ConfigurationSources(assignments: assignments).load()
       return "accepted"
     } catch {
       return error.description
@@ -131,6 +132,34 @@ import Testing
       "--set: ingest.sources[1].topic is \"rows\": another element has it already; map it"
     ),
     (
+      "[{topic: \"t\", content: \"{/id}\"}]",
+      "--set: ingest.sources[0].content is \"{/id}\"; allowed: with \"format\": \"json\" or \"avro\", literals, {key}"
+    ),
+    (
+      "[{topic: \"t\", content: \"\(String(repeating: "x", count: 256))\"}]",
+      "--set: ingest.sources[0].content has literals of 256 bytes, more than limits.maxIdBytes (255)"
+    ),
+    (
+      "[{\(valid), refs: {a: \"\(String(repeating: "x", count: 256))\"}}]",
+      "--set: ingest.sources[0].refs.a has literals of 256 bytes, more than limits.maxIdBytes (255)"
+    ),
+    (
+      "[{\(valid), refs: {a: \"1\", b: \"2\", c: \"3\", d: \"4\", e: \"5\"}}]",
+      "--set: ingest.sources[0].refs is {\"a\":\"1\",\"b\":\"2\",\"c\":\"3\",\"d\":\"4\",\"e\":\"5\"}; allowed: an object of names"
+    ),
+    (
+      "[{\(valid), refs: {\"\": \"x\"}}]",
+      "--set: ingest.sources[0].refs is {\"\":\"x\"}; allowed: an object of names"
+    ),
+    (
+      "[{\(valid), data: [\"a\", \"b\"], refs: {b: \"x\"}}]",
+      "--set: ingest.sources[0].refs.b has the name of a member that 'data' lists; name the reference differently"
+    ),
+    (
+      "[{topic: \"contents\", content: \"{key}\"}]",
+      "--set: ingest.sources[0].topic is \"contents\": it is one of topics.*, which have no rows"
+    ),
+    (
       "[{topic: \"feeds.items\", feed: \"f\", section: \"s\", item: \"{key}\"}]",
       "--set: ingest.sources[0].topic is \"feeds.items\": it is one of topics.*, which have no rows"
     ),
@@ -138,6 +167,26 @@ import Testing
   func `a mistake is refused with its place and what is allowed`(_ sources: String, _ message: String) {
     let error = error(sources)
     #expect(error.hasPrefix(message), "\(error)")
+  }
+
+  @Test(arguments: [
+    "feed: \"f\"", "section: \"s\"", "item: \"i\"", "kind: \"k\"", "expires: \"{/e}\"",
+    "order: [{by: \"/x\"}]", "keep: 5",
+    "refs: {}",
+  ])
+  func `a source of contents has no fields of items`(_ field: String) {
+    let name = field.prefix { $0 != ":" }
+    let problem = "is a field of items, and rows become contents with 'content'; remove one of the two"
+    let error = error("[{topic: \"t\", content: \"{key}\", \(field)}]")
+    #expect(error == "--set: ingest.sources[0].\(name) \(problem)")
+  }
+
+  @Test(arguments: ["topic: \"t\", content: \"{key}\"", "\(valid), refs: {a: \"{key}\"}"])
+  func `contents and references need the topic of contents`(_ source: String) {
+    #expect(error("[{\(source)}]") == "accepted")
+    let name = source.contains("refs") ? "refs" : "content"
+    let problem = "is set, and topics.contents is not; set it to the name of the topic of contents"
+    #expect(error("[{\(source)}]", contents: "") == "--set: ingest.sources[0].\(name) \(problem)")
   }
 
   @Test(arguments: [
@@ -155,10 +204,11 @@ import Testing
     }
     func load(_ field: String, _ value: String?) throws(ConfigurationError) -> IngestOptions {
       var (members, whole) = (list == nil ? source : inner, source)
+      if field == "content" { members = ["topic": "'t'", "format": "'debezium'"] }
       members[field] = value
       if let list { whole[list] = "[\(object(members))]" } else { whole = members }
-      return try ConfigurationSources(assignments: ["ingest.sources=[\(object(whole))]"]).load().configuration
-        .ingest
+      let assignments = ["ingest.sources=[\(object(whole))]", "topics.contents=contents"]
+      return try ConfigurationSources(assignments: assignments).load().configuration.ingest
     }
     for row in table.replacing("`", with: "").split(separator: "\n") {
       let cells = row.split(separator: "|").map { String($0.dropFirst().dropLast()) }
@@ -187,7 +237,7 @@ import Testing
 
   @Test func `a source may have everything`() {
     let all = """
-      [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9, decimals: {"/a": "text"}, tests: [{name: "t"}]}]
+      [{\(Self.valid), format: "json", kind: "k", data: ["a", "n/m"], where: {"/x": ["a", 1, true, null]}, order: [{by: "/n~1m"}], keep: 9, refs: {r: "{/r}"}, decimals: {"/a": "text"}, tests: [{name: "t"}]}]
       """
     #expect(error(all) == "accepted")
   }

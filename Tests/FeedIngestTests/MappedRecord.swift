@@ -17,13 +17,14 @@ struct Mapping {
     settings: [String] = [],
     clock: @escaping () -> Int64 = { 0 }
   ) throws {
-    let assignments = ["ingest.sources=[{topic: \"rows\", \(source)}]"] + settings
+    let assignments =
+      ["ingest.sources=[{topic: \"rows\", \(source)}]", "topics.contents=contents"] + settings
     let options = try ConfigurationSources(assignments: assignments).load().configuration.ingest
     let schemas = SchemaRegistry(options.schemas, clock: clock)
     mapper = RowMapper(options.sources[0], number: 0, limits, sections, schemas)
   }
 
-  /// `FEED VALUE` for each record, and the outcome.
+  /// `KEY VALUE` for each record, and the outcome.
   ///
   /// - Parameter isRekeyed: whether the record has the header of a primary key that changes.
   func callAsFunction(
@@ -57,8 +58,8 @@ struct Mapping {
           case .unavailable(let reason): "unavailable: \(reason)"
           }
         let records = (0..<mapper.recordCount).map { index in
-          let (feed, value) = mapper.record(index)
-          return "\(feed.text) \(value.text)"
+          let (key, value) = mapper.record(index)
+          return "\(key.text) \(value?.text ?? "null")"
         }
         return (records, outcome)
       }

@@ -27,6 +27,20 @@ import Testing
     #expect(failures.isEmpty && count == 2, "\(failures)")
   }
 
+  @Test func `a test of contents passes`() throws {
+    let tests = """
+      {key: {i: 1}, value: {x: 1.5}, gives: [{content: "c-1", value: {x: 1.50}}]}, \
+      {key: {i: 1}, outcome: "deleted", gives: [{content: "c-1", value: null}]}, {key: {i: 1}, gives: [{content: "c-2", value: null}]}
+      """
+    let source = "topic: \"rows\", content: \"c-{key/i}\", tests: [\(tests)]"
+    let assignments = ["ingest.sources=[{\(source)}]", "topics.contents=contents"]
+    let (failures, _) = MappingTests.run(
+      try ConfigurationSources(assignments: assignments).load().configuration
+    )
+    let problem = "expected other records than [{\"content\":\"c-1\",\"value\":null}] (deleted)"
+    #expect(failures == ["ingest.sources[0].tests[2]: \(problem)"])
+  }
+
   @Test(arguments: [
     (
       "{name: \"two\", key: {i: 2}, value: {x: 1.5}, \(gives)}",

@@ -74,6 +74,7 @@ struct AvroEncoder {
 extension TableScript {
   private static let row = #"""
     {"type":"record","name":"Row","fields":[{"name":"id","type":"long"},{"name":"customer_id","type":["null","long"]},\#
+    {"name":"contact_id","type":["null","long"]},\#
     {"name":"status","type":["null","string"]},{"name":"region","type":"string"},\#
     {"name":"amount","type":{"type":"bytes","logicalType":"decimal","scale":2}},{"name":"a/b~c","type":"string"},\#
     {"name":"document","type":["null","string",{"type":"array","items":"string"},{"type":"record","name":"A","fields":\#

@@ -6,9 +6,9 @@ import FeedStore
 public import ObservationSupport
 import Oracle
 
-/// What the mapping owes for rows: the events of their items, and a copy of each row that it rejects.
+/// What the mapping owes for rows: the events of their items, their contents, and a copy of each row that it rejects.
 public struct RowDebts: Sendable {
-  /// By feed and item, in the order of the rows.
+  /// By feed and item, or by content, in the order of the rows.
   private let events: [String: [String]]
   public let rejected: [Observation.Source: Observation.Rejected]
 
@@ -36,23 +36,24 @@ public struct RowDebts: Sendable {
         rejected[source] = Observation.Rejected(code: code, key: row.key, value: row.value)
       }
       for index in 0..<mapper.recordCount {
-        let (feed, value) = mapper.record(index)
-        records.append(TopicRecord(key: Array(feed.buffer), value: Array(value.buffer)))
+        let (key, value) = mapper.record(index)
+        records.append(TopicRecord(key: Array(key.buffer), value: value.map { Array($0.buffer) }))
       }
     }
     events = Self.events(records)
     self.rejected = rejected
   }
 
-  /// The faults of the items topic, which must have each event once, and the events of an item in order.
-  public func complaints(about items: [TopicRecord]) -> [String] {
-    let found = Self.events(items)
+  /// The faults of the written records, which must be there once, and in order if they concern one item or content.
+  public func complaints(about written: [TopicRecord]) -> [String] {
+    let found = Self.events(written)
     return Set(events.keys).union(found.keys).sorted().filter { events[$0] != found[$0] }.map {
       "\($0): expected \(events[$0] ?? []), found \(found[$0] ?? [])"
     }
   }
 
-  /// The events of each record, by its feed and its last item; without those for sections, as each process sends its own.
+  /// The events of each record, by its feed and its last item; without those for sections, as each process sends its own. A
+  /// content is by its id.
   private static func events(_ records: [TopicRecord]) -> [String: [String]] {
     func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
     var events: [String: [String]] = [:]
@@ -62,7 +63,10 @@ public struct RowDebts: Sendable {
         $0.last("op")?.string != Array("section.upsert".utf8)
       }
       let place = "\(text(record.key)): \(text(ofItems?.last?.last("item")?.string))"
-      events[place, default: []].append((ofItems ?? []).map { text($0.minified) }.joined(separator: ","))
+      let isDeletion = record.value == nil
+      events[place, default: []].append(
+        isDeletion ? "null" : (ofItems ?? []).map { text($0.minified) }.joined(separator: ",")
+      )
     }
     return events
   }

@@ -12,14 +12,22 @@ public struct TableScripts: Sendable {
   public var count: Int { tables.count }
   public subscript(table: Int) -> TableScript { tables[table].script }
 
-  /// The value of `ingest.sources`.
+  /// Records that no mapping can map.
+  public var unmappable: Int { tables.reduce(0) { $0 + $1.script.unmappable } }
+
+  private var haveContents: Bool { tables.contains { $0.script.makesContents } }
+
+  /// The value of `ingest.sources`. If one of the tables makes contents, the items of the others refer to them.
   public var sources: String {
-    "[" + tables.map { $0.script.source(topic: $0.topic) }.joined(separator: ",") + "]"
+    let haveContents = haveContents
+    return "[" + tables.map { $0.script.source(topic: $0.topic, haveContents) }.joined(separator: ",") + "]"
   }
 
-  /// What a query over all tables gives.
+  /// What a query over all tables gives, which joins items with contents.
   public var query: [String: [String: [String]]] {
-    tables.reduce(into: [:]) { $0.merge($1.script.query) { $1 } }
+    let contents = tables.reduce(into: [:]) { $0.merge($1.script.contents) { $1 } }
+    let shown = haveContents ? contents : nil
+    return tables.reduce(into: [:]) { $0.merge($1.script.query(shown)) { $1 } }
   }
 
   /// Makes one change in a table.
@@ -46,11 +54,15 @@ public struct TableScript: Sendable {
     /// The same with ``TableScript/avroSchemas``.
     case debeziumAvro
     case json
+    /// Change events of rows that become contents.
+    case contents
   }
 
   public struct Row: Sendable, Equatable {
     var id: Int
     var customer: Int?
+    /// The row of contents that it refers to.
+    var contact: Int?
     var status: String?
     var region: String
     /// As it is spelled.
@@ -66,7 +78,7 @@ public struct TableScript: Sendable {
     /// - Parameter amount: its amount, as the event spells it.
     func json(amount: String, document: String? = nil) -> String {
       """
-      {"id":\(id), "customer_id":\(customer.map(String.init) ?? "null"),"status":\(status.map { "\"\($0)\"" } ?? "null"),\
+      {"id":\(id), "customer_id":\(customer.map(String.init) ?? "null"),"contact_id":\(contact.map(String.init) ?? "null"),"status":\(status.map { "\"\($0)\"" } ?? "null"),\
       "region":"\(region)","amount":\(amount),"a/b~c":"\(note)","document":\(document ?? self.document),"change":\(change)}
       """
     }
@@ -83,6 +95,7 @@ public struct TableScript: Sendable {
   private var random: SplitMix64
   private let format: Format
   var isAvro: Bool { format == .debeziumAvro }
+  var makesContents: Bool { format == .contents }
   private var hasSchema: Bool { isAvro || format == .debeziumWithSchema }
   private var rows: [Int: Row] = [:]
   private var changes = 0
@@ -104,7 +117,15 @@ public struct TableScript: Sendable {
   }
 
   /// The element of `ingest.sources` for it.
-  public func source(topic: String) -> String {
+  ///
+  /// - Parameter refers: whether its items refer to contents.
+  public func source(topic: String, _ refers: Bool = false) -> String {
+    if makesContents {
+      return """
+        {topic: "\(topic)", format: "debezium", content: "contact-{/id}", data: ["a/b~c", "change"], where: {"/region": ["eu", "us"]}}
+        """
+    }
+    let references = refers ? ", refs: {contact: \"contact-{/contact_id}\"}" : ""
     let name = format == .debeziumWithSchema ? "debezium" : isAvro ? "debezium-avro" : format.rawValue
     let (feed, item) =
       format == .json
@@ -112,12 +133,27 @@ public struct TableScript: Sendable {
     return """
       {topic: "\(topic)", format: "\(name)", feed: "\(feed)", section: "{/status}",
        item: "\(item)", kind: "{/region}", data: ["amount", "a/b~c", "document", "change"], where: {"/region": ["eu", "us"]},
-       order: [{by: "/amount", direction: "descending"}, {by: "/change"}]}
+       order: [{by: "/amount", direction: "descending"}, {by: "/change"}]\(references)}
       """
   }
 
+  /// The contents that the table makes, by the numbers of their rows.
+  var contents: [Int: String] {
+    let shown = rows.values.filter { makesContents && ["eu", "us"].contains($0.region) }
+    return Dictionary(
+      uniqueKeysWithValues: shown.map { ($0.id, "{\"a/b~c\":\"\($0.note)\",\"change\":\($0.change)}") }
+    )
+  }
+
   /// What a query over the table gives: for each feed and section, the data of the items in order.
-  public var query: [String: [String: [String]]] {
+  ///
+  /// - Parameter contents: what its items show; nil if they refer to nothing.
+  public func query(_ contents: [Int: String]? = nil) -> [String: [String: [String]]] {
+    if makesContents { return [:] }
+    func shown(_ row: Row) -> String {
+      guard let contents, let contact = row.contact else { return "" }
+      return ",\"contact\":\(contents[contact] ?? "null")"
+    }
     var feeds: [String: [String: [Row]]] = [:]
     for row in rows.values where ["eu", "us"].contains(row.region) {
       guard let customer = row.customer, let status = row.status, !status.isEmpty else { continue }
@@ -129,7 +165,7 @@ public struct TableScript: Sendable {
         rows.sorted { (Double($1.amount)!, $0.change) < (Double($0.amount)!, $1.change) }.map { row in
           """
           order-\(row.id) \(row.region) {"amount":\(row.amount),"a/b~c":"\(row.note)","document":\(row.document),\
-          "change":\(row.change)}
+          "change":\(row.change)\(shown(row))}
           """
         }
       }
@@ -153,6 +189,7 @@ public struct TableScript: Sendable {
     Row(
       id: id,
       customer: random.chance(90) ? random.below(4) : nil,
+      contact: random.chance(70) ? random.below(30) : nil,
       status: random.pick(["open", "paid", "closed", "", nil]),
       region: random.pick(["eu", "us", "xx"]),
       amount: random.pick(hasSchema ? Self.decimals.keys.sorted() : Self.amounts),
@@ -178,7 +215,8 @@ public struct TableScript: Sendable {
     var new = old
     let other = newRow(old.id)
     new.change = changes
-    switch random.below(7) {
+    switch random.below(8) {
+    case 6: new.contact = other.contact
     case 5: new.document = other.document
     case 0: new.customer = other.customer
     case 1: new.status = other.status
@@ -248,7 +286,7 @@ public struct TableScript: Sendable {
 
   private mutating func event(_ operation: String, _ old: Row?, _ new: Row?) -> [Record] {
     guard let row = new ?? old else { return [] }
-    if let new {
+    if let new, !makesContents {
       let passes = ["eu", "us"].contains(new.region)
       // Of a plain row, the key says who the customer is, whether the row passes or not.
       let hasFeed = new.customer != nil || format != .json && !passes

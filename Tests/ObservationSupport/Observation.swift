@@ -98,11 +98,11 @@ public struct Observation: Sendable {
         head.epoch == known.epoch && head.base == known.revision && head.revision == head.base + 1,
         "\(name) after revision \(known.revision) of epoch \(known.epoch)"
       )
-      // Items end without a record, and so do their contents change.
-      let changesItself =
+      // Items end, and contents change, without a record of the feed.
+      let changesAlone =
         head.mode != "delete"
         && known.feed.sections.contains { $0.items.contains { $0.expires != nil || !$0.refs.isEmpty } }
-      let isNewer = changesItself || head.through.contains { $0.value > known.through[$0.key] ?? -1 }
+      let isNewer = changesAlone || head.through.contains { $0.value > known.through[$0.key] ?? -1 }
       try BrokerFailure.check(isNewer, "\(name) covers nothing new: \(head.through) after \(known.through)")
     } else {
       try BrokerFailure.check(

@@ -86,7 +86,11 @@ class AsyncAPITests(unittest.TestCase):
             self.assertIn(name, self.channels)
             actions[name] = operation["action"]
         self.assertEqual(
-            actions, {"sections": "receive", "items": "receive", "changesets": "send", "rejected": "send"}
+            actions,
+            {
+                "sections": "receive", "items": "receive", "contents": "receive",
+                "changesets": "send", "rejected": "send",
+            },
         )
         used = {
             message["$ref"].removeprefix("#/components/messages/")
@@ -98,11 +102,13 @@ class AsyncAPITests(unittest.TestCase):
     def test_topics_are_those_of_the_configuration(self):
         settings = (ROOT / "docs" / "settings.md").read_text()
         for name, channel in self.channels.items():
-            self.assertIn(f"| `topics.{name}` | `{channel['address']}` |", settings)
+            # Contents have a topic only if it is named.
+            default = '""' if name == "contents" else channel["address"]
+            self.assertIn(f"| `topics.{name}` | `{default}` |", settings)
             kafka = channel["bindings"]["kafka"]
             self.assertEqual(kafka["topic"], channel["address"])
             policy = kafka["topicConfiguration"]["cleanup.policy"]
-            self.assertEqual(policy, ["compact"] if name == "changesets" else ["delete"])
+            self.assertEqual(policy, ["compact"] if name in ("changesets", "contents") else ["delete"])
         partitions = {channel["bindings"]["kafka"]["partitions"] for channel in self.channels.values()}
         source = (ROOT / "Sources/FeedKafka/Topics/TopicRequirements.swift").read_text()
         self.assertEqual(partitions, {int(re.search(r"defaultPartitions: Int32 = (\d+)", source)[1])})

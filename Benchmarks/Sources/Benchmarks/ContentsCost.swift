@@ -5,6 +5,7 @@ import Workloads
 
 /// One content in many feeds: its cost against the same change as one `item.patch` for each feed, and the memory of references.
 enum ContentsCost {
+  private static let topic = Array("feeds.contents".utf8)
   private static let feedCount = 10_000
   private static let itemsPerFeed = 100
   private static let contentCount = 100_000
@@ -44,7 +45,7 @@ enum ContentsCost {
   }
 
   private static func publish(_ contents: Range<Int>, to store: inout PublishingStore) async {
-    await store.publish(store.makeList(contents.map { ("c\($0)", content($0)) }, topic: "feeds.contents"))
+    await store.publish(store.makeList(contents.map { ("c\($0)", content($0)) }, topic: topic))
   }
 
   // MARK: Time
@@ -65,7 +66,9 @@ enum ContentsCost {
       await publish(0..<1, to: &store)
       for feed in 0..<feedCount {
         let refs = feed < count ? #","refs":{"c":"c0"}"# : ""
-        let items = (0..<itemsPerFeed).map { #"{"id":"i\#($0)","data":\#(data($0))\#($0 == 50 ? refs : "")}"# }
+        let items = (0..<itemsPerFeed).map {
+          #"{"id":"i\#($0)","data":\#(data($0))\#($0 == 50 ? refs : "")}"#
+        }
         let event = #"{"op":"section.replace","section":"s","items":[\#(items.joined(separator: ","))]}"#
         await store.apply([("f\(feed)", event)])
       }
@@ -75,11 +78,14 @@ enum ContentsCost {
       for round in 1...rounds {
         let change = [("c0", content(round))]
         let patches = (0..<count).map { feed in
-          ("f\(feed)", #"{"op":"item.patch","item":"i49","data":{"text":"\#(round)\#(content(round).count)"}}"#)
+          (
+            "f\(feed)",
+            #"{"op":"item.patch","item":"i49","data":{"text":"\#(round)\#(content(round).count)"}}"#
+          )
         }
         contentBytes = change.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
         patchBytes = patches.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count }
-        let a = await measure(store, store.makeList(change, topic: "feeds.contents"))
+        let a = await measure(store, store.makeList(change, topic: topic))
         let b = await measure(store, store.makeList(patches))
         if round == 1 { continue }
         shown.apply.add(a.apply)
@@ -87,7 +93,9 @@ enum ContentsCost {
         patched.apply.add(b.apply)
         patched.publish.add(b.publish)
       }
-      let (new, old) = (shown.apply.median + shown.publish.median, patched.apply.median + patched.publish.median)
+      let (new, old) = (
+        shown.apply.median + shown.publish.median, patched.apply.median + patched.publish.median
+      )
       table.add(
         count == 1 ? "1 feed" : "\(Format.grouped(count)) feeds",
         Format.microseconds(shown.apply.median),
@@ -102,8 +110,10 @@ enum ContentsCost {
     print(table.text)
   }
 
-  private static func measure(_ store: PublishingStore, _ list: RecordList) async -> (apply: UInt64, publish: UInt64)
-  {
+  private static func measure(
+    _ store: PublishingStore,
+    _ list: RecordList
+  ) async -> (apply: UInt64, publish: UInt64) {
     let started = now()
     await store.apply(list)
     let applied = now()
@@ -114,7 +124,12 @@ enum ContentsCost {
   // MARK: Memory
 
   private static func measureMemory() async {
-    var table = MarkdownTable("1,000,000 items, 100,000 contents of 64 bytes", "memory", "an item", "a reference, beyond copies")
+    var table = MarkdownTable(
+      "1,000,000 items, 100,000 contents of 64 bytes",
+      "memory",
+      "an item",
+      "a reference, beyond copies"
+    )
     var bytes: [Form: Int] = [:]
     let references = 2 * feedCount * itemsPerFeed
     for form in Form.allCases {

@@ -24,7 +24,7 @@ package struct PublishingStore {
   /// Records with offsets after those made before.
   package mutating func makeList(
     _ records: [(feed: String, text: String)],
-    topic: String = "feeds.items"
+    topic: [UInt8] = RecordList.items
   ) -> RecordList {
     let list = RecordList(records, topic: topic, firstOffset: nextOffset)
     nextOffset += Int64(records.count)

@@ -6,12 +6,15 @@ package final class RecordList: InputBatch, @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer
   /// The ends of each record's key and value.
   @exclusivity(unchecked) private var ends: [(key: Int, value: Int)] = []
+  /// Shared by all lists, as a client's names are by its records.
+  package static let items = Array("feeds.items".utf8)
+
   private let topic: [UInt8]
   private let firstOffset: Int64
   @exclusivity(unchecked) private var next = 0
 
-  package init(_ records: [(feed: String, text: String)], topic: String = "feeds.items", firstOffset: Int64) {
-    self.topic = Array(topic.utf8)
+  package init(_ records: [(feed: String, text: String)], topic: [UInt8] = items, firstOffset: Int64) {
+    self.topic = topic
     self.firstOffset = firstOffset
     let total = records.reduce(0) { $0 + $1.feed.utf8.count + $1.text.utf8.count }
     bytes = .allocate(byteCount: max(1, total), alignment: 64)

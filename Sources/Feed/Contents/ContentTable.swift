@@ -62,7 +62,8 @@ public final class ContentTable: Sendable {
       let number = state.number(of: id)
       let entry = state.entries[Int(number)]
       let isSame =
-        value.map { new in entry.value.map { $0.span.hasSameBytes(as: new) } ?? false } ?? (entry.value == nil)
+        value.map { new in entry.value.map { $0.span.hasSameBytes(as: new) } ?? false }
+        ?? (entry.value == nil)
       let isShown = !isSame && entry.useCount > 0
       let seen = state.seen[partition]
       state.entries[Int(number)].time = position.time

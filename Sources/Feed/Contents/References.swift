@@ -3,7 +3,7 @@ import Glibc
 /// The references of an item: one block, which the item's published and current content share.
 ///
 /// Uses are counted, without protection from other threads.
-struct References: Equatable {
+package struct References: Equatable {
   /// The head, a place for each reference, and the text.
   private let base: UnsafeMutableRawPointer
 
@@ -24,11 +24,11 @@ struct References: Equatable {
   }
 
   /// The maximum number of references of an item.
-  static let most = 4
+  package static let most = 4
   /// The maximum length of their text: an entry fits into a message beside the item's data (`TopicOffset`).
-  static let mostBytes = 2048
+  package static let mostBytes = 2048
   /// The maximum length of a name and of an id, as of all ids in changesets.
-  static let greatestID = 255
+  package static let greatestID = 255
 
   /// - Parameter text: as in changesets.
   init(copying text: ByteSpan, of item: ElementHandle, feed: UInt32) {

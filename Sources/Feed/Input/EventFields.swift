@@ -1,6 +1,6 @@
 /// The position of each known field's value in the text of an event, or of an object in an event.
 struct EventFields {
-  private var slots = InlineArray<16, Slot>(repeating: Slot((0, 0)))
+  private var slots = InlineArray<15, Slot>(repeating: Slot((0, 0)))
   /// The object with the fields.
   let parent: IgnoredFields.Parent
   /// The names that occurred, known and unknown.
@@ -27,9 +27,9 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, id, `if`, refs, unknown
-    /// The members of a place, which has only one.
-    case before, after, index
+    case op, item, section, kind, data, expires, at, order, keep, ttl, items, sections, `if`, refs, unknown
+    /// A listed element's, and the members of a place: these objects have only one of them, and events have none.
+    case id, before, after, index
 
     /// The last ones share a slot, which keeps the slots few.
     @inline(__always)

@@ -136,6 +136,17 @@ extension Snapshot {
     storage.find(item).flatMap { state.items[$0].content.references }.map { JSONData(checked: $0.text) }
   }
 
+  /// The items that refer to a content, in order, and the names that they have for it, as JSON. O(n).
+  package func items(referringTo content: String) -> [(item: ItemIdentifier, names: [String])] {
+    JSONData(string: content).text.withBytes { id in
+      state.currentHandles(.sections).flatMap { state.currentHandles(.items(of: $0)) }.compactMap { item in
+        guard let references = state.items[item].content.references else { return nil }
+        let names = References.Members(references.text).filter { $0.id.hasSameBytes(as: id) }.map(\.name.text)
+        return names.isEmpty ? nil : (storage.itemIdentifier(item), names)
+      }
+    }
+  }
+
   /// A section's data; nil if the section does not exist. O(1), except for the copy.
   public func data(ofSection section: SectionIdentifier) -> JSONData? {
     storage.find(section).map { JSONData(checked: state.sections[$0].data) }

@@ -120,7 +120,10 @@ package struct ElementFields {
   @inline(__always)
   mutating func complete(isItem: Bool) {
     if data == nil { return }
-    guard isItem else { return self = filled(from: .ofNewSection) }
+    if !isItem {
+      self = filled(from: .ofNewSection)
+      return
+    }
     lifetime = lifetime.or(.none)
     setting = setting ?? .empty
   }
@@ -336,7 +339,7 @@ struct Content {
 
   private var endCount: Int { hasEnd ? MemoryLayout<Int64>.size : 0 }
   private var blockCount: Int {
-    hasRest ? byteCount + endCount + (hasReferences ? Content.referencesCount : 0) : byteCount
+    byteCount + endCount + (hasReferences ? Content.referencesCount : 0)
   }
 
   @inline(__always)
@@ -366,7 +369,16 @@ struct Content {
   @inline(__always)
   var byteCount: Int { Int(dataCount) }
 
-  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, blockCount, to: blocks) }
+  @inline(__always)
+  func giveBack(to blocks: BlockPool.Handle?) {
+    if hasRest { return giveBackWithRest(to: blocks) }
+    BlockPool.giveBack(bytes, byteCount, to: blocks)
+  }
+
+  @inline(never)
+  private func giveBackWithRest(to blocks: BlockPool.Handle?) {
+    BlockPool.giveBack(bytes, blockCount, to: blocks)
+  }
 
   // MARK: References
 
@@ -450,7 +462,12 @@ extension FeedState {
   @inline(__always)
   package func fields(item: ElementHandle) -> ElementFields {
     let content = items[item].content
-    return ElementFields(kind: kind(item), data: content.data, lifetime: content.end, refs: content.references?.text)
+    return ElementFields(
+      kind: kind(item),
+      data: content.data,
+      lifetime: content.end,
+      refs: content.references?.text
+    )
   }
 
   /// All fields of a section.

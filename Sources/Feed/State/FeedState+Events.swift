@@ -28,7 +28,8 @@ extension FeedState {
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: renew(try putItem(event, items.findPresent(event.pointee.item), decoder), event, decoder)
+    case .itemUpsert:
+      renew(try putItem(event, items.findPresent(event.pointee.item), decoder), event, decoder)
     case .itemMove:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       renew(try putItem(event, item, decoder), event, decoder)

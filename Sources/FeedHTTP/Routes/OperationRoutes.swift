@@ -94,6 +94,15 @@ extension OperationRoutes {
       "workers": status.workers.map { JSONObject($0) },
       "partitions": partitions(statistics),
       "standby": status.standby.map { JSONObject($0.status) },
+      "contents": status.contents.map { contents -> JSONObject in
+        [
+          "count": contents.count,
+          "bytes": contents.bytes,
+          "records": contents.records,
+          "rejected": contents.rejected,
+          "remaining": contents.remaining,
+        ]
+      },
       "feeds": totals,
       "counters": JSONObject(statistics.counters),
       "http": JSONObject(counters()),

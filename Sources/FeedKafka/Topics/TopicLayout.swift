@@ -112,8 +112,11 @@ package struct TopicChanges: Equatable {
     known = metadata.partitionCounts
   }
 
-  /// All changes, in the order of the topics.
-  package var all: [Change] { topics.distinct.compactMap(change) }
+  /// All changes that make the daemon not ready, in the order of the topics. New partitions for contents do not: it
+  /// reads them.
+  package var all: [Change] {
+    topics.distinct.compactMap(change).filter { $0.topic != topics.contents || $0.after <= $0.before }
+  }
 
   /// Compares the brokers' answer with the previous one.
   ///
@@ -143,7 +146,8 @@ package struct TopicChanges: Equatable {
     return changed.compactMap(change)
   }
 
-  private func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
+  /// The topic's number of partitions; 0 if it is not known.
+  package func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
 
   private func change(_ topic: String) -> Change? {
     guard var change = changes[topic] else { return nil }
@@ -157,6 +161,12 @@ package struct TopicChanges: Equatable {
     let creation =
       isGone ? "create it again (feedstore topics --create --partitions \(change.before)), and " : ""
     if change.topic == topics.rejected { return creation + "restart feedstore" }
+    if change.topic == topics.contents {
+      return """
+        its contents are gone, and items lose them with the next start; \(creation)send all contents again, and then restart \
+        feedstore
+        """
+    }
     if change.topic == topics.changesets {
       return """
         what was published is gone; stop feedstore, \(creation)set a new kafka.group.id, so that all feeds are \
@@ -171,6 +181,12 @@ package struct TopicChanges: Equatable {
   }
 
   private func growthRemedy(_ topic: String) -> String {
+    if topic == topics.contents {
+      return """
+        feedstore reads the new partitions, too. Contents that were sent before may be in another partition than their ids \
+        hash to now: send all contents again
+        """
+    }
     let most = topics.inputs.map(count).max() ?? 0
     let haveInputsGrown = topics.inputs.contains { changes[$0].map { $0.after > $0.before } == true }
     guard haveInputsGrown, topic != topics.rejected else {

@@ -43,7 +43,7 @@ extension TopicRequirements {
       kind: .partitions,
       verdict: verdict,
       actual: state.partitions.map { "\($0)" } ?? "missing",
-      needed: role == .rejected && state.exists ? "1 or more" : "\(most ?? Self.defaultPartitions)",
+      needed: role.hasFreePartitions && state.exists ? "1 or more" : "\(most ?? Self.defaultPartitions)",
       reason: reason,
       remedy: remedy
     )
@@ -119,6 +119,18 @@ extension TopicRequirements {
           "\(needed) or more",
           "a rejected record is as large as the inputs allow, plus its headers"
         ) { $0 >= Double(needed) },
+      ]
+    case .contents:
+      return [
+        settings.policy(.must, "compact", "a content is lost if its latest record is deleted") {
+          $0 == ["compact"]
+        },
+        settings.number(
+          .should,
+          .messageBytes,
+          "\(contentsBytes) or more",
+          "contents, and batches of them, may be that large"
+        ) { $0 >= Double(contentsBytes) },
       ]
     }
   }

@@ -7,6 +7,8 @@ package struct TopicRequirements: Sendable, Equatable {
   let topics: TopicNames
   /// The minimum `max.message.bytes` of the changesets topic.
   let changesetBytes: Int64
+  /// The recommended minimum of the contents topic.
+  let contentsBytes: Int64
   /// The maximum size of a producer's batch, in bytes.
   let batchBytes: Int64
 
@@ -33,11 +35,13 @@ package struct TopicRequirements: Sendable, Equatable {
     self.batchBytes = Int64(batchBytes)
     let overhead = Self.recordOverhead + Int64(options.output.source.utf8.count)
     changesetBytes = max(Int64(options.output.maxMessageBytes) + overhead, Int64(batchBytes))
+    contentsBytes = max(Int64(options.limits.maxDataBytes / 8) + Self.recordOverhead, Int64(batchBytes))
   }
 
   /// The role of each topic; the inputs may be one topic.
   package var roles: [(topic: String, role: TopicRole)] {
     topics.inputs.map { ($0, .input) } + [(topics.changesets, .changesets), (topics.rejected, .rejected)]
+      + (topics.contents.map { [($0, .contents)] } ?? [])
   }
 
   /// The recommended minimum `max.message.bytes` of the rejected topic; nil if the inputs' is unknown.
@@ -66,7 +70,7 @@ package struct TopicRequirements: Sendable, Equatable {
     let missing = roles.filter { states[$0.topic]?.exists != true }
     let existing = topics.inputs.compactMap { name in states[name]?.partitions.map { (name, $0) } }.first
     if let partitions, let existing, partitions != existing.1,
-      missing.contains(where: { $0.role != .rejected })
+      missing.contains(where: { !$0.role.hasFreePartitions })
     {
       throw DaemonError(
         .partitionCounts,
@@ -102,6 +106,10 @@ package struct TopicRequirements: Sendable, Equatable {
       [
         "cleanup.policy": "delete",
         "max.message.bytes": "\(rejectedBytes(states) ?? newRejectedBytes)",
+      ]
+    case .contents:
+      [
+        "cleanup.policy": "compact", "max.message.bytes": "\(max(contentsBytes, Self.usualMessageBytes))",
       ]
     }
   }
@@ -163,6 +171,11 @@ package enum TopicRole: String, Sendable, CaseIterable {
   case changesets
   /// Records that could not be applied are kept in it.
   case rejected
+  /// Contents are read from it, from its beginning after each start.
+  case contents
+
+  /// Whether its topic may have any number of partitions.
+  var hasFreePartitions: Bool { self == .rejected || self == .contents }
 }
 
 extension TopicNames {
@@ -170,5 +183,5 @@ extension TopicNames {
   package var inputs: [String] { sections == items ? [items] : [sections, items] }
 
   /// All topics, each once.
-  package var distinct: [String] { inputs + [changesets, rejected] }
+  package var distinct: [String] { inputs + [changesets, rejected] + (contents.map { [$0] } ?? []) }
 }

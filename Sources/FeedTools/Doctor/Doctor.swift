@@ -206,7 +206,7 @@ package struct Doctor: Sendable {
   /// Tries each right that needs no write.
   private mutating func checkRights(_ settings: KafkaSettings) {
     let (topics, ingest) = (configuration.store.topics, configuration.ingest)
-    for topic in topics.inputs + ingest.topics {
+    for topic in topics.inputs + (topics.contents.map { [$0] } ?? []) + ingest.topics {
       findings.append(.of("right to read") { try readEnd(of: topic, settings) })
     }
     var state: Int?

@@ -49,8 +49,8 @@ package enum IngestPreview {
           if case .rejected(let rejection) = outcome { line += ", \(rejection.message)" }
           if case .unavailable(let reason) = outcome { line += ", \(reason)" }
           for index in 0..<mapper.recordCount {
-            let (feed, value) = mapper.record(index)
-            line += " \(feed.text) \(value.text)"
+            let (key, value) = mapper.record(index)
+            line += " \(key.text) \(value?.text ?? "null")"
           }
           return write(UpdateText.printable(line))
         }

@@ -172,7 +172,8 @@ final class PublishRun {
             "topic \(topic) does not exist, or may not be read; create it, or change the records"
           )
         }
-        let isInput = publisher.configuration.store.topics.inputs.contains(topic)
+        let topics = publisher.configuration.store.topics
+        let isInput = topics.inputs.contains(topic) || topic == topics.contents
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         guard MonotonicClock.milliseconds() - startedAt < timeout else { throw error }
@@ -237,7 +238,7 @@ extension Producer {
 /// Chooses the partitions for records of one topic.
 struct PublishRoute {
   let topic: String
-  /// Whether the topic is an input, whose keys determine the partitions.
+  /// Keys determine the partitions in an input topic and in the contents topic.
   private let isInput: Bool
   private var partitioner: Murmur2Partitioner
 

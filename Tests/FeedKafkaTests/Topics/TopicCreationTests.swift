@@ -1,3 +1,4 @@
+import Feed
 import FeedStore
 import Kafka
 import Testing
@@ -24,6 +25,30 @@ struct TopicCreationTests {
     #expect(topics[2].configuration["min.cleanable.dirty.ratio"] == "0.1")
     #expect(topics[2].configuration["segment.ms"] == "3600000")
     #expect(topics[3].configuration["cleanup.policy"] == "delete")
+  }
+
+  @Test func `a contents topic is compacted, and accepts the largest contents`() throws {
+    var options = FeedStoreOptions()
+    options.topics.contents = "feeds.contents"
+    func created(
+      _ states: [String: TopicState] = [:],
+      _ partitions: Int32? = nil
+    ) throws -> TopicSpecification? {
+      try TopicRequirements(options, batchBytes: 1_000_000)
+        .missingTopics(states, partitions: partitions, replicationFactor: nil).last
+    }
+    #expect(try created()?.name == "feeds.contents")
+    #expect(
+      try created()?.configuration == ["cleanup.policy": "compact", "max.message.bytes": "1048588"]
+    )
+    options.limits.maxDataBytes = 80_000_000
+    #expect(try created()?.configuration["max.message.bytes"] == "10004096")
+    // Its number of partitions may differ from that of the inputs.
+    let others = Dictionary(
+      uniqueKeysWithValues: requirements.roles.map { ($0.topic, TopicState(partitions: 5)) }
+    )
+    #expect(try created(others)?.partitions == 5)
+    #expect(try created(others, 2)?.partitions == 2)
   }
 
   @Test func `given numbers are used`() throws {

@@ -6,9 +6,19 @@ import Testing
 
 struct TopicRequirementsTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)
+  private static var contents: TopicRequirements {
+    var options = FeedStoreOptions()
+    options.topics.contents = "feeds.contents"
+    options.limits.maxDataBytes = 9_600_000
+    return TopicRequirements(options, batchBytes: 1_000_000)
+  }
 
   /// Topics as created by `--create`; all other settings are the brokers' defaults.
-  private func created(_ partitions: Int32 = 6) -> [String: TopicState] {
+  private func created(
+    _ partitions: Int32 = 6,
+    _ requirements: TopicRequirements? = nil
+  ) -> [String: TopicState] {
+    let requirements = requirements ?? self.requirements
     let defaults = [
       "max.message.bytes": "1048588", "min.cleanable.dirty.ratio": "0.5", "delete.retention.ms": "86400000",
     ]
@@ -112,6 +122,28 @@ struct TopicRequirementsTests {
     #expect(
       wrong == nil || wrong?.remedy.contains("--entity-name \(row.topic) --add-config \(row.name)=") == true
     )
+  }
+
+  @Test func `a contents topic must be compacted, and has any number of partitions`() throws {
+    let requirements = Self.contents
+    var states = created(6, requirements)
+    for count: Int32 in [1, 60] {
+      states["feeds.contents"]?.partitions = count
+      #expect(requirements.check(states).allSatisfy { $0.verdict == .met })
+    }
+    for policy in ["delete", "compact,delete"] {
+      states["feeds.contents"]?.settings?["cleanup.policy"] = policy
+      #expect(mismatches(states, requirements) == ["must feeds.contents cleanup.policy"])
+    }
+    let policy = try #require(requirements.check(states).first { $0.isMismatch })
+    #expect(policy.reason == "a content is lost if its latest record is deleted")
+    #expect(policy.remedy.contains("--entity-name feeds.contents --add-config cleanup.policy=compact"))
+    states["feeds.contents"]?.settings?["cleanup.policy"] = "compact"
+    // An eighth of the data, and 4096 bytes for the rest of the record.
+    states["feeds.contents"]?.settings?["max.message.bytes"] = "1204095"
+    #expect(mismatches(states, requirements) == ["should feeds.contents max.message.bytes"])
+    states["feeds.contents"] = nil
+    #expect(mismatches(states, requirements) == ["must feeds.contents partitions"])
   }
 
   @Test func `unknown settings are neither met nor unmet`() {

@@ -9,18 +9,17 @@ import Testing
 
 /// Random tables through a mapping and the store: every feed is what a query over the table gives.
 @Suite struct RowReplayTests {
-  @Test(arguments: [.debezium, .debeziumWithSchema, .json] as [TableScript.Format], RandomCases.seeds(1...8))
-  func `feeds are what a query gives`(_ format: TableScript.Format, _ seed: UInt64) async throws {
-    var script = TableScript(format, seed: seed)
-    let source = script.source(topic: "orders")
-    var (input, expected): (String, [[String: [String: [String]]]]) = ("", [])
-    for _ in 0..<3 {
-      for _ in 0..<100 { input += script.step().map(Self.line).joined() }
-      expected.append(script.query)
-    }
-    let report = try await replay(input, [source])
-    #expect(report.sections == expected.last, "\(format), seed \(seed)")
-    #expect(report.rejected == script.unmappable, "\(format), seed \(seed)")
+  @Test(
+    arguments: [[.debezium], [.debeziumWithSchema], [.json], [.debezium, .contents], [.contents, .json]]
+      as [[TableScript.Format]],
+    RandomCases.seeds(1...8)
+  )
+  func `feeds are what a query gives`(_ formats: [TableScript.Format], _ seed: UInt64) async throws {
+    var tables = TableScripts(formats.map { ("rows.\($0)", $0) }, seed: seed)
+    let input = (0..<300).flatMap { number in tables.step(number % tables.count).map(Self.line) }.joined()
+    let report = try await replay(input, tables.sources)
+    #expect(report.sections == tables.query, "\(formats), seed \(seed)")
+    #expect(report.rejected == tables.unmappable, "\(formats), seed \(seed)")
   }
 
   /// The primary key of a row changes from 1 to 2.
@@ -35,8 +34,8 @@ import Testing
     ]
     if !isDeletedFirst { pair.reverse() }
     for (item, rejected) in [("{/uuid}", 1), ("{/id}", 0), ("{key}", 0)] {
-      let source = "{topic: \"a\", format: \"debezium\", feed: \"f\", section: \"s\", item: \"\(item)\"}"
-      let report = try await replay(first + pair.joined(), [source])
+      let source = "[{topic: \"a\", format: \"debezium\", feed: \"f\", section: \"s\", item: \"\(item)\"}]"
+      let report = try await replay(first + pair.joined(), source)
       #expect(report.sections["f"]?["s"]?.count == 1, "\(item): \(report)")
       #expect("\(report.sections)".contains("\\\"id\\\":2"), "\(item): \(report)")
       #expect(report.rejected == rejected, "\(item)")
@@ -44,24 +43,24 @@ import Testing
   }
 
   @Test func `a line of another topic stops the replay`() async throws {
-    let source = "{topic: \"a\", feed: \"f\", section: \"s\", item: \"{key}\"}"
+    let source = "[{topic: \"a\", feed: \"f\", section: \"s\", item: \"{key}\"}]"
     await #expect(throws: ReplayError.self) {
-      _ = try await replay("{\"topic\":\"b\",\"value\":{}}\n", [source])
+      _ = try await replay("{\"topic\":\"b\",\"value\":{}}\n", source)
     }
   }
 
-  private static func line(_ record: TableScript.Record) -> String {
+  private static func line(_ topic: String, _ record: TableScript.Record) -> String {
     func quoted(_ text: String?) -> String { text.map(JSONLine.quoted) ?? "null" }
-    return "{\"key\":\(quoted(record.key)),\"value\":\(record.value ?? "null")}\n"
+    return "{\"topic\":\(quoted(topic)),\"key\":\(quoted(record.key)),\"value\":\(record.value ?? "null")}\n"
   }
 
   private func replay(
     _ input: String,
-    _ sources: [String]
+    _ sources: String
   ) async throws -> (sections: [String: [String: [String]]], rejected: Int) {
     let folder = try TemporaryFolder()
-    let assignment = "ingest.sources=[\(sources.joined(separator: ","))]"
-    let configuration = try ConfigurationSources(assignments: [assignment]).load().configuration
+    let assignments = ["ingest.sources=\(sources)", "topics.contents=contents"]
+    let configuration = try ConfigurationSources(assignments: assignments).load().configuration
     var replay = Replay(
       [try folder.file("in", Array(input.utf8))],
       to: folder.path("out"),

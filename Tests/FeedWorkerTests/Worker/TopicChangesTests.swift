@@ -87,6 +87,29 @@ struct TopicChangesTests {
     #expect(changes.all.count == 2)
   }
 
+  @Test func `more partitions for contents are read, and contents that are gone must be sent again`() {
+    var topics = TopicNames()
+    topics.contents = "feeds.contents"
+    func metadata(_ contents: Int32?) -> TopicMetadata {
+      TopicLayoutTests.metadata(2, 2, 2, 2, contents: contents)
+    }
+    var changes = TopicChanges(topics, metadata(2))
+    let growth = changes.note(metadata(3))
+    #expect(growth.map(\.topic) == ["feeds.contents"])
+    #expect(growth[0].remedy.contains("reads the new partitions") == true)
+    #expect(growth[0].remedy.hasSuffix("send all contents again"))
+    #expect(changes.all.isEmpty, "the daemon stays ready")
+    #expect(changes.count(of: "feeds.contents") == 3)
+    #expect(changes.note(metadata(nil)).isEmpty)
+    #expect(changes.note(metadata(nil)).map(\.isLoss) == [true])
+    #expect(
+      changes.all.first?.remedy.contains("topics --create --partitions 2), and send all contents again")
+        == true
+    )
+    #expect(changes.note(metadata(2)).count == 1)
+    #expect(changes.all.first?.description.contains("was created again: its contents are gone") == true)
+  }
+
   @Test func `a topic is gone when two answers in a row lack it`() {
     var changes = Self.changes()
     #expect(Self.note(TopicLayoutTests.metadata(2, nil, 2, 2), &changes).isEmpty)

@@ -10,13 +10,15 @@ struct TopicLayoutTests {
     _ sections: Int32?,
     _ items: Int32?,
     _ changesets: Int32?,
-    _ rejected: Int32?
+    _ rejected: Int32?,
+    contents: Int32? = nil
   ) -> TopicMetadata {
     var metadata = TopicMetadata()
     metadata.partitionCounts["feeds.sections"] = sections
     metadata.partitionCounts["feeds.items"] = items
     metadata.partitionCounts["feeds.changesets"] = changesets
     metadata.partitionCounts["feeds.rejected"] = rejected
+    metadata.partitionCounts["feeds.contents"] = contents
     return metadata
   }
 
@@ -50,6 +52,15 @@ struct TopicLayoutTests {
     }
     #expect(error?.code == .missingTopic)
     #expect(error?.message.contains("topics feeds.items, feeds.rejected do not exist") == true)
+  }
+
+  @Test func `a contents topic must exist, with any number of partitions`() throws {
+    var topics = TopicNames()
+    topics.contents = "feeds.contents"
+    _ = try TopicLayout(topics, Self.metadata(6, 6, 6, 1, contents: 1))
+    let error = #expect(throws: DaemonError.self) { try TopicLayout(topics, Self.metadata(6, 6, 6, 1)) }
+    #expect(error?.code == .missingTopic)
+    #expect(error?.message.contains("feeds.contents") == true)
   }
 
   @Test func `one topic may be both inputs`() throws {

@@ -70,18 +70,24 @@ struct Setting: Equatable {
       configuration.store.topics.contents = Self.contentsTopic
       configuration.store.contentsWindowMilliseconds = contentsWindowMilliseconds
     }
-    if ingesters > 0 { configuration.ingest = Self.ingest }
+    if ingesters > 0 {
+      configuration.ingest = Self.ingest
+      configuration.store.topics.contents = Self.contentsTopic
+    }
     return configuration
   }
 
   static func tables(seed: UInt64) -> TableScripts {
-    TableScripts([("rows.json", .json), ("rows.debezium", .debezium)], seed: seed)
+    TableScripts(
+      [("rows.json", .json), ("rows.debezium", .debezium), ("rows.contents", .contents)],
+      seed: seed
+    )
   }
 
   private static let ingest: IngestOptions = {
-    let sources = "ingest.sources=\(tables(seed: 0).sources)"
+    let assignments = ["ingest.sources=\(tables(seed: 0).sources)", "topics.contents=\(contentsTopic)"]
     do {
-      return try ConfigurationSources(assignments: [sources]).load().configuration.ingest
+      return try ConfigurationSources(assignments: assignments).load().configuration.ingest
     } catch {
       preconditionFailure("\(error)")
     }

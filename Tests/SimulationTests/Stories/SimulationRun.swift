@@ -72,6 +72,9 @@ final class SimulationRun {
   /// How long catching up may take, in milliseconds: sessions and transactions that time out, and pauses after failures.
   private static let patience: Int64 = 180_000
 
+  /// How long showing the last contents may take: their window, a restoration, and a transaction that fails and is repeated.
+  private static let contentsPatience: Int64 = 30_000
+
   /// - Parameter onLine: told what happens.
   init(_ story: Story, _ identity: ProcessIdentity, onLine: ((String) -> Void)? = nil) {
     self.story = story
@@ -88,11 +91,9 @@ final class SimulationRun {
     ]
     cluster.transactions.seed(story.seed)
     cluster.transactions.markerDelay = story.setting.markerMicroseconds
+    let counts = [topics.rejected: 1, Setting.contentsTopic: Setting.contentsPartitions]
     for topic in topics.distinct + configuration.ingest.topics {
-      cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
-    }
-    if let topic = topics.contents {
-      cluster.createTopic(topic, partitions: Setting.contentsPartitions)
+      cluster.createTopic(topic, partitions: counts[topic] ?? story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
     for (group, _) in groups {
@@ -138,6 +139,10 @@ final class SimulationRun {
         "not caught up after \(Self.patience / 1_000) s: \(lag + sharing.complaints(about: observation.feeds))"
     }
     let caughtUp = simulator.milliseconds
+    // No offsets say that contents are shown.
+    if failure == nil, topics.contents != nil {
+      failure = pass(until: caughtUp + Self.contentsPatience) { false }
+    }
     if failure == nil { failure = stopAll() }
     if failure == nil { failure = compare() }
     var outcome = Outcome(failure: failure)
@@ -356,8 +361,8 @@ final class SimulationRun {
   }
 
   /// What is wrong with the records of the rows: each owes its records once, or one copy, and all together owe what a query gives.
-  private func rowComplaints(_ items: [TopicRecord], _ debts: RowDebts) -> [String] {
-    let complaints = debts.complaints(about: items)
+  private func rowComplaints(_ written: [TopicRecord], _ debts: RowDebts) -> [String] {
+    let complaints = debts.complaints(about: written)
     // Of a story that was shortened, the tables are not known.
     guard complaints.isEmpty, story.query.arrivals == story.arrivals.count else { return complaints }
     let found = FeedContents(observation.feeds.mapValues(\.feed)).sections
@@ -373,7 +378,7 @@ final class SimulationRun {
     if story.setting.ingesters > 0 {
       let debts = RowDebts(contents(groups[1].inputs), story.setting.configuration.ingest)
       oracle.rejected.merge(debts.rejected) { $1 }
-      complaints = rowComplaints(contents([topics.items]), debts)
+      complaints = rowComplaints(contents([topics.items, Setting.contentsTopic]), debts)
     }
     complaints += oracle.complaints(about: observation)
     complaints += sharing.complaints(about: observation.feeds) + sharing.violations
