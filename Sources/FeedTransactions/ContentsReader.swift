@@ -48,7 +48,7 @@ package final class ContentsReader: Sendable {
   /// store did before.
   package func requestEnds(timeoutMilliseconds: Int32) throws(KafkaError) -> [Int32: Int64] {
     try state.withLock { state throws(KafkaError) in
-      let reader = try open(state, timeoutMilliseconds)
+      let reader = try open(state, timeoutMilliseconds, asks: true)
       var ends: [Int32: Int64] = [:]
       for number in state.positions.keys {
         let partition = reader.topicPartition(number)
@@ -125,23 +125,38 @@ package final class ContentsReader: Sendable {
   }
 
   /// Opens the partitions that are not open yet. The daemon's regular check of its topics finds new ones.
-  private func open(_ state: State, _ timeoutMilliseconds: Int32) throws(KafkaError) -> PartitionReader {
+  ///
+  /// - Parameter asks: whether to ask the brokers for partitions that another member may know already.
+  private func open(
+    _ state: State,
+    _ timeoutMilliseconds: Int32,
+    asks: Bool = false
+  ) throws(KafkaError) -> PartitionReader {
     var count = environment.status.partitionCount(of: topic)
-    if let reader = state.reader, count <= state.positions.count { return reader }
+    if !asks, let reader = state.reader, count <= state.positions.count { return reader }
     let reader: PartitionReader
     if let known = state.reader {
       reader = known
     } else {
-      let client = try environment.clients.makeReader(settings, log: environment.log)
-      reader = PartitionReader(topic: topic, client: client)
-      let metadata = try client.metadataByName([topic], timeoutMilliseconds: timeoutMilliseconds)
-      count = max(count, metadata.partitionCounts[topic] ?? 0)
+      reader = PartitionReader(
+        topic: topic,
+        client: try environment.clients.makeReader(settings, log: environment.log)
+      )
+    }
+    if asks {
+      let metadata = try reader.client.metadataByName([topic], timeoutMilliseconds: timeoutMilliseconds)
+      guard let found = metadata.partitionCounts[topic] else {
+        throw .make(.unknownTopicOrPartition, "read topic \(topic)")
+      }
+      count = max(count, found)
     }
     var starts: [Int32: Int64] = [:]
     for number in 0..<count where state.positions[number] == nil {
       let partition = reader.topicPartition(number)
-      starts[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
-        .low
+      // One that was added begins at 0. A worker that is not restoring cannot wait for brokers.
+      starts[number] =
+        state.reader != nil
+        ? 0 : try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds).low
     }
     try reader.add(starts)
     state.positions.merge(starts) { $1 }

@@ -45,6 +45,12 @@ public final class SimulatedCluster {
     topics[name] = (0..<partitions).map { PartitionLog(TopicPartition(topic: name, partition: $0)) }
   }
 
+  /// Adds a partition to a topic.
+  public func grow(_ topic: String) {
+    let number = Int32(topics[topic]?.count ?? 0)
+    topics[topic, default: []].append(PartitionLog(TopicPartition(topic: topic, partition: number)))
+  }
+
   public func log(_ partition: TopicPartition) -> PartitionLog? {
     guard let logs = topics[partition.topic], logs.indices.contains(Int(partition.partition)) else {
       return nil
@@ -113,6 +119,11 @@ public final class SimulatedCluster {
     guard let leader = leader(of: partition), let log = log(partition) else { return }
     leaders[partition] = (leader + 1) % brokers.count
     if microseconds > 0 { stale[partition] = (log.low, log.high, simulator.now + microseconds) }
+  }
+
+  /// Whether a former leader still answers for a partition: it has records that the new one may have cleaned away.
+  public func hasFormerLeader(_ partition: TopicPartition) -> Bool {
+    stale[partition].map { $0.end > simulator.now } ?? false
   }
 
   /// The ends as known to the broker that is asked, which may be out of date.

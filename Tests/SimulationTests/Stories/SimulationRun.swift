@@ -214,10 +214,11 @@ final class SimulationRun {
     case .seeksFail(let count): cluster.seekFailures += count
     case .compaction:
       observe()
+      for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }
       // What ingest has written is compared as a whole.
-      let isWritten = story.setting.ingesters > 0
-      for topic in [topics.changesets] + (isWritten ? [] : [Setting.contentsTopic]) {
-        for log in cluster.topics[topic] ?? [] { log.compact(keepingTombstones: true) }
+      let contents = story.setting.ingesters > 0 ? nil : cluster.topics[Setting.contentsTopic]
+      for log in contents ?? [] where !cluster.hasFormerLeader(log.partition) {
+        log.compact(keepingTombstones: true)
       }
     }
     faults += 1
