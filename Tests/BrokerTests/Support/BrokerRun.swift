@@ -79,8 +79,8 @@ final class BrokerRun: Sendable {
         load.stop()
         observer.stop()
       }
-      // The observer's end must not stop the load.
-      try await group.waitForAll()
+      // Not `waitForAll`, which reports a failure only after all tasks have ended.
+      while try await group.next() != nil {}
     }
   }
 

@@ -108,7 +108,11 @@ final class Load: Sendable {
     case .stopped: return nil
     case .paused: return extra
     case .running:
-      let records = generator.records(recordsPerPoll).map { record in
+      // Brokers refuse records without a key in a compacted topic.
+      let generated = generator.records(recordsPerPoll).filter {
+        $0.topic != RecordGenerator.contentsTopic || $0.key != nil
+      }
+      let records = generated.map { record in
         var record = record
         if let contents = topics.names.contents, record.topic == RecordGenerator.contentsTopic {
           // All records of a content are in one partition.
