@@ -118,7 +118,7 @@ package final class ContentsReader: Sendable {
     for (number, end) in events?.ends ?? [:] {
       state.positions[number] = max(state.positions[number] ?? 0, end)
     }
-    state.statistics.count = table.count
+    state.statistics.count = table.valueCount
     state.statistics.bytes = table.bytes
     if state.statistics != before { environment.status.contents = state.statistics }
     if let failure = failure ?? events?.failure.flatMap(lasting) { throw failure }

@@ -11,6 +11,8 @@ public final class ContentTable: Sendable {
     var entries: [Entry] = []
     var unused: [UInt32] = []
     var bytes = 0
+    /// The number of entries with a value.
+    var valueCount = 0
     /// The newest record by partition.
     var seen: [Int32: Int64] = [:]
     /// The greatest timestamp of all records.
@@ -44,7 +46,10 @@ public final class ContentTable: Sendable {
   /// The bytes of all ids and values.
   public var bytes: Int { state.withLock { $0.bytes } }
 
-  /// The number of contents with a value or a use.
+  /// The number of contents.
+  package var valueCount: Int { state.withLock { $0.valueCount } }
+
+  /// The number of ids with a content or a use.
   package var count: Int { state.withLock { $0.numbers.count } }
 
   // MARK: Values
@@ -186,7 +191,9 @@ extension ContentTable.State {
   }
 
   fileprivate mutating func set(_ number: UInt32, _ value: OwnedSpan?) {
-    bytes += (value?.span.count ?? 0) - (entries[Int(number)].value?.span.count ?? 0)
+    let old = entries[Int(number)].value
+    bytes += (value?.span.count ?? 0) - (old?.span.count ?? 0)
+    valueCount += (value == nil ? 0 : 1) - (old == nil ? 0 : 1)
     entries[Int(number)].value = value
     removeIfVacant(number)
   }
