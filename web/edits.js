@@ -5,13 +5,13 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-import { tokensOf } from './format.js';
+import { ownDataOf, tokensOf } from './format.js';
 
 /**
  * @typedef {import('./rows.js').Item} Item
  * @typedef {{ section: string, at?: 'first' | 'last' | { before: string } | { after: string } }} Place
  *
- * The text that replaces an item's data, and that data when the user began.
+ * The text that replaces an item's own data, and that data when the user began.
  * @typedef {{ text: string, base: string }} Draft
  *
  * `isDeleting`: whether the user was asked to confirm it. `pending`: what happens to it, in a word.
@@ -48,7 +48,8 @@ export class Edits {
   /** @param {Item} item */
   begin(item) {
     if (!this.isAllowed || this.of(item.id).draft !== null) return;
-    this.#change(item.id, { draft: { text: indented(item.dataText), base: item.dataText }, isDeleting: false, problem: null });
+    const base = ownDataOf(item);
+    this.#change(item.id, { draft: { text: indented(base), base }, isDeleting: false, problem: null });
   }
 
   /** @param {string} id */

@@ -372,7 +372,7 @@ export class FeedGrid {
       cells.data.replaceChildren(
         ...changeNodes(changed), ...tokenNodes(tokensOf(data, { limit: previewLimit, changed })),
       );
-      this.#fillMarks(drawn, lit, isFresh, edit, edit?.pending ?? (item?.isPending ? 'pending' : null));
+      this.#fillMarks(drawn, lit, isFresh, edit, edit?.pending ?? (item?.isPending ? 'pending' : null), item?.refs);
       if (drawn.lit !== lit) this.#light(drawn, lit);
     }
     if (isPanelDue) this.#fillPanel(drawn, data, changed, edits?.isAllowed ? edits : undefined, item);
@@ -385,9 +385,9 @@ export class FeedGrid {
 
   /**
    * @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh @param {import('./edits.js').Edit | undefined} edit
-   * @param {string | null} pending What happens to it, in a word.
+   * @param {string | null} pending What happens to it, in a word. @param {Readonly<Record<string, string>>} [refs]
    */
-  #fillMarks({ element, cells }, lit, isFresh, edit, pending) {
+  #fillMarks({ element, cells }, lit, isFresh, edit, pending, refs) {
     setAttribute(element, 'data-change', lit?.kinds.join(' '));
     setAttribute(element, 'data-fresh', isFresh);
     const marks = (lit?.kinds ?? []).map((kind) => ({ kind, ...changeKinds[kind] }));
@@ -395,8 +395,11 @@ export class FeedGrid {
       : edit?.problem ? { kind: 'refused', sign: '!', word: 'refused' }
         : edit?.draft ? { kind: 'draft', sign: '✎', word: 'editing' } : null;
     setAttribute(element, 'data-edit', own?.kind);
-    cells.marks.replaceChildren(...(own === null ? marks : [own, ...marks]).map(({ kind, sign, word }) => make(
-      'span', { class: 'mark', 'data-mark': kind, title: word },
+    /** @type {{ kind: string, sign: string, word: string, title?: string }[]} */
+    const all = own === null ? marks : [own, ...marks];
+    if (refs !== undefined) all.unshift({ kind: 'refs', sign: '↗', word: 'refers', title: contentsIn(refs) });
+    cells.marks.replaceChildren(...all.map(({ kind, sign, word, title = word }) => make(
+      'span', { class: 'mark', 'data-mark': kind, title },
       make('span', { 'aria-hidden': 'true' }, sign), make('span', { class: 'word' }, word),
     )));
   }
@@ -422,12 +425,15 @@ export class FeedGrid {
     code.replaceChildren(...tokenNodes(tokens));
     code.hidden = edits !== undefined && edits.of(item.id).draft !== null;
     if (drawn.panel === null) {
-      drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, make('p', { class: 'ends' }), code);
+      drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, make('p', { class: 'ends' }), make('p', { class: 'refs' }), code);
       drawn.element.append(drawn.panel);
     }
     const ends = drawn.panel.querySelector('.ends');
     ends.hidden = item?.expires === undefined;
     setText(ends, ends.hidden ? '' : `Ends at ${item.expires}`);
+    const refs = drawn.panel.querySelector('.refs');
+    refs.hidden = item?.refs === undefined;
+    setText(refs, refs.hidden ? '' : contentsIn(item.refs));
     if (edits === undefined) {
       drawn.editor?.element.remove();
       drawn.editor = null;
@@ -660,6 +666,9 @@ export class FeedGrid {
     this.#draw();
   }
 }
+
+/** The contents that an item refers to. @param {Readonly<Record<string, string>>} refs */
+const contentsIn = (refs) => `Refers to ${Object.entries(refs).map(([name, id]) => `${visible(name)} ${visible(id)}`).join(', ')}`;
 
 /**
  * The old and new values of what changed, shortened to where they differ.

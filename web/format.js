@@ -126,6 +126,16 @@ function membersOf(json) {
 }
 
 /**
+ * An item's own data as it is spelled, without its contents, which are the last members.
+ * @param {{ dataText: string, refs?: Readonly<Record<string, string>> }} item
+ */
+export function ownDataOf({ dataText, refs }) {
+  if (refs === undefined) return dataText;
+  const members = [...(membersOf(dataText) ?? [])].slice(0, -Object.keys(refs).length);
+  return `{${members.map(([key, value]) => `${key.replace(/#\d+$/, '')}:${value}`).join(',')}}`;
+}
+
+/**
  * A change of data: of a member, of the order of members, or, without a key, of the whole value.
  * @typedef {{ key: string | null, name: string, old: string | undefined, now: string | undefined }} DataChange
  */

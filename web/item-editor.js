@@ -6,6 +6,7 @@
 
 import { make, setAttribute, setText } from './dom.js';
 import { placeIn } from './edits.js';
+import { ownDataOf } from './format.js';
 
 /** @typedef {import('./rows.js').Row} Row */
 
@@ -62,7 +63,7 @@ export class ItemEditor {
     const { draft, isDeleting, pending, problem } = this.#edits.of(this.#id);
     this.#text.hidden = draft === null;
     this.#draftTools.hidden = draft === null || isDeleting;
-    this.#stale.hidden = draft === null || draft.base === item.dataText;
+    this.#stale.hidden = draft === null || draft.base === ownDataOf(item);
     this.#question.hidden = !isDeleting;
     this.#tools.hidden = draft !== null || isDeleting;
     this.#problem.hidden = problem === null;

@@ -229,6 +229,7 @@ extension HTTPOptions {
       http.jwt.read: patterns of the feeds that each valid token may read, in addition to the rights in its \
       claim; `{NAME}` stands for [a claim](http.md#rights-for-every-token)
       http.jwt.write: the same for the feeds that it may write
+      http.jwt.contents: the same for the [contents](http.md#post-v1contentsid) that it may write
       http.jwt.leeway: milliseconds by which the clock of the tokens' issuer may differ
       http.public: patterns of the ids of feeds that everyone may [read without a token](http.md#access); \
       `*` stands for any text. [Caches may keep them](poll.md)
@@ -260,7 +261,8 @@ extension HTTPOptions {
       http.maxWindows: most different [windows](http.md#windows) of feeds that are open, over all streams and polls
       http.maxWindowItems: most items of each section that a window shows
       http.maxRequestBytes: most bytes of a request's content
-      http.writes.enabled: whether clients may [write events](http.md#post-v1feedsidevents)
+      http.writes.enabled: whether clients may [write events](http.md#post-v1feedsidevents) and \
+      [contents](http.md#post-v1contentsid)
       http.heartbeat: most milliseconds without data on a stream; then a comment is sent
       """
     )
@@ -284,6 +286,7 @@ extension HTTPOptions {
     }
     jwt.read = try reader.strings("http.jwt.read", allowed: ClaimPattern.allowed, ClaimPattern.init)
     jwt.write = try reader.strings("http.jwt.write", allowed: ClaimPattern.allowed, ClaimPattern.init)
+    jwt.contents = try reader.strings("http.jwt.contents", allowed: ClaimPattern.allowed, ClaimPattern.init)
     try reader.read("http.jwt.leeway", .milliseconds, into: &jwt.leewayMilliseconds, from: 0, to: 300_000)
     let patterns = try reader.strings("http.public", allowed: "a list of patterns that are not empty") {
       $0.isEmpty ? nil : $0

@@ -58,7 +58,7 @@ package struct IngestOptions: Sendable, Equatable {
       let long = source.templates.first { $0.template.literalBytes > limits.maxIdBytes }
       let joining = source.content != nil ? "content" : source.references != nil ? "refs" : nil
       let problem: String? =
-        if names.distinct.contains(source.topic) || source.topic == names.contents {
+        if names.distinct.contains(source.topic) {
           ".topic is \"\(source.topic)\": it is one of topics.*, which have no rows"
         } else if others.contains(where: { $0.topic == source.topic }) {
           """

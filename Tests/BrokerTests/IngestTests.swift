@@ -269,8 +269,9 @@ private final class IngestRun {
     try BrokerFailure.check(complaints.isEmpty, "\(complaints.count) complaints: \(complaints.prefix(5))")
     let copies = observation.rejected
     try BrokerFailure.check(copies == debts.rejected, "rejected are \(copies), expected \(debts.rejected)")
-    let ordered = made.filter { $0.topic == contents } + made.filter { $0.topic != contents }
-    let oracle = InputOracle(ordered, contentsTopic: contents)
+    let items = made.filter { $0.topic == feeds.names.items }
+    let shared = made.filter { $0.topic == contents }
+    let oracle = InputOracle(items, contents: shared, contentsTopic: contents)
     let (result, query) = (FeedContents(oracle.feeds).sections, tables.query)
     try BrokerFailure.check(result == query, "the feeds are \(result), and a query gives \(query)")
     print(

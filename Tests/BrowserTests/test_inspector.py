@@ -6,7 +6,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from inspector import DESKTOP, PHONE
-from records import large_feed, odd_numbers, records, replaced, section, small_feed, story
+from records import START, large_feed, odd_numbers, records, replaced, section, small_feed, story
 from replay import changesets
 from support import BrowserTest
 
@@ -144,6 +144,24 @@ class ChangeTests(BrowserTest):
         page.wait_for_revision(6)
         self.assert_shows(page, server, "hn")
         self.assertIn("Changesets", page.text("#timeline-pane"))
+
+    def test_an_item_names_its_contents_and_shows_their_changes(self):
+        refs = {"author": "user-7", "post": "post-1"}
+        first = {"op": "feed.replace", "sections": [section("s", [{**story("one"), "refs": refs}, story("two")])]}
+        content = {"ts": START + 5000, "topic": "contents", "key": "user-7", "value": {"name": "Grace"}}
+        found = changesets([*records(first), content], ["topics.contents=contents"])
+        server, page = self.serve_published(found)
+        page.follow("hn")
+        mark = page.wait_for('[data-mark="refs"]')
+        self.assertEqual(mark.get_attribute("title"), "Refers to author user-7, post post-1")
+        self.assertEqual([row["item"] for row in page.drawn() if row["item"]], ["one", "two"])
+        self.assertEqual(len(page.all('[data-mark="refs"]')), 1)
+        page.click('[data-item="one"] .line')
+        page.wait_for_text('[data-item="one"] .panel .refs', "Refers to author user-7, post post-1")
+        server.publish("hn")
+        page.wait_for_revision(2)
+        page.wait(lambda: page.changes() == {"one": "reconfigured"}, "the item is not lit")
+        page.wait_for_text('[data-item="one"] .panel pre', "Grace")
 
     def test_a_deleted_item_fades_out(self):
         server, page = self.serve_published(changesets(small_feed()))

@@ -156,6 +156,14 @@ struct Ground {
 
   /// All records of a topic, by partition and offset.
   func contents(of topic: String, partitions: Int32) throws -> [TopicRecord] {
+    try Self.contents(of: topic, partitions: partitions, client)
+  }
+
+  static func contents(
+    of topic: String,
+    partitions: Int32,
+    _ client: KafkaConfiguration
+  ) throws -> [TopicRecord] {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
     try consumer.assign(
       (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) }

@@ -87,7 +87,7 @@ class FuzzerTests(unittest.TestCase):
         file = self.folder / "history.ndjson"
         file.write_text(history)
         command = [FEEDSTORE, "demo", file, "--loop", "--speed", "4", *arguments]
-        command += ["--set", "http.port=0", "--set", "http.writes.enabled=true"]
+        command += ["--set", "http.port=0", "--set", "http.writes.enabled=true", "--set", "topics.contents=contents"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
         reader = threading.Thread(target=lambda: [None for _ in process.stdout])
         for cleanup in (process.stdout.close, process.wait, reader.join, process.terminate):
@@ -150,7 +150,7 @@ class FuzzerTests(unittest.TestCase):
         value = base64.urlsafe_b64encode(secret).decode().rstrip("=")
         keys.write_text(json.dumps({"keys": [{"kty": "oct", "k": value}]}))
         port = self.demo("--set", f"http.jwt.keys={keys}")
-        claims = {"exp": time.time() + 3600, "feedstore": {"read": ["hn"], "write": ["hn", "weather"]}}
+        claims = {"exp": time.time() + 3600, "feedstore": {"read": ["hn"], "write": ["hn", "weather"], "contents": ["hn"]}}
         token = jwt.encode(claims, secret, "HS256")
         self.fuzz(port, openapi(), {"Authorization": f"Bearer {token}"}, refusals="403")
 

@@ -9,7 +9,7 @@ from repository import OPENAPI, ROOT, openapi, resolver, validator
 from test_asyncapi import references
 
 HTTP = "\n".join((ROOT / "docs" / name).read_text() for name in ("http.md", "monitor.md", "errors.md"))
-METHODS = {"get", "post", "patch"}
+METHODS = {"get", "post", "patch", "delete"}
 # Of requests that no operation describes.
 UNDESCRIBED = {("405", "method-not-allowed")}
 # The fields that OpenAPI 3.1 requires or allows, of the objects that are used.

@@ -352,6 +352,34 @@ class TokenTests(ServedFeeds):
             status, _, problem = self.get(place, text, **wait)
             self.assertEqual((status, "number" in problem["detail"]), (412, is_said))
 
+    def test_contents_need_a_right_of_their_own(self):
+        _, port, _ = self.start(self.keys, **{"topics.contents": "contents", "http.jwt.contents": "user-{sub}"})
+        rights = {"read": ["*"], "write": ["*"], "contents": ["post-*", "äß/*"]}
+        own = token(feedstore=rights)
+        for id, text, expected in (
+            ("post-1", own, 202), ("äß/ö", own, 202), ("user-ada", own, 202), ("user-bob", own, 403), ("posts", own, 403),
+            ("news", token(feedstore={"read": ["*"], "write": ["*"]}), 403), ("user-bob", token(feedstore=None, sub="bob"), 202),
+            ("post-1", "the-token-of-the-operator", 202), ("post-1", None, 401),
+        ):
+            for content, method in (({"name": "Ada"}, "POST"), (None, "DELETE")):
+                with self.subTest(id, method=method):
+                    path = "/v1/contents/" + urllib.parse.quote(id, safe="")
+                    status, _, answer = self.ask(port, path, text, content, method)
+                    self.assertEqual(status, expected, answer)
+                    if status == 202:
+                        self.assertEqual(answer["content"], id)
+        # Feeds show it, also such that the token may not write.
+        operator = "the-token-of-the-operator"
+        event = {"op": "item.upsert", "item": "refers", "section": "top", "data": {}, "refs": {"author": "user-ada"}}
+        self.assertEqual(self.ask(port, self.path("news") + "/events", operator, event)[0], 202)
+        self.assertEqual(self.ask(port, "/v1/contents/user-ada", token(feedstore=None), {"name": "Grace"})[0], 202)
+        while '"author":{"name":"Grace"}' not in json.dumps(self.ask(port, self.path("news"), operator)[2], separators=(",", ":")):
+            pass
+        # It gives no right to feeds.
+        path = self.path("post-1") + "/events"
+        status = self.ask(port, path, token(feedstore={"contents": ["*"]}), {"op": "item.delete", "item": "a"})[0]
+        self.assertEqual(status, 403)
+
     # Streams
 
     def stream(self, text, *feeds, **members):

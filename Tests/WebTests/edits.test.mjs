@@ -117,6 +117,21 @@ test('data is sent as it is spelled, and only if it is JSON', async () => {
   assert.equal(scene.sent.length, 1);
 });
 
+test('of an item with contents, its own data is changed', async () => {
+  const scene = new Scene();
+  const refs = { author: 'user-7', 'a"': 'post-1' };
+  const contents = '"author":{"name":"Ada, \\"B\\""},"a\\"":null}';
+  scene.edits.begin({ ...item('a', `{"n":1.0,"n":{"x":[1,2]},"m#2":9007199254740993,${contents}`), refs });
+  assert.deepEqual(scene.edits.of('a').draft.base, '{"n":1.0,"n":{"x":[1,2]},"m#2":9007199254740993}');
+  scene.edits.type('a', '{"n":2}');
+  scene.edits.save('a');
+  assert.equal(scene.sent[0].event, '{"op":"item.upsert","item":"a","data":{"n":2}}');
+  scene.edits.begin({ ...item('b', `{${contents}`), refs });
+  assert.equal(scene.edits.of('b').draft.base, '{}');
+  assert.ok(scene.edits.save('b'));
+  assert.equal(scene.sent.length, 1);
+});
+
 test('a refused change says why, and what was typed is kept', async () => {
   const scene = new Scene();
   scene.edits.begin(item('a', '1'));

@@ -31,6 +31,10 @@ struct FeedRoutes: Sendable {
       try write($0)
     }
     router.add("/v1/feeds/{feed}/events", produces: json) { try outcome($0) }
+    router.add("/v1/contents/{content}", method: .post, produces: json, contentBytes: contentBytes) {
+      try writeContent($0, $0.content)
+    }
+    router.add("/v1/contents/{content}", method: .delete, produces: json) { try writeContent($0, nil) }
     router.add("/v1/rejected", produces: json) { try listRejected($0) }
   }
 

@@ -137,7 +137,8 @@ package final class DaemonServer: Sendable {
   package func tokenPart(_ log: Log) -> UpdatablePart {
     let keys: Set = [
       "http.token", "http.tokenFile", "http.jwt.keys", "http.jwt.authority", "http.jwt.issuer",
-      "http.jwt.audience", "http.jwt.claim", "http.jwt.read", "http.jwt.write", "http.jwt.leeway",
+      "http.jwt.audience", "http.jwt.claim", "http.jwt.read", "http.jwt.write", "http.jwt.contents",
+      "http.jwt.leeway",
     ]
     return UpdatablePart(keys: keys) { [server] configuration in
       let options = configuration.http

@@ -2,17 +2,20 @@ import Feed
 import HTTP
 import Kafka
 
-/// The routes that accept events of feeds, and report their outcomes (docs/http.md).
+/// The routes that accept events of feeds and contents, and report the outcomes of events (docs/http.md).
 extension FeedRoutes {
   /// The maximum wait of a client.
   private static let mostSeconds = 30
 
+  private func presentWriter() throws -> EventWriter {
+    if let writer { return writer }
+    let detail = "this instance takes no writes; http.writes.enabled turns that on"
+    throw HTTPRefusal(403, "writes-off", detail)
+  }
+
   /// The writer, and the feed, which the client may write.
   private func checked(_ request: HTTPRequest) throws -> (EventWriter, ByteText) {
-    guard let writer else {
-      let detail = "this instance takes no events; http.writes.enabled turns that on"
-      throw HTTPRefusal(403, "writes-off", detail)
-    }
+    let writer = try presentWriter()
     let feed = ByteText(request.parameters["feed"] ?? "")
     guard request.rights.mayWrite(feed.string) else {
       let detail = "the token does not allow writing the feed \(feed.string.debugDescription)"
@@ -32,12 +35,39 @@ extension FeedRoutes {
     let wait = Self.wait(request.header("Prefer"))
     return .later { response in
       let write = EventWriter.Write(
-        feed: feed,
+        topic: writer.topic,
+        id: feed,
         value: value,
         wait: wait,
         authorization: request.header("Authorization"),
         response: response
       )
+      if !writer.write(write) { response.give(EventWriter.tooMany.response) }
+    }
+  }
+
+  /// - Parameter value: nil to delete the content.
+  func writeContent(_ request: HTTPRequest, _ value: [UInt8]?) throws -> HTTPResponse {
+    let writer = try presentWriter()
+    guard let topic = writer.contents else {
+      let detail = "this instance has no contents; topics.contents names their topic"
+      throw HTTPRefusal(404, "contents-off", detail)
+    }
+    let id = ByteText(request.parameters["content"] ?? "")
+    guard request.rights.mayWrite(content: id.string) else {
+      let detail = "the token does not allow writing the content \(id.string.debugDescription)"
+      throw HTTPRefusal(403, "forbidden", detail)
+    }
+    guard request.header("If-Match") == nil else {
+      throw invalidParameter("If-Match is for feeds; a content has no version")
+    }
+    do {
+      try writer.check(content: id, value)
+    } catch {
+      return error.response()
+    }
+    return .later { response in
+      let write = EventWriter.Write(topic: topic, id: id, value: value, response: response)
       if !writer.write(write) { response.give(EventWriter.tooMany.response) }
     }
   }

@@ -17,15 +17,19 @@ import Synchronization
 final class EventWriter: @unchecked Sendable {
   /// One request.
   struct Write: Sendable {
-    let feed: ByteText
-    let value: [UInt8]
+    let topic: String
+    /// That of a feed or a content.
+    let id: ByteText
+    /// Nil deletes a content.
+    let value: [UInt8]?
     /// The maximum wait for the publication; nil to answer once the brokers have the record.
-    let wait: Duration?
+    var wait: Duration?
     /// The value of the header of this name.
-    let authorization: String?
+    var authorization: String?
     let response: HTTPLaterResponse
 
-    fileprivate var key: [UInt8] { Array(feed.string.utf8) }
+    fileprivate var key: [UInt8] { Array(id.string.utf8) }
+    fileprivate var byteCount: Int { value?.count ?? 0 }
   }
 
   private struct Waiting {
@@ -38,6 +42,8 @@ final class EventWriter: @unchecked Sendable {
 
   private let settings: KafkaSettings
   let topic: String
+  /// The topic of contents; nil if there is none.
+  let contents: String?
   let outcomes: WriteOutcomes
   private let status: DaemonStatus
   private let log: Log
@@ -49,7 +55,8 @@ final class EventWriter: @unchecked Sendable {
   private var producer: Producer?
   /// Whether it must be replaced.
   private var isBroken = false
-  private var partitioner: Murmur2Partitioner?
+  /// By topic.
+  private var partitioners: [String: Murmur2Partitioner] = [:]
   /// The unconfirmed records, by the producer's numbers.
   private var deliveries: [Int: (write: Write, partition: Int32)] = [:]
 
@@ -73,6 +80,7 @@ final class EventWriter: @unchecked Sendable {
     self.settings = settings
     // One topic for all events, to keep the order of each feed's events.
     topic = configuration.store.topics.items
+    contents = configuration.store.topics.contents
     self.status = status
     self.log = log
     decoder = Mutex(RecordDecoder(limits: configuration.store.limits))
@@ -88,7 +96,7 @@ final class EventWriter: @unchecked Sendable {
       }
       waiting.writes.append(write)
       waiting.count += 1
-      waiting.bytes += write.value.count
+      waiting.bytes += write.byteCount
       return true
     }
     if isTaken { wake.yield() }
@@ -112,6 +120,26 @@ final class EventWriter: @unchecked Sendable {
     return try result.get()
   }
 
+  /// Checks a record of a content like the store.
+  func check(content id: ByteText, _ value: [UInt8]?) throws(Rejection) {
+    let result = decoder.withLock { decoder in
+      id.withBytes { key in
+        (value ?? []).withUnsafeBytes { bytes in
+          Result { () throws(Rejection) in
+            let record = InputRecord(
+              partition: 0,
+              position: RecordPosition(topic: [], offset: 0, timestamp: 0),
+              key: key,
+              value: value == nil ? .null : .bytes(ByteSpan(bytes))
+            )
+            _ = try decoder.decodeContent(record)
+          }
+        }
+      }
+    }
+    try result.get()
+  }
+
   // MARK: On the thread
 
   /// Writes until the task is cancelled. It blocks its thread.
@@ -133,10 +161,14 @@ final class EventWriter: @unchecked Sendable {
         defer { waiting.writes = [] }
         return waiting.writes
       }
-      var failure: KafkaError?
+      var failures: [String: KafkaError] = [:]
       for write in writes {
-        // After a slow failure, the remaining records fail at once.
-        if let failure { fail(write, failure, isSent: false) } else { failure = produce(write) }
+        // After a slow failure, the remaining records of the topic fail at once.
+        if let failure = failures[write.topic] {
+          fail(write, failure, isSent: false)
+        } else {
+          failures[write.topic] = produce(write)
+        }
       }
       if deliveries.isEmpty {
         if isBroken {
@@ -162,7 +194,7 @@ final class EventWriter: @unchecked Sendable {
     do throws(KafkaError) {
       let key = OwnedBytes(write.key)
       let value = OwnedBytes(write.value)
-      try producer.produce(topic: topic, partition: partition, key: key.bytes, value: value.bytes)
+      try producer.produce(topic: write.topic, partition: partition, key: key.bytes, value: value.bytes)
       deliveries[producer.producedCount] = (write, partition)
     } catch {
       fail(write, error, isSent: false)
@@ -174,20 +206,21 @@ final class EventWriter: @unchecked Sendable {
   private func route(_ write: Write) throws(KafkaError) -> (Producer, Int32) {
     guard status.topicChanges.isEmpty else {
       let detail = "a topic has another number of partitions than at the start; restart all instances"
-      throw .make(.unknownPartition, "choose a partition of \(topic)", detail: detail)
+      throw .make(.unknownPartition, "choose a partition of \(write.topic)", detail: detail)
     }
     if producer == nil {
       producer = try Producer(configuration: settings.writer, log: log.kafkaHandler)
       producer?.onDelivery = { [unowned self] number, result in end(number, result) }
     }
-    if partitioner == nil {
+    let topic = write.topic
+    if partitioners[topic] == nil {
       let metadata = try producer!.metadata([topic], timeoutMilliseconds: Self.metadataMilliseconds)
       guard let count = metadata.partitionCounts[topic] else {
         throw .make(.unknownTopic, "write to \(topic)")
       }
-      partitioner = Murmur2Partitioner(partitionCount: count)
+      partitioners[topic] = Murmur2Partitioner(partitionCount: count)
     }
-    return (producer!, write.key.withUnsafeBytes { partitioner!.partition(forKey: $0) })
+    return (producer!, write.key.withUnsafeBytes { partitioners[topic]!.partition(forKey: $0) })
   }
 
   /// Handles a delivery report.
@@ -198,10 +231,11 @@ final class EventWriter: @unchecked Sendable {
     case .success(let offset):
       settle(write)
       let record = WriteOutcomes.Record(
-        feed: write.feed,
-        place: TopicPartition(topic: topic, partition: partition),
+        feed: write.id,
+        place: TopicPartition(topic: write.topic, partition: partition),
         offset: offset,
-        authorization: write.authorization
+        authorization: write.authorization,
+        member: write.topic == topic ? "feed" : "content"
       )
       outcomes.answer(record, write.wait, write.response)
     }
@@ -216,7 +250,7 @@ final class EventWriter: @unchecked Sendable {
   private func settle(_ write: Write) {
     waiting.withLock { waiting in
       waiting.count -= 1
-      waiting.bytes -= write.value.count
+      waiting.bytes -= write.byteCount
     }
   }
 }

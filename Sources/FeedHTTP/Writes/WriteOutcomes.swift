@@ -9,6 +9,7 @@ import Synchronization
 /// Finds the outcomes of records: from the workers of this process, or from the partition's instance.
 final class WriteOutcomes: Sendable {
   struct Record: Sendable {
+    /// Or a content, which has no outcome.
     let feed: ByteText
     let place: TopicPartition
     /// Negative if the brokers did not report it.
@@ -19,6 +20,8 @@ final class WriteOutcomes: Sendable {
     var isForwarded = false
     /// Whether its client may know what a condition has found. The routes ask it of those who write conditions.
     var mayRead = true
+    /// The member with the id in answers.
+    var member = "feed"
   }
 
   private let status: DaemonStatus
@@ -163,7 +166,7 @@ extension WriteOutcomes.Record {
   /// - Parameter version: the published version with the record; nil if unknown or the feed does not exist.
   func answer(_ status: Int, _ version: PublishedVersion? = nil, changed: Bool? = nil) -> HTTPResponse {
     let document: JSONObject = [
-      "feed": feed.string,
+      member: feed.string,
       "topic": place.topic,
       "partition": place.partition,
       "offset": offset < 0 ? nil : offset,

@@ -184,7 +184,8 @@ package struct TopicChanges: Equatable {
     if topic == topics.contents {
       return """
         feedstore reads the new partitions, too. Contents that were sent before may be in another partition than their ids \
-        hash to now: send all contents again
+        hash to now, and win after a restart: create a new topic with that number of partitions, send all contents to it, \
+        and set topics.contents to it
         """
     }
     let most = topics.inputs.map(count).max() ?? 0

@@ -71,6 +71,7 @@ package enum HTTPMethod: String, Sendable {
   case get = "GET"
   case post = "POST"
   case patch = "PATCH"
+  case delete = "DELETE"
 }
 
 /// The handler for one path pattern and method.

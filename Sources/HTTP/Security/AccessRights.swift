@@ -1,7 +1,7 @@
 /// A client's rights, by its token.
 package struct AccessRights: Sendable {
   /// The rights of a client that needs no token, or has the server's own.
-  package static let all = AccessRights(read: ["*"], write: ["*"])
+  package static let all = AccessRights(read: ["*"], write: ["*"], contents: ["*"])
   static let none = AccessRights(read: [], write: [])
 
   /// The expiry of its token, in milliseconds since 1970; nil for never.
@@ -14,13 +14,22 @@ package struct AccessRights: Sendable {
   var publicFeeds: NamePatterns?
   private let read: NamePatterns
   private let write: NamePatterns
+  private let contents: NamePatterns
 
   /// - Parameters:
   ///   - read: patterns of the ids of readable feeds; in a pattern, `*` matches any text.
   ///   - write: patterns of the ids of writable feeds.
-  package init(read: [String], write: [String], expires: Int64? = nil, subject: String? = nil) {
+  ///   - contents: patterns of the ids of writable contents.
+  package init(
+    read: [String],
+    write: [String],
+    contents: [String] = [],
+    expires: Int64? = nil,
+    subject: String? = nil
+  ) {
     self.read = NamePatterns(read)
     self.write = NamePatterns(write)
+    self.contents = NamePatterns(contents)
     self.expires = expires
     self.subject = subject
   }
@@ -37,6 +46,8 @@ package struct AccessRights: Sendable {
   package func mayRead(_ feed: String) -> Bool { publicFeeds?.match(feed) == true || read.match(feed) }
 
   package func mayWrite(_ feed: String) -> Bool { write.match(feed) }
+
+  package func mayWrite(content: String) -> Bool { contents.match(content) }
 }
 
 /// Patterns of names, compared byte by byte: `*` matches any text, other bytes match themselves.

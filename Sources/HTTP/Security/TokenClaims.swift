@@ -8,17 +8,21 @@ package struct TokenPolicy: Sendable, Equatable {
   package var leewayMilliseconds: Int64 = 5_000
   /// The claim with the rights of a single token.
   package var claim = "feedstore"
-  /// The feeds that every valid token may read and write.
+  /// The feeds that every valid token may read and write, and the contents that it may write.
   package var read: [ClaimPattern] = []
   package var write: [ClaimPattern] = []
+  package var contents: [ClaimPattern] = []
 
   package init() {}
 
-  /// The patterns of feeds that a token may read and write.
-  func patterns(_ claims: ClaimValue) throws(TokenFault) -> (read: [String], write: [String]) {
+  /// The patterns of feeds that a token may read and write, and of contents that it may write.
+  func patterns(
+    _ claims: ClaimValue
+  ) throws(TokenFault) -> (read: [String], write: [String], contents: [String]) {
     (
       try listed("read", in: claims) + read.compactMap { $0.filled(with: claims) },
-      try listed("write", in: claims) + write.compactMap { $0.filled(with: claims) }
+      try listed("write", in: claims) + write.compactMap { $0.filled(with: claims) },
+      try listed("contents", in: claims) + contents.compactMap { $0.filled(with: claims) }
     )
   }
 
@@ -69,7 +73,7 @@ package struct ClaimPath: Sendable, Equatable {
   }
 }
 
-/// A pattern of feed ids with claims in it: `user-{sub}/*`.
+/// A pattern of ids with claims in it: `user-{sub}/*`.
 ///
 /// The value of a claim never has a slash or a star, and in the pattern a slash separates a claim from stars and other claims.
 /// Otherwise `user-{sub}*` would give user 4 the feeds of user 42, and `{a}-{b}` could be read in two ways.
@@ -83,7 +87,7 @@ package struct ClaimPattern: Sendable, Equatable {
   private var parts: [Part] = []
 
   package static let allowed = """
-    patterns of feed ids such as "user-{sub}/*": {NAME} stands for a claim, by its name or by a JSON pointer such as \
+    patterns of ids such as "user-{sub}/*": {NAME} stands for a claim, by its name or by a JSON pointer such as \
     {/resource/id}; a slash separates it from each * and from other claims
     """
 

@@ -84,10 +84,11 @@ package struct TokenVerifier: Sendable, Equatable, CustomStringConvertible, Cust
       throw TokenFault("the signature is not valid")
     }
     let (claims, values) = try claims(decoded[1], at: now)
-    let (read, write) = try policy.patterns(values)
+    let (read, write, contents) = try policy.patterns(values)
     return AccessRights(
       read: read,
       write: write,
+      contents: contents,
       expires: Self.milliseconds(claims.exp) + policy.leewayMilliseconds,
       subject: claims.sub
     )

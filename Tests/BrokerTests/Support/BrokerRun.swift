@@ -28,7 +28,7 @@ final class BrokerRun: Sendable {
     seed = TestCluster.seed
     if options.mayHaveOrders, seed.isMultiple(of: 2) { options.generator.addOrders() }
     self.options = options
-    topics = TestTopics(label, partitions: options.partitions)
+    topics = TestTopics(label, partitions: options.partitions, hasContents: options.generator.hasContents)
     observer = Observer(topics)
     load = Load(topics, seed: seed, options: options.generator, recordsPerPoll: options.recordsPerPoll)
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(topics.prefix)
@@ -298,6 +298,10 @@ extension BrokerRun {
   func finish() async throws {
     let begin = ContinuousClock.now
     try await settle()
+    if topics.names.contents != nil {
+      let oracle = try await onThread { try InputOracle(self.topics) }
+      try await wait("all items to show the last contents") { oracle.complaints(about: $0).isEmpty }
+    }
     let duration = ContinuousClock.now - begin
     let published = observer.observation.records
     for member in running { member.resume() }

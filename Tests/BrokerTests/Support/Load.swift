@@ -110,7 +110,13 @@ final class Load: Sendable {
     case .running:
       let records = generator.records(recordsPerPoll).map { record in
         var record = record
-        record.topic = topic(of: record.key)
+        if let contents = topics.names.contents, record.topic == RecordGenerator.contentsTopic {
+          // All records of a content are in one partition.
+          record.topic = contents
+          record.partition = (record.key ?? []).reduce(0) { $0 + Int($1) } % Int(topics.partitions)
+        } else {
+          record.topic = topic(of: record.key)
+        }
         return record
       }
       return extra + records

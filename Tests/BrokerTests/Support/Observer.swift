@@ -4,6 +4,8 @@ import ObservationSupport
 import OperatingSystem
 import Synchronization
 
+@testable import FeedKafka
+
 /// Follows the output from its beginning on a separate thread, and lets tests wait for conditions.
 final class Observer: Sendable {
   private struct Waiter {
@@ -120,7 +122,9 @@ final class Observer: Sendable {
 extension InputOracle {
   /// Reads the whole input.
   init(_ topics: TestTopics) throws {
-    self.init(try TopicReader.contents(topics, [topics.names.sections, topics.names.items]).records)
+    let records = try TopicReader.contents(topics, topics.names.inputs).records
+    let contents = try topics.names.contents.map { try TopicReader.contents(topics, [$0]).records } ?? []
+    self.init(records, contents: contents, contentsTopic: topics.names.contents)
   }
 }
 

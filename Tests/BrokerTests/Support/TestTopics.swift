@@ -21,8 +21,10 @@ struct TestTopics: Sendable {
   static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
   private static let creationMilliseconds: Int32 = 120_000
 
-  /// - Parameter label: a word that identifies the run on the cluster.
-  init(_ label: String, partitions: Int32) {
+  /// - Parameters:
+  ///   - label: a word that identifies the run on the cluster.
+  ///   - hasContents: whether there is a topic of contents.
+  init(_ label: String, partitions: Int32, hasContents: Bool = false) {
     prefix = "feedstore.test.\(label).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
     self.partitions = partitions
     var names = TopicNames()
@@ -30,6 +32,7 @@ struct TestTopics: Sendable {
     names.items = prefix + ".items"
     names.changesets = prefix + ".changesets"
     names.rejected = prefix + ".rejected"
+    if hasContents { names.contents = prefix + ".contents" }
     self.names = names
   }
 
@@ -48,7 +51,8 @@ struct TestTopics: Sendable {
       "topics.items": names.items,
       "topics.changesets": names.changesets,
       "topics.rejected": names.rejected,
-    ]
+      "topics.contents": names.contents,
+    ].compactMapValues { $0 }
   }
 
   /// Every partition of these topics.
@@ -82,7 +86,7 @@ struct TestTopics: Sendable {
     setup.partitions = partitions
     let report = try await setup.run()
     try BrokerFailure.check(report.failures.isEmpty, report.failures.joined(separator: "; "))
-    try waitForBrokers([names.sections, names.items, names.changesets, names.rejected], partitions)
+    try waitForBrokers(names.distinct, partitions)
   }
 
   /// Waits until each broker of the cluster knows topics: they learn of new ones separately.
@@ -103,8 +107,7 @@ struct TestTopics: Sendable {
   /// Deletes the topics. Brokers then forget the group's offsets, and the group.
   func delete() throws {
     let admin = try AdminClient(configuration: client, log: { _, _, _ in })
-    let topics = [names.sections, names.items, names.changesets, names.rejected]
-    let failures = try admin.deleteTopics(topics, timeoutMilliseconds: Self.creationMilliseconds)
+    let failures = try admin.deleteTopics(names.distinct, timeoutMilliseconds: Self.creationMilliseconds)
     try admin.close(timeoutMilliseconds: Self.creationMilliseconds)
     try BrokerFailure.check(failures.isEmpty, "\(failures.values)")
   }

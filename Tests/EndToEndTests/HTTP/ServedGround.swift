@@ -2,6 +2,7 @@ import ChangesetTestSupport
 import Diagnostics
 import Feed
 import FeedStatus
+import FeedStore
 import FoundationEssentials
 import HTTP
 import HTTPTestSupport
@@ -29,11 +30,13 @@ final class ServedGround {
 
   /// - Parameters:
   ///   - partitions: the topic's partitions; all are served, unless `isAssigned` is false.
+  ///   - contents: the topic of contents, which does not exist yet.
   ///   - topicError: the brokers' error about the topic from the beginning.
   ///   - pauses: controls the pauses after failures.
   init(
     partitions: Int32 = 1,
     isAssigned: Bool = true,
+    contents: String? = nil,
     topicError: KafkaErrorCode? = nil,
     token: BearerToken? = nil,
     log: Log = Ground.quiet,
@@ -45,6 +48,7 @@ final class ServedGround {
     try cluster.setTopicError(Self.topic, topicError)
     var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
+    configuration.store.topics.contents = contents
     configuration.http.server.port = 0
     configuration.http.server.threads = 1
     configuration.http.server.maxConnections = 64

@@ -97,7 +97,7 @@ struct TopicChangesTests {
     let growth = changes.note(metadata(3))
     #expect(growth.map(\.topic) == ["feeds.contents"])
     #expect(growth[0].remedy.contains("reads the new partitions") == true)
-    #expect(growth[0].remedy.hasSuffix("send all contents again"))
+    #expect(growth[0].remedy.hasSuffix("set topics.contents to it"))
     #expect(changes.all.isEmpty, "the daemon stays ready")
     #expect(changes.count(of: "feeds.contents") == 3)
     #expect(changes.note(metadata(nil)).isEmpty)

@@ -41,16 +41,20 @@ import Testing
   }
 
   @Test func `rights are those of the patterns`() {
-    let rights = AccessRights(read: ["user-42/*", "news"], write: ["user-42/todo"])
+    let rights = AccessRights(read: ["user-42/*", "news"], write: ["user-42/todo"], contents: ["user-42"])
     for feed in ["user-42/", "user-42/todo", "news"] { #expect(rights.mayRead(feed)) }
     for feed in ["user-42", "user-421/todo", "User-42/todo", " news", "news/", ""] {
       #expect(!rights.mayRead(feed))
     }
     #expect(rights.mayWrite("user-42/todo") && !rights.mayWrite("news"))
+    // Contents are no feeds.
+    #expect(rights.mayWrite(content: "user-42") && !rights.mayWrite("user-42"))
+    #expect(!rights.mayWrite(content: "user-42/todo"))
     #expect(!rights.readsAll)
     #expect(AccessRights(read: ["a", "*"], write: []).readsAll)
     #expect(!AccessRights(read: [], write: ["*"]).mayRead("a"))
     #expect(AccessRights.all.readsAll && AccessRights.all.mayRead("a") && AccessRights.all.mayWrite(""))
+    #expect(AccessRights.all.mayWrite(content: "a") && !AccessRights.none.mayWrite(content: "a"))
   }
 
   @Test func `names are compared byte by byte`() {

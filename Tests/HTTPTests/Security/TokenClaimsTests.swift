@@ -108,12 +108,14 @@ import Testing
     policy.claim = "/resource_access/feeds"
     policy.read = [try #require(ClaimPattern("user-{sub}/*")), try #require(ClaimPattern("org/{org}"))]
     policy.write = [try #require(ClaimPattern("user-{sub}/todo"))]
+    policy.contents = [try #require(ClaimPattern("user-{sub}"))]
     let patterns = try policy.patterns(
       Self.claims(
-        #"{"sub":"7","resource_access":{"feeds":{"read":["news"],"write":null}},"feedstore":{"read":["*"]}}"#
+        #"{"sub":"7","resource_access":{"feeds":{"read":["news"],"write":null,"contents":["post-*"]}},"feedstore":{"read":["*"]}}"#
       )
     )
     #expect(patterns.read == ["news", "user-7/*"] && patterns.write == ["user-7/todo"])
+    #expect(patterns.contents == ["post-*", "user-7"])
     #expect(try policy.patterns(Self.claims("{}")).read.isEmpty)
   }
 
@@ -121,6 +123,7 @@ import Testing
     (#"{"feedstore":5}"#, ""), (#"{"feedstore":["*"]}"#, ""), (#"{"feedstore":"*"}"#, ""),
     (#"{"feedstore":{"read":"*"}}"#, ".read"),
     (#"{"feedstore":{"read":{"0":"*"}}}"#, ".read"), (#"{"feedstore":{"write":["a",null]}}"#, ".write[1]"),
+    (#"{"feedstore":{"contents":true}}"#, ".contents"),
   ])
   func `rights that are not lists of patterns are refused`(claims: String, place: String) throws {
     let fault = #expect(throws: TokenFault.self) { try TokenPolicy().patterns(Self.claims(claims)) }

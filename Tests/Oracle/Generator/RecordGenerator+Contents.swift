@@ -2,7 +2,7 @@ import Feed
 
 /// Contents, and the references of items to them.
 extension RecordGenerator {
-  static let contentsTopic = "feeds.contents"
+  public static let contentsTopic = "feeds.contents"
   private static let contentIDs = ["u1", "u2", "p\"1", "\u{e9}", "never", "p2"]
   private static let referenceNames = ["author", "post", "author", "post", "r\"1", "\u{e9}", "score", "b"]
 

@@ -52,6 +52,7 @@ struct Setting: Equatable {
     ingesters = random.pick([1, 2, 2, 3])
     members = random.pick([1, 1, 2])
     standbyBytes = nil
+    contentsWindowMilliseconds = random.pick([0, 100, 1_000])
   }
 
   var places: Int { ingesters + members }

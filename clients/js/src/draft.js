@@ -123,7 +123,7 @@ class Draft {
   /** @param {Item | undefined} item @param {{ kind?: string, data?: any }} change */
   #change(item, { kind = item?.kind, data = item?.data }) {
     if (item === undefined || kind === undefined) return false;
-    const content = contentOf(data);
+    const content = { ...contentOf(data), expires: item.expires, refs: item.refs };
     if (kind === item.kind && content.dataText === JSON.stringify(item.data)) return false;
     const part = /** @type {Part} */ (this.#part(item.section));
     const changed = new elements.Item(item.id, item.section, kind, content, true);

@@ -73,7 +73,8 @@ function assertIsKept(before, after, { mode, sections: { reconfigure, reload }, 
   for (const [id, { item, section }] of place(after)) {
     const was = old.get(id);
     if (was === undefined) continue;
-    const isSame = was.section === section && was.item.kind === item.kind && was.item.dataText === item.dataText && was.item.expires === item.expires;
+    const isSame = was.section === section && was.item.kind === item.kind && was.item.dataText === item.dataText && was.item.expires === item.expires
+      && JSON.stringify(was.item.refs) === JSON.stringify(item.refs);
     if (mode === 'reload' || !changed.has(id)) assert.equal(item === was.item, isSame, id);
     else assert.notEqual(item, was.item, id);
     seen[item === was.item ? 'kept' : 'replaced'] += 1;

@@ -72,3 +72,23 @@ test('an item says when it ends, until an entry says otherwise', () => {
   assert.equal(replica.sections[0].items[0].expires, undefined);
   assert.equal(replica.sections[0].items[1], b);
 });
+
+test('an item says to which contents it refers, until an entry says otherwise', () => {
+  const content = '"data":{"a":null},"refs":{"a":"user-7"}';
+  const sections = `[{"id":"s","data":null,"items":[{"id":"a","kind":"",${content}},{"id":"b","kind":"","data":1,"refs":[]}]}]`;
+  const checksum = checksumOf(sections);
+  const replica = new Replica('f');
+  replica.apply(`${head(1, 'reload')}${sections},"checksum":"${checksum}"}`);
+  const [a] = replica.sections[0].items;
+  assert.deepEqual(replica.sections[0].items.map(({ refs }) => refs), [{ a: 'user-7' }, undefined]);
+  assert.deepEqual(JSON.parse(JSON.stringify(a)), { id: 'a', kind: '', data: { a: null }, refs: { a: 'user-7' } });
+  // The data is the same, and so is the item in a reload.
+  replica.apply(`${head(2, 'reload')}${sections},"checksum":"${checksum}"}`);
+  assert.equal(replica.sections[0].items[0], a);
+  const reconfigure = (revision, refs) => replica.apply(`{"feed":"f","epoch":"t/0","revision":${revision},"base":${revision - 1},"mode":"reconfigure","time":"2026-01-01T00:00:00.000Z","through":{"t":0},`
+    + `"checksum":"${checksum}","items":{"reconfigure":[{"id":"a","section":"s","index":0,"data":{"a":null}${refs}}]}}`);
+  for (const [revision, text, refs] of [[3, ',"refs":{"a":"user-8"}', { a: 'user-8' }], [4, '', undefined]]) {
+    assert.equal(reconfigure(revision, text).type, 'applied');
+    assert.deepEqual(replica.sections[0].items[0].refs, refs);
+  }
+});

@@ -15,7 +15,7 @@ test('a feed is live, and tells what changes', async () => {
   assert.ok(updates.some(({ kind }) => kind === 'state'));
   const before = feed.view;
   assert.deepEqual(idsOf(before), ['0/0', '0/1', '0/2', '1/0', '1/1']);
-  assert.deepEqual({ ...before.item('0/1') }, { id: '0/1', section: 's0', kind: 'k', data: { n: 1 }, dataText: '{"n":1}', expires: undefined, isPending: false });
+  assert.deepEqual({ ...before.item('0/1') }, { id: '0/1', section: 's0', kind: 'k', data: { n: 1 }, dataText: '{"n":1}', expires: undefined, refs: undefined, isPending: false });
   const { items: _items, ...section } = before.section('s0');
   assert.deepEqual(section, { id: 's0', data: { title: 0 }, dataText: '{"title":0}', order: undefined, keep: undefined, from: 0, of: 3, isPending: false });
   updates.length = 0;

@@ -169,6 +169,8 @@ export interface Item<T = any> {
   readonly dataText: string;
   /** When the store deletes it, as in `2026-11-20T10:00:00.250Z`; absent if it does not end. */
   readonly expires?: string;
+  /** The ids of the contents in `data`, by name; absent if it refers to none. */
+  readonly refs?: Readonly<Record<string, string>>;
   readonly isPending: boolean;
 }
 

@@ -51,7 +51,7 @@ def random_sections(rng):
 
 def section_of(value):
     """A section of a vector."""
-    items = tuple(Item(item["id"], item["kind"], value["id"], text_of(item["data"]), False) for item in value["items"])
+    items = tuple(Item(item["id"], item["kind"], value["id"], text_of(item["data"]), False, None, None) for item in value["items"])
     return Section(value["id"], text_of(value["data"]), value.get("order"), value.get("keep"), items, value["from"], value["of"], False)
 
 

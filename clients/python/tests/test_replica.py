@@ -47,6 +47,10 @@ def own(section):
     return section.data_text, section.order, section.keep, section.from_, section.of, section.is_pending
 
 
+def compared(item):
+    return item.kind, item.data_text, item.section, item.expires, item.refs
+
+
 def check_identities(before, after):
     """What is equal is the same object, and what is not is another one; nothing that was handed out has changed."""
     items = {item.id: item for one in before for item in one.items}
@@ -56,7 +60,7 @@ def check_identities(before, after):
         for item in new.items:
             other = items.get(item.id)
             if other is not None:
-                is_equal = (item.kind, item.data_text, item.section) == (other.kind, other.data_text, other.section)
+                is_equal = compared(item) == compared(other)
                 assert (item is other) == is_equal, item
                 same += item is other
         other = sections.get(new.id)
@@ -154,12 +158,31 @@ class Replicas(unittest.TestCase):
                 self.assertTrue(replica.is_stale)
                 self.assertEqual(replica.apply(good).type, "applied")
 
+    def test_items_have_their_ends_and_references(self):
+        full, other = section("s", "a", "b"), {"expires": 5, "refs": []}
+        end = {"expires": "2026-11-20T10:00:00.000Z", "refs": {"author": "user-7"}}
+        full["items"] = [{**full["items"][0], **end}, {**full["items"][1], **other}]
+        replica = Replica("f")
+        replica.apply(reload("f", [full]))
+        a, b = replica.sections[0].items
+        self.assertEqual([(a.expires, a.refs), (b.expires, b.refs)], [(end["expires"], end["refs"]), (None, None)])
+        replica.apply(reload("f", [full], 2))
+        self.assertIs(replica.sections[0].items[0], a)
+        for revision, more in enumerate(({**end, "refs": {"author": "user-8"}}, {"expires": end["expires"]}, {}), 3):
+            entry = {"id": "a", "section": "s", "index": 0, "data": None, **more}
+            outcome = replica.apply(difference("f", [full], revision, "reconfigure", items={"reconfigure": [entry]}))
+            self.assertEqual(outcome.type, "applied")
+            item = replica.sections[0].items[0]
+            self.assertEqual((item.expires, item.refs), (more.get("expires"), more.get("refs")))
+
     def test_a_saved_replica_goes_on(self):
         replica, other = Replica("f"), Replica("f")
         sections = [{**section("s", ("a", {"x": [1, 2]}), data="ü"), "order": [{"by": "/x"}], "keep": 3}]
+        sections[0]["items"][0].update(expires="2026-11-20T10:00:00.000Z", refs={"y": "ü"})
         replica.apply(reload("f", sections, 7))
         other.apply(replica.to_reload())
         self.assertEqual(plain(other.sections), plain(replica.sections))
+        self.assertEqual(*([compared(item) for item in one.sections[0].items] for one in (other, replica)))
         self.assertEqual(other.head, replica.head)
         self.assertEqual(other.head.checksum, checksum(sections))
 

@@ -113,7 +113,7 @@ export function entriesOf(list) {
  */
 export function placesOf(lists) {
   /** @param {any[]} entries */
-  const places = (entries) => entries.map(({ kind: _kind, data: _data, order: _order, keep: _keep, ttl: _ttl, expires: _end, [textOfData]: _text, ...place }) => place);
+  const places = (entries) => entries.map(({ kind: _kind, data: _data, order: _order, keep: _keep, ttl: _ttl, expires: _end, refs: _refs, [textOfData]: _text, ...place }) => place);
   return mapped(lists, places);
 }
 
@@ -131,10 +131,10 @@ export function kindOf({ id, kind }) {
 }
 
 /** @param {any} entry @returns {Content} */
-export function contentOf({ id, data, expires, [textOfData]: dataText }) {
+export function contentOf({ id, data, expires, refs, [textOfData]: dataText }) {
   if (data === undefined) throw invalid(`data of ${quoted(id)}`, data);
   // One of another form is none.
-  return { data, dataText, expires: typeof expires === 'string' ? expires : undefined };
+  return { data, dataText, expires: typeof expires === 'string' ? expires : undefined, refs: isObject(refs) ? refs : undefined };
 }
 
 /** @param {any} entry @returns {Content & Settings} */

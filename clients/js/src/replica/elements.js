@@ -2,7 +2,7 @@
 
 /**
  * The data of an element, its JSON text if the changeset was applied with it, and the time at which an item ends.
- * @typedef {{ data: any, dataText: string, expires?: string }} Content
+ * @typedef {{ data: any, dataText: string, expires?: string, refs?: Readonly<Record<string, string>> }} Content
  */
 
 let isDevelopment = false;
@@ -63,19 +63,20 @@ export class Item {
    * @param {string} id @param {string} section The id of its section. @param {string} kind The cell type. @param {Content} content
    * @param {boolean} [isPending]
    */
-  constructor(id, section, kind, { data, dataText, expires }, isPending = false) {
+  constructor(id, section, kind, { data, dataText, expires, refs }, isPending = false) {
     this.id = id;
     this.kind = kind;
     this.section = section;
     this.data = data;
     this.dataText = dataText;
     this.expires = expires;
+    this.refs = refs;
     this.isPending = isPending;
     freeze(this);
   }
 
   /** The item as in a reload. */
-  toJSON() { return { id: this.id, kind: this.kind, data: this.data, expires: this.expires }; }
+  toJSON() { return { id: this.id, kind: this.kind, data: this.data, expires: this.expires, refs: this.refs }; }
 }
 
 /** @param {Content} one @param {Content} other */
@@ -109,7 +110,7 @@ export function keptSection(before, now) {
  */
 export function keptItem(before, now) {
   const isSame = before !== undefined && before.section === now.section && before.kind === now.kind && before.expires === now.expires
-    && before.isPending === now.isPending && isSameData(before, now);
+    && JSON.stringify(before.refs) === JSON.stringify(now.refs) && before.isPending === now.isPending && isSameData(before, now);
   return isSame ? before : now;
 }
 

@@ -41,7 +41,7 @@ class _Data(Generic[D]):
 class Item(_Data[D]):
     """A new object if its kind, its data or its section changed; not if it moved within the section."""
 
-    __slots__ = ("id", "kind", "section", "data_text", "is_pending")
+    __slots__ = ("id", "kind", "section", "data_text", "is_pending", "expires", "refs")
     id: str
     #: The cell type.
     kind: str
@@ -51,11 +51,16 @@ class Item(_Data[D]):
     data_text: str
     #: Whether a write is shown that is not confirmed yet.
     is_pending: bool
+    #: When the store deletes it, as RFC 3339 text; None if it does not end.
+    expires: Optional[str]
+    #: The ids of the contents in its data, by name; None if it refers to none.
+    refs: Optional[Mapping[str, str]]
 
     def is_same(self, other: "Item[Any]") -> bool:
         return (
             self.data_text == other.data_text and self.kind == other.kind and self.section == other.section
-            and self.is_pending == other.is_pending and self.id == other.id
+            and self.is_pending == other.is_pending and self.id == other.id and self.expires == other.expires
+            and self.refs == other.refs
         )
 
 
@@ -167,13 +172,15 @@ class FeedView(Generic[D]):
 def sections_json(sections: Sequence[Section[Any]]) -> str:
     """Sections as a reload lists them, with empty lists of items."""
 
+    def present(**fields: Any) -> str:
+        return "".join(f', "{name}": {json.dumps(value)}' for name, value in fields.items() if value is not None)
+
     def listed(section: Section[Any]) -> str:
-        settings = "".join(
-            f', "{name}": {json.dumps(value)}' for name, value in (("order", section.order), ("keep", section.keep)) if value is not None
-        )
         items = ", ".join(
-            f'{{"id": {json.dumps(item.id)}, "kind": {json.dumps(item.kind)}, "data": {item.data_text}}}' for item in section.items
+            f'{{"id": {json.dumps(item.id)}, "kind": {json.dumps(item.kind)}, "data": {item.data_text}'
+            f'{present(expires=item.expires, refs=item.refs)}}}' for item in section.items
         )
+        settings = present(order=section.order, keep=section.keep)
         return f'{{"id": {json.dumps(section.id)}, "data": {section.data_text}{settings}, "items": [{items}]}}'
 
     return f"[{', '.join(map(listed, sections))}]"

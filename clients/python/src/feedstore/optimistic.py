@@ -108,7 +108,7 @@ class _Drafts:
                 draft, index = found
                 item = draft.items[index]
                 data = merged(item.data_text, text_of(event["data"]))
-                draft.change(index, self.item(item.id, item.kind, item.section, data, True))
+                draft.change(index, self.item(item.id, item.kind, item.section, data, True, item.expires, item.refs))
         elif op == "item.delete":
             found = self.find(_text(event, "item"))
             if found is not None:
@@ -123,8 +123,9 @@ class _Drafts:
         section = _text(event, "section") if "section" in event or former is None else former.section
         kind = _text(event, "kind") if "kind" in event else former.kind if former else ""
         data = text_of(event["data"]) if "data" in event else former.data_text if former else "null"
+        expires, refs = (former.expires, former.refs) if former else (None, None)
         if self.is_place(section, name, event.get("at")):
-            self.relocate(found, self.item(name, kind, section, data, True), event)
+            self.relocate(found, self.item(name, kind, section, data, True, expires, refs), event)
 
     def move(self, event: Event) -> None:
         found = self.find(_text(event, "item"))
@@ -132,7 +133,8 @@ class _Drafts:
             item = found[0].items[found[1]]
             section = _text(event, "section") if "section" in event else item.section
             if (section != item.section or "at" in event) and self.is_place(section, item.id, event.get("at")):
-                self.relocate(found, self.item(item.id, item.kind, section, item.data_text, True), event)
+                moved = self.item(item.id, item.kind, section, item.data_text, True, item.expires, item.refs)
+                self.relocate(found, moved, event)
 
     def relocate(self, found: Optional[Tuple[_Draft, int]], item: Item[Any], event: Event) -> None:
         if found is not None:

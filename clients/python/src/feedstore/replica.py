@@ -263,6 +263,12 @@ def _settings(entry: Entry) -> Tuple[str, Any, Any]:
     return data_text(entry), entry.get("order"), entry.get("keep")
 
 
+def _content(entry: Entry) -> Tuple[str, bool, Optional[str], Optional[Mapping[str, str]]]:
+    """An item's data, that it is not pending, its end and its references. What has another form is none."""
+    expires, refs = entry.get("expires"), entry.get("refs")
+    return data_text(entry), False, expires if type(expires) is str else None, refs if type(refs) is dict else None
+
+
 def _reloaded(parts: List[Changeset], former: Sequence[Section[Any]], item_type: Type[Item[Any]]) -> _State:
     """The state that a reload describes."""
     state, total = _State(), 0
@@ -279,7 +285,7 @@ def _reloaded(parts: List[Changeset], former: Sequence[Section[Any]], item_type:
         items = sections[-1][2]
         previous = items[-1].id if items else ""
         for listed in entries(entry.get("items", ABSENT)):
-            item = item_type(text(listed, "id"), text(listed, "kind", 0), name, data_text(listed), False)
+            item = item_type(text(listed, "id"), text(listed, "kind", 0), name, *_content(listed))
             _check_new(item.id, state.item_terms)
             term = item_term(name, previous, item.id, item.kind)
             state.item_terms[item.id] = term
@@ -444,14 +450,14 @@ class _Difference:
         for item, to in moved:
             edit = self._edit(to)
             if item.section != to["section"]:
-                item = self._item(item.id, item.kind, to["section"], item.data_text, False)
+                item = self._item(item.id, item.kind, to["section"], item.data_text, False, item.expires, item.refs)
             edit.place(item, _index(to))
         for entry in self._item_entries["insert"]:
             name = text(entry, "id")
             if self._item_terms.get(name, self._state.item_terms.get(name)) is not None:
                 _check_new(name, {name})
             edit = self._edit(entry)
-            edit.place(self._item(name, text(entry, "kind", 0), entry["section"], data_text(entry), False), entry.get("index"))
+            edit.place(self._item(name, text(entry, "kind", 0), entry["section"], *_content(entry)), entry.get("index"))
             self._item_terms[name] = 0
         for edit in self._edits.values():
             edit.finish()
@@ -468,7 +474,7 @@ class _Difference:
                 edit = self._edit(entry)
                 item = _at(edit.result, entry.get("id"), entry.get("index"))
                 kind = item.kind if name == "reconfigure" else text(entry, "kind", 0)
-                new = self._item(item.id, kind, item.section, data_text(entry), False)
+                new = self._item(item.id, kind, item.section, *_content(entry))
                 if not new.is_same(item):
                     edit.result[entry["index"]] = new
                 if kind != item.kind:

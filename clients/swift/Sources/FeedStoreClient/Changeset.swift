@@ -159,7 +159,16 @@ struct ChangesetEntry {
   }
 
   func item(in section: SectionID) throws -> FeedItem {
-    FeedItem(id: ItemID(try id()), kind: try kind(), section: section, dataText: try data())
+    let (id, content) = (ItemID(try id()), ElementContent(try data()))
+    return FeedItem(id: id, kind: try kind(), section: section, content: content, extras: extras)
+  }
+
+  /// What has another form is none.
+  var extras: FeedItem.Extras {
+    let refs = object["refs"]?.members.map { members in
+      Dictionary(members.map { ($0.name.string ?? "", $0.value.string ?? "") }) { $1 }
+    }
+    return FeedItem.Extras(expires: object["expires"]?.string, refs: refs)
   }
 
   /// A place of an item: in the entry itself, or in its member `from` or `to`.

@@ -245,7 +245,8 @@ extension FeedState {
           throw Self.misplaced(id.rawValue, place.index)
         }
         let former = draft.items[place.index]
-        let item = former.with(kind: kind == .reload ? try entry.kind() : nil, dataText: try entry.data())
+        let newKind = kind == .reload ? try entry.kind() : nil
+        let item = former.with(kind: newKind, dataText: try entry.data(), extras: entry.extras)
         let previous = place.index > 0 ? draft.items[place.index - 1] : nil
         if kind == .reload {
           checksum &+= ChecksumTerm.item(item, after: previous) &- ChecksumTerm.item(former, after: previous)

@@ -140,9 +140,26 @@ public final class FeedItem: FeedElement, Identifiable, @unchecked Sendable {
   public let kind: String
   /// The id of its section.
   public let section: SectionID
+  /// When the store deletes it, as RFC 3339 text; nil if it does not end.
+  public var expires: String? { extras.expires }
+  /// The ids of the contents in its data, by name; nil if it refers to none.
+  public var refs: [String: String]? { extras.refs }
+  private let extras: Extras
 
-  init(id: ItemID, kind: String, section: SectionID, content: ElementContent, isPending: Bool = false) {
-    (self.id, self.kind, self.section) = (id, kind, section)
+  struct Extras: Equatable {
+    var expires: String?
+    var refs: [String: String]?
+  }
+
+  init(
+    id: ItemID,
+    kind: String,
+    section: SectionID,
+    content: ElementContent,
+    isPending: Bool = false,
+    extras: Extras = Extras()
+  ) {
+    (self.id, self.kind, self.section, self.extras) = (id, kind, section, extras)
     super.init(content, isPending: isPending)
   }
 
@@ -152,7 +169,7 @@ public final class FeedItem: FeedElement, Identifiable, @unchecked Sendable {
 
   func equals(_ other: FeedItem) -> Bool {
     id == other.id && haveSameBytes(kind, other.kind) && section == other.section
-      && haveSameBytes(dataText, other.dataText) && isPending == other.isPending
+      && haveSameBytes(dataText, other.dataText) && isPending == other.isPending && extras == other.extras
   }
 
   /// The item with other content or in another section; itself if nothing is different.
@@ -160,14 +177,16 @@ public final class FeedItem: FeedElement, Identifiable, @unchecked Sendable {
     kind: String? = nil,
     section: SectionID? = nil,
     dataText: String? = nil,
-    isPending: Bool? = nil
+    isPending: Bool? = nil,
+    extras: Extras? = nil
   ) -> FeedItem {
     let other = FeedItem(
       id: id,
       kind: kind ?? self.kind,
       section: section ?? self.section,
       content: dataText.map { haveSameBytes($0, content.text) ? content : ElementContent($0) } ?? content,
-      isPending: isPending ?? self.isPending
+      isPending: isPending ?? self.isPending,
+      extras: extras ?? self.extras
     )
     return equals(other) ? self : other
   }

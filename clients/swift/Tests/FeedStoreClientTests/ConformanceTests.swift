@@ -69,6 +69,36 @@ import Testing
     }
   }
 
+  @Test(arguments: ["contents", "ends-random"]) func `items have the end and the references of their entry`(
+    _ name: String
+  ) throws {
+    var partitions: [Int: ReplicaPartition] = [:]
+    var count = 0
+    for line in try Checkout.lines("store/\(name)/output.ndjson") {
+      let partition = try #require(line["partition"]?.count)
+      let key = try #require(line["key"]?.string)
+      let value = JSONObject(line["value"])
+      let text = value == nil ? nil : line["value"]?.text
+      _ = try partitions[partition, default: ReplicaPartition()].apply(key: key, value: text)
+      let replica = partitions[partition]?.replicas[FeedID(value?["feed"]?.string ?? "")]
+      guard let replica, !replica.isWaiting else { continue }
+      let lists = JSONObject(value?["items"])
+      var entries = ["insert", "reconfigure", "reload"].flatMap { lists?[$0]?.elements ?? [] }
+      for section in value?["sections"]?.elements ?? [] {
+        entries += JSONObject(section)?["items"]?.elements ?? []
+      }
+      for entry in entries.compactMap({ JSONObject($0) }) {
+        let item = replica.view.item(ItemID(try #require(entry["id"]?.string)))
+        let refs = entry["refs"]?.members?.map { [$0.name.string, $0.value.string] }
+        #expect(item?.expires == entry["expires"]?.string)
+        #expect(item?.refs?.count == refs?.count)
+        #expect(refs?.allSatisfy { item?.refs?[$0[0] ?? ""] == $0[1] } ?? true)
+        count += entry["refs"] == nil && entry["expires"] == nil ? 0 : 1
+      }
+    }
+    #expect(count > 10)
+  }
+
   @Test func `checksums are as in the vectors`() throws {
     for line in try Checkout.lines("checksum.ndjson") {
       for term in try #require(line["terms"]?.elements).compactMap(JSONObject.init) {
