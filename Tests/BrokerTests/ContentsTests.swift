@@ -1,3 +1,4 @@
+import Oracle
 import Testing
 
 extension OnCluster {
