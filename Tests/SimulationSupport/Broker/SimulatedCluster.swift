@@ -1,4 +1,4 @@
-public import Kafka
+@testable public import Kafka
 
 /// Brokers with topics, a coordinator of transactions and one of each group: what they decide, and when they are not there.
 ///
@@ -49,6 +49,18 @@ public final class SimulatedCluster {
   public func grow(_ topic: String) {
     let number = Int32(topics[topic]?.count ?? 0)
     topics[topic, default: []].append(PartitionLog(TopicPartition(topic: topic, partition: number)))
+  }
+
+  public func metadata(_ names: [String]) -> TopicMetadata {
+    var metadata = TopicMetadata()
+    for name in names {
+      if let logs = topics[name] {
+        metadata.partitionCounts[name] = Int32(logs.count)
+      } else {
+        metadata.missing.append(name)
+      }
+    }
+    return metadata
   }
 
   public func log(_ partition: TopicPartition) -> PartitionLog? {

@@ -353,15 +353,7 @@ public final class SimulatedConsumer: SimulatedClient {
     let broker = broker(of: .leader(TopicPartition(topic: topics[0], partition: 0)))
     if isGone { throw error(.closed, "metadata", fatal: true) }
     guard broker != nil else { throw error(.timedOut, "metadata") }
-    var metadata = TopicMetadata()
-    for topic in topics {
-      if let logs = cluster.topics[topic] {
-        metadata.partitionCounts[topic] = Int32(logs.count)
-      } else {
-        metadata.missing.append(topic)
-      }
-    }
-    return metadata
+    return cluster.metadata(topics)
   }
 
   /// The index of a topic in this consumer's records.

@@ -212,6 +212,13 @@ final class SimulationRun {
       )
     case .request(let kind, let fate): return network.arm(kind, fate)
     case .seeksFail(let count): cluster.seekFailures += count
+    case .contentsGrow:
+      cluster.grow(Setting.contentsTopic)
+      // Members look for that every few seconds.
+      simulator.schedule(after: 5_000_000) { [self] in
+        let metadata = cluster.metadata(topics.distinct)
+        for place in places { _ = place.member?.status.changeTopics { $0.note(metadata) } }
+      }
     case .compaction:
       observe()
       for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }

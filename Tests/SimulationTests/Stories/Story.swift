@@ -108,10 +108,13 @@ struct Story: CustomStringConvertible {
       let transaction = transaction(&random)
       arrivals.append(Arrival(milliseconds: time, partition: place, record: record, transaction: transaction))
     }
+    // The last content is in a partition that is added meanwhile.
+    let growth = random.chance(30) ? Int64(random.below(Int(milliseconds))) : nil
     for (number, time) in times(40, &random).enumerated() {
-      let content = random.below(6)
+      let content = random.below(growth.map { $0 < time } == true ? 7 : 6)
+      let partition = content == 6 ? Setting.contentsPartitions : Int32(content) % Setting.contentsPartitions
       let value = random.chance(70) ? #"{"v":\#(number)}"# : random.pick([nil, nil, "7", #"{"v":"#, ""])
-      add(Setting.contentsTopic, content % Int(Setting.contentsPartitions), "c\(content)", value, at: time)
+      add(Setting.contentsTopic, Int(partition), "c\(content)", value, at: time)
     }
     for (number, time) in times(60, &random).enumerated() {
       let partition = random.below(Int(setting.partitions))
@@ -125,6 +128,7 @@ struct Story: CustomStringConvertible {
       add(topic, partition, "\(Self.sharing)\(partition)", "[\(events.joined(separator: ","))]", at: time)
     }
     arrivals.sort { $0.milliseconds < $1.milliseconds }
+    if let growth { incidents.append(Incident(milliseconds: growth, fault: .contentsGrow)) }
     for _ in 0..<random.below(4) {
       let fault = Fault.leaderMoves(
         topic: Setting.contentsTopic,
@@ -142,7 +146,7 @@ struct Story: CustomStringConvertible {
     let item = "\(section)\(random.below(4))"
     func refs(_ isPatch: Bool) -> String {
       let members = ["a", "b", "c"].filter { _ in random.chance(60) }.map { name in
-        isPatch && random.chance(30) ? "\"\(name)\":null" : "\"\(name)\":\"c\(random.below(6))\""
+        isPatch && random.chance(30) ? "\"\(name)\":null" : "\"\(name)\":\"c\(random.below(7))\""
       }
       return #","refs":{\#(members.joined(separator: ","))}"#
     }
@@ -345,5 +349,7 @@ enum Fault: Equatable {
   case leaderMoves(topic: String, partition: Int32, staleMilliseconds: Int64)
   case request(RequestKind, Fate)
   case seeksFail(Int)
+  /// The contents topic gets another partition.
+  case contentsGrow
   case compaction
 }
