@@ -50,7 +50,7 @@ package final class ContentsReader: Sendable {
     try state.withLock { state throws(KafkaError) in
       let reader = try open(state, timeoutMilliseconds, asks: true)
       var ends: [Int32: Int64] = [:]
-      for number in state.positions.keys {
+      for number in state.positions.keys.sorted() {
         let partition = reader.topicPartition(number)
         ends[number] = try reader.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
           .high

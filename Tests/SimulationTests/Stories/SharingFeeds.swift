@@ -85,7 +85,8 @@ struct SharingFeeds {
 
   /// The feed of a changeset; nil for others.
   func key(of record: TopicRecord, _ topics: TopicNames) -> OracleFeedKey? {
-    guard record.topic == topics.changesets, let head = try? ChangesetHead(record) else { return nil }
+    guard topics.contents != nil, record.topic == topics.changesets, let head = try? ChangesetHead(record)
+    else { return nil }
     return head.key.id.starts(with: Story.sharing.utf8) ? head.key : nil
   }
 
