@@ -126,9 +126,12 @@ public final class ContentTable: Sendable {
   /// The greatest timestamp of all records, in milliseconds since 1970.
   package var newest: Int64 { state.withLock { $0.newest } }
 
-  /// For each partition of the contents topic, the newest record in the table: JSON; empty if there is none.
+  /// For each partition of the contents topic, the newest record in the table.
+  package var seen: [Int32: Int64] { state.withLock { $0.seen } }
+
+  /// The same as JSON; empty if there is none.
   package var seenText: [UInt8] {
-    let seen = state.withLock { $0.seen }.sorted { $0.key < $1.key }
+    let seen = seen.sorted { $0.key < $1.key }
     if seen.isEmpty { return [] }
     return Array("{\(seen.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}".utf8)
   }

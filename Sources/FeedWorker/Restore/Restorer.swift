@@ -191,7 +191,7 @@ final class Restorer {
     case .read: try read()
     case .takeOver(let partition): try takeOver(partition, store)
     case .resume(let starts):
-      guard try readContents() else { return [] }
+      guard try readContents(for: starts) else { return [] }
       try resume(at: starts, store)
       return starts.map(\.position)
     }
@@ -470,9 +470,16 @@ final class Restorer {
   /// than before.
   ///
   /// - Returns: whether all are read.
-  private func readContents() throws -> Bool {
+  private func readContents(for starts: [InputStart]) throws -> Bool {
     guard let contents = environment.contents else { return true }
     let ends = try contentsEnds ?? contents.requestEnds(timeoutMilliseconds: timeout)
+    // A broker that no longer leads a partition may not know all that the members before have shown.
+    for start in starts where contentsEnds == nil {
+      let seen = restoration.metadata(of: start.position.topicPartition).contents
+      guard let behind = seen.first(where: { ends[$0.key] ?? 0 <= $0.value }) else { continue }
+      let partition = TopicPartition(topic: options.topics.contents ?? "", partition: behind.key)
+      if noteDoubt(Self.staleMilliseconds) { throw StaleEnd(partition: partition) }
+    }
     contentsEnds = ends
     let end = min(
       member.schedule.dueTime,

@@ -146,14 +146,17 @@ final class Publisher {
       positions = covered + others.filter { store.isPublicationDue(of: $0.partition) }
     }
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
+    let contents = environment.contents
+    let seen = contents?.table.seen ?? [:]
     let entries = positions.map { position in
       let metadata = CommitMetadata(
         changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
         hasSettings: store.hasSettings(partition: position.partition, after: flush!),
-        hasEnds: store.hasEnds(partition: position.partition, after: flush!),
+        hasEnds: contents != nil || store.hasEnds(partition: position.partition, after: flush!),
         partitions: layout?.inputPartitions,
         // After that offset, a feed cannot mistake any remaining record for one that it has applied.
         forgotten: forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
+        contents: seen,
         author: author
       )
       return (position.topicPartition, CommittedOffset(position.offset, metadata: metadata.text))

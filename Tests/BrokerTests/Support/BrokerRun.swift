@@ -283,7 +283,7 @@ extension BrokerRun {
       let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
       let least = offset.metadata.wholeMatch(
         of:
-          /(?:changesets=9223372036854775807 end|changesets)=([0-9]+)( partitions=[0-9]+)?(?: member=.+ producer=.+)?/
+          /(?:changesets=9223372036854775807 ends?|changesets)=([0-9]+)( partitions=[0-9]+)?(?: contents=[0-9:,]+)?(?: member=.+ producer=.+)?/
       ).flatMap {
         Int64($0.1)
       }

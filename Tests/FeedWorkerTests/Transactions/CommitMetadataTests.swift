@@ -17,6 +17,10 @@ struct CommitMetadataTests {
     ),
     (CommitMetadata(changesetsEnd: nil, partitions: 4, author: nil), "partitions=4"),
     (
+      CommitMetadata(changesetsEnd: 12, hasEnds: true, contents: [10: 5, 2: 0], author: author),
+      "changesets=9223372036854775807 ends=12 contents=2:0,10:5 member=feedstore-1a2b producer=feeds-host 1 x-0"
+    ),
+    (
       CommitMetadata(changesetsEnd: 12, partitions: 4, forgotten: 41, author: author),
       "changesets=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),

@@ -22,6 +22,8 @@ public final class SimulatedCluster {
   private var leaders: [TopicPartition: Int] = [:]
   /// Brokers that still answer for partitions that others lead, with what they had then, and until when.
   private var stale: [TopicPartition: (low: Int64, high: Int64, end: Int64)] = [:]
+  /// Whether a process asks the new leader while a former one still answers others.
+  public var knowsLeader: (TopicPartition, SimulatedProcess) -> Bool = { _, _ in false }
 
   public init(_ simulator: Simulator, brokers count: Int) {
     self.simulator = simulator
@@ -139,17 +141,20 @@ public final class SimulatedCluster {
   }
 
   /// The ends as known to the broker that is asked, which may be out of date.
-  func ends(of log: PartitionLog, _ isolation: IsolationLevel) -> Watermarks {
-    if let old = stale[log.partition], old.end > simulator.now {
+  func ends(of log: PartitionLog, _ isolation: IsolationLevel, for process: SimulatedProcess) -> Watermarks {
+    if let old = stale[log.partition], old.end > simulator.now, !knowsLeader(log.partition, process) {
       return Watermarks(low: old.low, high: old.high)
     }
     return Watermarks(low: log.low, high: log.end(isolation))
   }
 
   /// Up to where the broker that is asked can be read.
-  func readableEnd(of log: PartitionLog, _ isolation: IsolationLevel) -> Int64 {
+  func readableEnd(of log: PartitionLog, _ isolation: IsolationLevel, for process: SimulatedProcess) -> Int64
+  {
     let end = log.end(isolation)
-    guard let old = stale[log.partition], old.end > simulator.now else { return end }
+    guard let old = stale[log.partition], old.end > simulator.now, !knowsLeader(log.partition, process) else {
+      return end
+    }
     return min(end, old.high)
   }
 

@@ -340,11 +340,11 @@ public final class SimulatedConsumer: SimulatedClient {
   ) throws(KafkaError) -> Watermarks {
     let isolation = options.isolation
     return try question("watermarks", .listOffsets, .leader(partition), timeoutMilliseconds) {
-      [cluster] broker throws(RefusedRequest) in
+      [cluster, process] broker throws(RefusedRequest) in
       guard cluster.leader(of: partition) == broker, let log = cluster.log(partition) else {
         throw RefusedRequest(.notLeader)
       }
-      return cluster.ends(of: log, isolation)
+      return cluster.ends(of: log, isolation, for: process)
     }
   }
 
@@ -406,7 +406,7 @@ public final class SimulatedConsumer: SimulatedClient {
   /// Whether a broker would have something to say of it.
   private func isWanted(_ position: Position) -> Bool {
     guard !position.isPaused, let log = cluster.log(position.partition) else { return false }
-    let end = cluster.readableEnd(of: log, options.isolation)
+    let end = cluster.readableEnd(of: log, options.isolation, for: process)
     return position.next < end || position.toldEnd != end || position.knownEnd != log.high
   }
 
@@ -432,7 +432,7 @@ public final class SimulatedConsumer: SimulatedClient {
       from: self,
       to: broker,
       timeout: Self.fetchTimeout
-    ) { [cluster] reply in
+    ) { [cluster, process] reply in
       reply(
         .success(
           asked.map { position, _, next in
@@ -444,7 +444,7 @@ public final class SimulatedConsumer: SimulatedClient {
             }
             answer.low = log.low
             answer.high = log.high
-            answer.end = cluster.readableEnd(of: log, isolation)
+            answer.end = cluster.readableEnd(of: log, isolation, for: process)
             if next < log.low || next > log.high {
               answer.refusal = .offsetOutOfRange
               return answer

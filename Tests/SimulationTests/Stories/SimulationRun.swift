@@ -96,6 +96,10 @@ final class SimulationRun {
       cluster.createTopic(topic, partitions: counts[topic] ?? story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
+    // Every second process asks the new leader of contents, so that members do not see the same ones.
+    cluster.knowsLeader = { partition, process in
+      partition.topic == Setting.contentsTopic && process.name.utf8.reduce(0, &+).isMultiple(of: 2)
+    }
     for (group, _) in groups {
       group.seed(story.seed)
       group.onOffsets = { [unowned self, unowned group] in
