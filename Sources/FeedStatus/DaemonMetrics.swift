@@ -362,7 +362,7 @@ struct MetricTable {
     gauge feedstore_contents Contents in memory.
     gauge feedstore_contents_bytes Bytes of their ids and values, which limits.maxContentsBytes bounds.
     counter feedstore_contents_records Records read from the contents topic.
-    counter feedstore_contents_rejected_records Records of the contents topic that were no valid contents.
+    counter feedstore_contents_rejected_records Records of the contents topic that were not valid contents.
     gauge feedstore_contents_remaining_records Records of the contents topic left before restored feeds are served.
     gauge feedstore_contents_delay_seconds Age of the oldest change of a content that is not shown everywhere.
     counter feedstore_content_changes Changes of contents that items show, in each worker.

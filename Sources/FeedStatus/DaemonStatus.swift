@@ -204,7 +204,7 @@ package struct ContentsStatistics: Sendable, Equatable {
   package var bytes = 0
   /// Records of their topic.
   package var records = 0
-  /// Records that were no valid contents.
+  /// Records that were not valid contents.
   package var rejected = 0
   /// The number of records left before the workers may serve restored partitions.
   package var remaining: Int64 = 0

@@ -24,6 +24,8 @@ public actor FeedStore {
   private let contents: ContentTable
   /// Shows their changes; nil if the store itself changes them.
   private var spread: ContentSpread?
+  /// Whether records come before the next slice of contents.
+  private var isRecordsTurn = false
   /// The name of their topic as UTF-8; nil if items have no references.
   private let contentsTopic: [UInt8]?
   private let hasContents: Bool
@@ -184,7 +186,11 @@ public actor FeedStore {
     var nextEnd = nextEnd
     if case .clock(let now, let wall) = time {
       if nextEnd <= wall, endItems(by: wall, at: now) { return .flushDue }
-      if spread != nil, showContents(at: now) { return .flushDue }
+      // By turns with records, even if each slice has to be published at once.
+      if spread != nil, !isRecordsTurn {
+        isRecordsTurn = true
+        if showContents(at: now) { return .flushDue }
+      }
     }
     while let record = try batch.current() {
       let now: Int64
@@ -213,8 +219,10 @@ public actor FeedStore {
         at: now
       )
       batch.advance()
+      isRecordsTurn = false
       if isFull { return .flushDue }
     }
+    isRecordsTurn = false
     return .exhausted
   }
 
@@ -361,6 +369,8 @@ public actor FeedStore {
     counters.contents += spread?.take(for: directories.keys.sorted(), at: now) ?? 0
     if most > 0 {
       spread?.advance { partition, number, time, left in
+        // A content that nothing here refers to counts, too, so that a slice has an end.
+        most -= 1
         show(number, in: partition, at: time, left: &left, most: &most)
       }
     }

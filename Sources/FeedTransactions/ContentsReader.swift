@@ -25,10 +25,17 @@ package final class ContentsReader: Sendable {
     var reader: PartitionReader?
     /// For each partition, the offset before which everything was read.
     var positions: [Int32: Int64] = [:]
+    /// The ends before which no restored partition is served.
+    var ends: [Int32: Int64] = [:]
     let decoder: RecordDecoder
     var statistics = ContentsStatistics()
 
     init(decoder: RecordDecoder) { self.decoder = decoder }
+
+    /// The number of offsets before these ends that are not read.
+    func remaining(of ends: [Int32: Int64]) -> Int64 {
+      ends.reduce(0) { $0 + max(0, $1.value - (positions[$1.key] ?? 0)) }
+    }
   }
 
   package init(
@@ -69,11 +76,9 @@ package final class ContentsReader: Sendable {
     while hasTime: () -> Bool
   ) throws -> Int64 {
     try state.withLock { state in
-      try read(state, timeoutMilliseconds, while: hasTime)
-      let remaining = ends.reduce(0) { $0 + max(0, $1.value - (state.positions[$1.key] ?? 0)) }
-      state.statistics.remaining = remaining
-      environment.status.contents = state.statistics
-      return remaining
+      state.ends.merge(ends) { max($0, $1) }
+      if state.remaining(of: ends) > 0 { try read(state, timeoutMilliseconds, while: hasTime) }
+      return state.remaining(of: ends)
     }
   }
 
@@ -83,7 +88,12 @@ package final class ContentsReader: Sendable {
   package func readArrived(while hasTime: () -> Bool) throws {
     _ = try state.withLockIfAvailable { state in
       // Only a restoration opens it, as that waits for brokers.
-      if state.reader != nil { try read(state, 0, while: hasTime) }
+      if state.reader == nil { return }
+      var before = 0
+      repeat {
+        before = state.statistics.records
+        try read(state, 0, while: hasTime)
+      } while state.statistics.records > before && hasTime()
     }
   }
 
@@ -120,6 +130,7 @@ package final class ContentsReader: Sendable {
     }
     state.statistics.count = table.valueCount
     state.statistics.bytes = table.bytes
+    state.statistics.remaining = state.remaining(of: state.ends)
     if state.statistics != before { environment.status.contents = state.statistics }
     if let failure = failure ?? events?.failure.flatMap(lasting) { throw failure }
   }
@@ -170,7 +181,7 @@ package final class ContentsReader: Sendable {
     if state.statistics.rejected > Self.mostLogged { return }
     environment.log.write(
       .contentRejected,
-      "a record of the contents topic is no valid content; the content of its key is deleted",
+      "a record of the contents topic is not a valid content; the content of its key is deleted",
       ["partition": partition, "offset": offset, "code": rejection.code.rawValue, "error": rejection.message]
     )
   }
@@ -190,8 +201,8 @@ package final class ContentsReader: Sendable {
     if error.kind == .autoOffsetReset {
       return DaemonError(
         .lostInput,
-        "topic \(topic) was recreated or cut while it was read: \(error); start feedstore again, which shows only the "
-          + "contents that it still has, and send the others again"
+        "topic \(topic) was recreated or cut while it was read: \(error); send all contents again, and then start feedstore, "
+          + "which shows only the contents that the topic has"
       )
     }
     if error.isFatal || error.kind.isRefusal { return .cannot("read topic \(topic)", error) }

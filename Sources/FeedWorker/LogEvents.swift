@@ -24,6 +24,7 @@ extension LogEvent {
   package static let partitionStillStopped = LogEvent(.error, "partition.still-stopped")
 
   // Input is read.
+  package static let contentsUnnamed = LogEvent(.warning, "contents.unnamed")
   package static let contentsSlow = LogEvent(.warning, "contents.slow")
   package static let inputFieldIgnored = LogEvent(.warning, "input.field-ignored")
   package static let inputRewindFailed = LogEvent(.warning, "input.rewind-failed")

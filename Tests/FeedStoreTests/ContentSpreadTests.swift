@@ -11,13 +11,17 @@ import Testing
   private let table = ContentTable()
   private let decoder = RecordDecoder(limits: Limits())
 
-  private static func store(_ table: ContentTable, window: Int64 = 1_000) -> FeedStore {
+  private static func store(
+    _ table: ContentTable,
+    window: Int64 = 1_000,
+    recordWindow: Int64 = 3_600_000
+  ) -> FeedStore {
     var options = FeedStoreOptions()
     options.topics.contents = "feeds.contents"
     options.contentsWindowMilliseconds = window
     // Windows end when the test says so.
-    options.coalescing.windowMilliseconds = 3_600_000
-    options.coalescing.idleWindowMilliseconds = 3_600_000
+    options.coalescing.windowMilliseconds = recordWindow
+    options.coalescing.idleWindowMilliseconds = recordWindow
     options.coalescing.maxRecords = 100_000
     return FeedStore(options: options, contents: table, followsContents: true)
   }
@@ -100,6 +104,32 @@ import Testing
     set("u", "[]", 1)
     _ = try await store.apply(RecordBatch([]), time: .clock(1))
     #expect(await store.published().values.first??.contains(#""data":{"a":null}"#) == true)
+  }
+
+  @Test func `a content with much white space is read`() async throws {
+    set("u", #"{"v":"# + String(repeating: " ", count: 2 << 20) + #"[1, 2]}"#, 0)
+    let value = ByteWriter()
+    table.appendValue(ByteSpan("\"u\""), to: value)
+    #expect(value.written.text == #"{"v":[1,2]}"#)
+  }
+
+  @Test func `records are applied although each slice of contents is published at once`() async throws {
+    let store = Self.store(table, window: 0, recordWindow: 0)
+    let list = (0..<12_000).map { #"{"id":"i\#($0)","data":{},"refs":{"a":"u"}}"# }.joined(separator: ",")
+    let replace = Self.record("f", #"{"op":"section.replace","section":"s","items":[\#(list)]}"#, 0)
+    _ = try await store.apply(RecordBatch([replace]), time: .clock(0))
+    _ = await store.published()
+    set("u", #"{"v":1}"#, 1)
+    let patches = (0..<4).map {
+      Self.record("f", #"{"op":"item.patch","item":"i0","data":{"n":\#($0)}}"#, 10 + $0)
+    }
+    let batch = RecordBatch(patches)
+    var turns: [Bool] = []
+    while try await store.apply(batch, time: .clock(Int64(turns.count))) == .flushDue {
+      turns.append(await store.published().values.contains { $0?.contains(#""n":"#) == true })
+      try #require(turns.count < 20)
+    }
+    #expect(turns.prefix(2).contains(true), "no record comes between slices: \(turns)")
   }
 
   @Test func `a restored partition shows no contents before it is served`() async throws {

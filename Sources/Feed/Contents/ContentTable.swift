@@ -92,9 +92,11 @@ public final class ContentTable: Sendable {
     _ record: InputRecord,
     with decoder: RecordDecoder
   ) -> (change: Change?, rejection: Rejection?) {
+    // First: checking the key discards the memory of a decoded value.
+    let id = decoder.contentID(of: record)
     var (value, rejection): (ByteSpan?, Rejection?)
     do throws(Rejection) { value = try decoder.decodeContent(record) } catch { rejection = error }
-    guard let id = decoder.contentID(of: record) else { return (nil, rejection) }
+    guard let id else { return (nil, rejection) }
     return (set(id, value, at: record.position, partition: record.partition), rejection)
   }
 
@@ -153,10 +155,11 @@ public final class ContentTable: Sendable {
 
   /// The numbers of the contents that have changed since a store took them. Some may be out of use.
   package func takeChanges(for store: Int) -> [UInt32] {
-    state.withLock { state in
+    let changes = state.withLock { state in
       defer { state.changed[store] = [] }
-      return state.changed[store].sorted()
+      return state.changed[store]
     }
+    return changes.sorted()
   }
 
   // MARK: Uses

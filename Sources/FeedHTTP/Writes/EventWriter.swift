@@ -18,7 +18,7 @@ final class EventWriter: @unchecked Sendable {
   /// One request.
   struct Write: Sendable {
     let topic: String
-    /// That of a feed or a content.
+    /// The id of a feed or a content.
     let id: ByteText
     /// Nil deletes a content.
     let value: [UInt8]?

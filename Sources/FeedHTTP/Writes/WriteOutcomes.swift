@@ -9,7 +9,7 @@ import Synchronization
 /// Finds the outcomes of records: from the workers of this process, or from the partition's instance.
 final class WriteOutcomes: Sendable {
   struct Record: Sendable {
-    /// Or a content, which has no outcome.
+    /// The id of a feed, or of a content, which has no outcome.
     let feed: ByteText
     let place: TopicPartition
     /// Negative if the brokers did not report it.

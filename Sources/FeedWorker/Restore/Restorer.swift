@@ -33,6 +33,8 @@ final class Restorer {
   private(set) var forgotten: [TopicPartition: Int64] = [:]
   /// The ends of the contents topic that have to be read before partitions are served; nil if they are not known yet.
   private var contentsEnds: [Int32: Int64]?
+  /// The number of records before them that were left at the last log line.
+  private var contentsLeft: Int64?
   /// Whether input was delivered twice, possibly because its topic was recreated.
   private var mayHaveRestarted = false
   /// The time of the next step, after a failed one.
@@ -471,7 +473,16 @@ final class Restorer {
   ///
   /// - Returns: whether all are read.
   private func readContents(for starts: [InputStart]) throws -> Bool {
-    guard let contents = environment.contents else { return true }
+    guard let contents = environment.contents else {
+      for start in starts where !restoration.metadata(of: start.position.topicPartition).contents.isEmpty {
+        log.write(
+          .contentsUnnamed,
+          "the partition's items may refer to contents, and topics.contents names no topic; references show null when items change",
+          ["partition": start.position.topicPartition]
+        )
+      }
+      return true
+    }
     let ends = try contentsEnds ?? contents.requestEnds(timeoutMilliseconds: timeout)
     // A broker that no longer leads a partition may not know all that the members before have shown.
     for start in starts where contentsEnds == nil {
@@ -492,7 +503,9 @@ final class Restorer {
       contentsEnds = nil
       return true
     }
-    if let isWaiting = progress.isWaiting(at: now) {
+    if progress.isWaiting(at: now) != nil {
+      let isWaiting = remaining == contentsLeft
+      contentsLeft = remaining
       log.write(
         isWaiting ? .restoreWaiting : .restoreProgress,
         isWaiting ? "restore is waiting for the contents topic, or for brokers" : "reading contents",

@@ -4,7 +4,8 @@
 ///
 /// If a partition has sections with an order or a bound, the text is `changesets=MAX end=OFFSET …`: builds before protocol 1.1,
 /// which would lose both, then find the changesets cut, and stop the partition instead of serving it. If it has items that end,
-/// sections with a time to live, or maybe items with references, the text is `changesets=MAX ends=OFFSET …`, for builds before protocol 1.2.
+/// sections with a time to live, or maybe items with references, the text is `changesets=MAX ends=OFFSET …`, for builds before
+/// protocol 1.2.
 struct CommitMetadata: Equatable {
   /// The worker that has committed.
   struct Author: Hashable {

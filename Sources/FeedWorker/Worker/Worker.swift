@@ -57,6 +57,7 @@ package final class Worker: @unchecked Sendable {
   var backlog: Backlog
 
   private static let closeMilliseconds: Int32 = 5_000
+  private static let contentsSliceMilliseconds: Int64 = 20
 
   /// - Parameter identity: the worker's ids for the producer and the group.
   package init(
@@ -167,7 +168,10 @@ extension Worker {
 
     case .apply: return .applied(try applySlice(to: store))
     case .look:
-      try environment.contents?.readArrived { environment.coarseClock() < member.schedule.dueTime }
+      if let contents = environment.contents {
+        let end = min(member.schedule.dueTime, environment.coarseClock() + Self.contentsSliceMilliseconds)
+        try contents.readArrived { environment.coarseClock() < end }
+      }
       return look(store)
     case .poll(let timeout):
       // Neither items that end nor changed contents wait for input.

@@ -264,7 +264,7 @@ def _settings(entry: Entry) -> Tuple[str, Any, Any]:
 
 
 def _content(entry: Entry) -> Tuple[str, bool, Optional[str], Optional[Mapping[str, str]]]:
-    """An item's data, that it is not pending, its end and its references. What has another form is none."""
+    """An item's data, that it is not pending, its end and its references. A value of another form counts as none."""
     expires, refs = entry.get("expires"), entry.get("refs")
     return data_text(entry), False, expires if type(expires) is str else None, refs if type(refs) is dict else None
 

@@ -163,7 +163,7 @@ struct ChangesetEntry {
     return FeedItem(id: id, kind: try kind(), section: section, content: content, extras: extras)
   }
 
-  /// What has another form is none.
+  /// A value of another form counts as none.
   var extras: FeedItem.Extras {
     let refs = object["refs"]?.members.map { members in
       Dictionary(members.map { ($0.name.string ?? "", $0.value.string ?? "") }) { $1 }
