@@ -16,6 +16,8 @@ public final class GroupCoordinator {
     let id: String
     let instanceID: String?
     var held: [TopicPartition]
+    /// What it held in the last generation that was complete, as another coordinator knows it.
+    var heldInGeneration: [TopicPartition] = []
     var sessionTimeout: Int64
     var rebalanceTimeout: Int64
     var lastSeen: Int64
@@ -93,6 +95,7 @@ public final class GroupCoordinator {
     if state == .joining || state == .syncing {
       forgottenGenerations += 1
       (generation, members, leader) = lastStable
+      for member in members { member.held = member.heldInGeneration }
       state = members.isEmpty ? .empty : .stable
     }
     promised = []
@@ -178,6 +181,7 @@ public final class GroupCoordinator {
     let member = Member("member-\(nextMember)", old.instanceID, request, now: now)
     nextMember += 1
     member.assignment = old.assignment
+    member.heldInGeneration = member.held
     fenced.insert(old.id)
     refuse(old, .fencedInstance)
     members = members.map { $0 === old ? member : $0 }
@@ -263,7 +267,10 @@ public final class GroupCoordinator {
     case .syncing:
       member.sync = answer
       guard id == leader else { return }
-      for member in members { member.assignment = assignments[member.id] ?? [] }
+      for member in members {
+        member.assignment = assignments[member.id] ?? []
+        member.heldInGeneration = member.held
+      }
       state = .stable
       lastStable = (generation, members, leader)
       for member in members {
