@@ -28,7 +28,7 @@ public actor FeedStore {
   private var isRecordsTurn = false
   /// The name of their topic as UTF-8; nil if items have no references.
   private let contentsTopic: [UInt8]?
-  private let hasContents: Bool
+  private var hasContents: Bool { contentsTopic != nil }
   /// The ids that exist in several of the store's partitions.
   private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
@@ -69,8 +69,7 @@ public actor FeedStore {
     let window = options.contentsWindowMilliseconds
     spread = followsContents ? ContentSpread(contents, windowMilliseconds: window) : nil
     contentsTopic = options.topics.contents.map { Array($0.utf8) }
-    hasContents = contentsTopic != nil
-    decoder = RecordDecoder(limits: options.limits, takesReferences: hasContents)
+    decoder = RecordDecoder(limits: options.limits, takesReferences: contentsTopic != nil)
     publisher = ChangesetPublisher(
       planner: options.planner,
       keyframes: options.keyframe,
@@ -522,7 +521,7 @@ public actor FeedStore {
     return try body(
       Publication(
         buffer: buffer,
-        contents: contentsTopic == nil ? [] : contents.seenText,
+        contents: hasContents ? contents.seenText : [],
         rejected: flush.isAtEnd ? waiting.rejected : [],
         unchanged: flush.isAtEnd ? waiting.unchanged : [],
         covered: flush.isAtEnd ? waiting.covered() : [],

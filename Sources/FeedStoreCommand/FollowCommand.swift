@@ -130,7 +130,7 @@ enum InspectCommand: Subcommand {
       guard let report = try await ContentInspection.run(configuration, id: content, stop: stop, log: log)
       else {
         DiagnosticOutput.standardError.write(
-          line: "feedstore: there is no content \(content.debugDescription), and no item refers to it"
+          line: "feedstore: no content has the id \(content.debugDescription), and no item refers to it"
         )
         return .failed
       }

@@ -57,11 +57,14 @@ package struct KafkaClients: WorkerClients {
     topic: String,
     log: Log
   ) throws(KafkaError) -> RestoreReader {
-    let handler = log.kafkaHandler
-    return RestoreReader(
+    RestoreReader(
       topic: topic,
-      reader: try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: handler),
-      measurer: try Consumer(configuration: settings.reader, isolationLevel: .readUncommitted, log: handler)
+      reader: try makeReader(settings, log: log),
+      measurer: try Consumer(
+        configuration: settings.reader,
+        isolationLevel: .readUncommitted,
+        log: log.kafkaHandler
+      )
     )
   }
 

@@ -48,7 +48,7 @@ final class HeaderCheck {
     headers.dropFirst(names.count * 2).dropLast(hasContents(headers) ? 2 : 0)
   }
 
-  /// Whether the last header has the positions in the contents topic.
+  /// Whether the last header is `feedstore.contents`.
   static func hasContents(_ headers: [ByteSpan?]) -> Bool {
     headers.count > names.count * 2 + 1 && headers[headers.count - 2]?.matches("feedstore.contents") == true
   }

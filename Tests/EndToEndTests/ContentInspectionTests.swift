@@ -27,22 +27,13 @@ struct ContentInspectionTests {
     #expect(try await ground.publish(contents).topics == ["contents": 3])
 
     let items = (0..<120).map { #"{"id":"i\#($0)","data":{},"refs":{"a":"user-8"}}"# }.joined(separator: ",")
-    let input = try DemoFile(
+    _ = try await ground.publishReplay(of: [
       """
       {"ts":1,"key":"f","value":{"op":"item.upsert","item":"i","section":"s","data":{},"refs":{"a":"user-7","b":"user-7"}}}
       {"ts":1,"key":"g","value":{"op":"item.upsert","item":"j","section":"s","data":{},"refs":{"a":"user-9","user-7":"user-70"}}}
       {"ts":1,"key":"h","value":{"op":"feed.replace","sections":[{"id":"s","items":[\(items)]}]}}
       """
-    )
-    let output = try DemoFile("")
-    let replay = Replay(
-      inputs: [input.path],
-      output: output.path,
-      rejected: nil,
-      options: ground.configuration.store
-    )
-    _ = try await replay.run()
-    _ = try await ground.publish(file: output.path)
+    ])
 
     // The partition of Java's clients, murmur2 of the id.
     #expect(

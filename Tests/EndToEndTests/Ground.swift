@@ -109,6 +109,17 @@ struct Ground {
     return try await publish(file: file.path)
   }
 
+  /// Replays lines, and sends the output.
+  func publishReplay(of lines: [String]) async throws -> PublishReport {
+    let input = try DemoFile(lines.joined(separator: "\n"))
+    let output = try DemoFile("")
+    defer { withExtendedLifetime((input, output)) {} }
+    let options = configuration.store
+    let replay = Replay(inputs: [input.path], output: output.path, rejected: nil, options: options)
+    _ = try await replay.run()
+    return try await publish(file: output.path)
+  }
+
   /// Sends a replay file, as `feedstore publish` does.
   func publish(file: String) async throws -> PublishReport {
     try await Self.publish(file: file, configuration)

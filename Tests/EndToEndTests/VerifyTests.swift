@@ -53,17 +53,7 @@ struct VerifyTests {
   @Test func `a replay's output is valid after publishing`() async throws {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
-    let input = try DemoFile(DemoHistory.lines.prefix(300).joined(separator: "\n"))
-    let output = try DemoFile("")
-    let replay = Replay(
-      inputs: [input.path],
-      output: output.path,
-      rejected: nil,
-      options: ground.configuration.store
-    )
-    _ = try await replay.run()
-    let published = try await ground.publish(file: output.path)
-    withExtendedLifetime((input, output)) {}
+    let published = try await ground.publishReplay(of: Array(DemoHistory.lines.prefix(300)))
     let (told, report) = try await Self.verify(ground)
     #expect(told == [])
     #expect(report.isRight && report.counts.records == published.records)

@@ -134,7 +134,7 @@ import Testing
     #expect(outcome.hasPrefix(problem), "\(outcome)")
   }
 
-  /// What the store would reject, so that the item would stay as it was.
+  /// The store would reject these rows, so that the item would stay as it was.
   @Test func `data that does not fit references is not mapped, and the item is deleted`() throws {
     var limits = Limits()
     limits.maxDataBytes = 40

@@ -6,7 +6,7 @@ import FeedStore
 public import ObservationSupport
 import Oracle
 
-/// What the mapping owes for rows: the events of their items, their contents, and a copy of each row that it rejects.
+/// The records that the mapping owes for rows: the events of their items, their contents, and a copy of each rejected row.
 public struct RowDebts: Sendable {
   /// By feed and item, or by content, in the order of the rows.
   private let events: [String: [String]]

@@ -23,7 +23,7 @@ public struct TableScripts: Sendable {
     return "[" + tables.map { $0.script.source(topic: $0.topic, haveContents) }.joined(separator: ",") + "]"
   }
 
-  /// What a query over all tables gives, which joins items with contents.
+  /// The result of a query over all tables, which joins items with contents.
   public var query: [String: [String: [String]]] {
     let contents = tables.reduce(into: [:]) { $0.merge($1.script.contents) { $1 } }
     let shown = haveContents ? contents : nil

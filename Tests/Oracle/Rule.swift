@@ -323,7 +323,7 @@ public enum Rule: String, CaseIterable, Sendable {
 
   // MARK: - Chapter 4
 
-  case throughStays = "4.1 through is that of the previous changeset, raised by the records of this window"
+  case throughStays = "4.1 through is the one before, raised by the records of this window"
   case throughIsGreatest = "4.1 through is the greatest offset of a topic"
   case throughWithNoOps = "4.1 through and time include no-ops"
   case throughWithoutRejected = "4.1 through and time do not include rejected records"

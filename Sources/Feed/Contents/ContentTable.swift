@@ -23,7 +23,7 @@ public final class ContentTable: Sendable {
 
   fileprivate struct Entry {
     let id: OwnedSpan
-    /// Nil if there is no content of this id.
+    /// Nil if no content has this id.
     var value: OwnedSpan?
     /// The number of references to it.
     var useCount = 0

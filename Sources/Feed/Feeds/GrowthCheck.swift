@@ -23,8 +23,7 @@ struct GrowthCheck {
   /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
   @inline(__always)
   func mayFail() -> Bool {
-    hasReferences || before.items >= limits.maxItems || before.sections >= limits.maxSections
-      || mayPassStateBytes()
+    before.items >= limits.maxItems || before.sections >= limits.maxSections || mayPassStateBytes()
   }
 
   private var limits: Limits { decoder.limits }

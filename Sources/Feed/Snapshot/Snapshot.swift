@@ -138,13 +138,14 @@ extension Snapshot {
 
   /// The items that refer to a content, in order, and the names that they have for it, as JSON. O(n).
   package func items(referringTo content: String) -> [(item: ItemIdentifier, names: [String])] {
+    var found: [(item: ItemIdentifier, names: [String])] = []
     JSONData(string: content).text.withBytes { id in
-      state.currentHandles(.sections).flatMap { state.currentHandles(.items(of: $0)) }.compactMap { item in
-        guard let references = state.items[item].content.references else { return nil }
+      state.forEachReferring { item, references in
         let names = References.Members(references.text).filter { $0.id.hasSameBytes(as: id) }.map(\.name.text)
-        return names.isEmpty ? nil : (storage.itemIdentifier(item), names)
+        if !names.isEmpty { found.append((storage.itemIdentifier(item), names)) }
       }
     }
+    return found
   }
 
   /// A section's data; nil if the section does not exist. O(1), except for the copy.

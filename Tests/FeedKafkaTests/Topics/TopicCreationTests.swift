@@ -43,7 +43,7 @@ struct TopicCreationTests {
     )
     options.limits.maxDataBytes = 80_000_000
     #expect(try created()?.configuration["max.message.bytes"] == "10004096")
-    // Its number of partitions may differ from that of the inputs.
+    // It may have another number of partitions than the inputs.
     let others = Dictionary(
       uniqueKeysWithValues: requirements.roles.map { ($0.topic, TopicState(partitions: 5)) }
     )

@@ -127,7 +127,7 @@ import Testing
     try snapshot.apply(difference)
     #expect(snapshot.references(ofItem: id)?.description == #"{"b":"y"}"#)
     snapshot.checkInvariants()
-    // What cannot be references counts as none.
+    // A value of another form counts as none.
     for wrong in ["5", "{}", #"{"a":5}"#, #"{"a":"1","b":"2","c":"3","d":"4","e":"5"}"#] {
       entry.references = withSpan(wrong) { JSONData(checked: $0) }
       difference.items.reconfigures = [entry]

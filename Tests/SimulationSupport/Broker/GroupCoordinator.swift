@@ -16,7 +16,7 @@ public final class GroupCoordinator {
     let id: String
     let instanceID: String?
     var held: [TopicPartition]
-    /// What it held in the last generation that was complete, as another coordinator knows it.
+    /// The partitions that it held in the last complete generation, as another coordinator knows them.
     var heldInGeneration: [TopicPartition] = []
     var sessionTimeout: Int64
     var rebalanceTimeout: Int64

@@ -226,7 +226,7 @@ final class SimulationRun {
     case .compaction:
       observe()
       for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }
-      // What ingest has written is compared as a whole.
+      // The records of ingest are compared as a whole.
       let contents = story.setting.ingesters > 0 ? nil : cluster.topics[Setting.contentsTopic]
       for log in contents ?? [] where !cluster.hasFormerLeader(log.partition) {
         log.compact(keepingTombstones: true)
